@@ -153,6 +153,59 @@ class Rows:
         raise KeyError(f"the histogram does not hold the moment ({left}, {right})")
 
 
+TYPES = "types"
+"""The array of what is decoded that counts the reports of every type."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """What the reports of some people decode to: arrays that add up over people, part by part.
+
+    The people of one part are alike in public. It answers like a histogram of them, without rows.
+
+    arrays: by name, shape (parts, length); TYPES is among them.  values: of public weights in every
+    part, shape (parts,).
+    """
+
+    arrays: Mapping[str, Reals]
+    values: Mapping[Weight, Reals] = field(default_factory=dict)
+    siblings: int = 1
+
+    @cached_property
+    def counts(self) -> Reals:
+        """People per part, shape (parts,)."""
+        return np.asarray(self.arrays[TYPES].sum(axis=1)) if self.arrays else np.zeros(0)
+
+    @property
+    def people(self) -> int:
+        """Number of reports."""
+        return round(float(self.counts.sum()))
+
+    @property
+    def sizes(self) -> Integers:
+        """Reports of every type, shape (types,)."""
+        return np.asarray(np.rint(self.arrays[TYPES].sum(axis=0)), dtype=np.int64)
+
+    def total(self, weight: Weight | None) -> float:
+        """Sum of a public weight over all people; their number for None."""
+        return self.moment(weight, None)
+
+    def moment(self, left: Weight | None, right: Weight | None) -> float:
+        """Sum of left * right over all people; None stands for 1."""
+        return float((self.counts * self._products(left, right)).sum())
+
+    def sum(self, name: str, pair: Pair) -> Reals:
+        """An array summed over people who count with a product of weights, shape (length,)."""
+        return np.asarray(self._products(*pair) @ self.arrays[name])
+
+    def _products(self, *weights: Weight | None) -> Reals:
+        product = np.ones(len(self.counts))
+        for weight in weights:
+            if weight is not None:
+                product = product * self.values[weight]
+        return product
+
+
 @dataclass(frozen=True, eq=False)
 class Histogram:
     """Counts of the equal reports of some people.

@@ -4,8 +4,10 @@ import { LdpsqlError, check } from "./json.js";
 import { hex } from "./shapes.js";
 import { Survey, today } from "./survey.js";
 
-/** How a collector refuses a report for good. Others than it may have said anything else, which is tried again. */
-const FINAL = [410, 422];
+/** How a report was refused for good; everything else is tried again. */
+const FINAL = [400, 404, 410, 413, 415, 422];
+
+const reportsOf = (fingerprint) => `surveys/${fingerprint}/reports`;
 
 export class Collector {
   #waiting = [];
@@ -13,16 +15,12 @@ export class Collector {
   /** url: of the collector.  fetch: the system's, or one like it. */
   constructor(url, { fetch = globalThis.fetch?.bind(globalThis) } = {}) {
     this.url = String(url).replace(/\/+$/, "");
-    this.fetch = fetch;
+    this.fetch = (path, options) => fetch(`${this.url}/v1/${path}`, { credentials: "omit", referrerPolicy: "no-referrer", ...options });
     Object.freeze(this);
   }
 
-  #request(path, options) {
-    return this.fetch(`${this.url}/v1/${path}`, { credentials: "omit", referrerPolicy: "no-referrer", ...options });
-  }
-
   async #get(path) {
-    const response = await this.#request(path);
+    const response = await this.fetch(path);
     if (!response.ok) throw new LdpsqlError("survey", `the collector has no ${path} (${response.status})`);
     return response.text();
   }
@@ -44,7 +42,7 @@ export class Collector {
     this.#waiting = await ledger.pending(day);
     let settled = 0;
     for (const { survey, line } of [...this.#waiting]) {
-      const response = await this.#request(`surveys/${survey}/reports`, { method: "POST", keepalive: true, body: `${line}\n`, headers: { "content-type": "application/x-ndjson" } }).catch(() => undefined);
+      const response = await this.fetch(reportsOf(survey), { method: "POST", keepalive: true, body: `${line}\n`, headers: { "content-type": "application/x-ndjson" } }).catch(() => undefined);
       if (!response?.ok && !FINAL.includes(response?.status)) continue;
       await ledger.settle([line]);
       this.#waiting = this.#waiting.filter((report) => report.line !== line);
@@ -60,7 +58,7 @@ export class Collector {
    */
   beacon() {
     for (const { survey, line } of this.#waiting) {
-      globalThis.navigator?.sendBeacon?.(`${this.url}/v1/surveys/${survey}/reports`, new Blob([`${line}\n`], { type: "text/plain" }));
+      globalThis.navigator?.sendBeacon?.(`${this.url}/v1/${reportsOf(survey)}`, new Blob([`${line}\n`], { type: "text/plain" }));
     }
   }
 }

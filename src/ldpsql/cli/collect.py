@@ -17,8 +17,7 @@ from ldpsql.cli.text import misfit_notes
 from ldpsql.errors import counted
 
 if TYPE_CHECKING:
-    from ldpsql.remote import RemoteStore
-    from ldpsql.store import Batch, Store
+    from ldpsql.store import Batch
 
 
 @click.command(short_help="Turn people's records into reports (device side).")
@@ -122,7 +121,7 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
 
 @click.command(short_help="Store reports.")
 @click.argument("paths", nargs=-1, required=True)
-@options.collector_or_database
+@options.database
 @click.option("--survey", type=options.EXISTING, help="Needed where the files do not carry it.")
 @click.option("--skip-invalid", is_flag=True, help="Keep the good rows of a file with bad ones.")
 @click.option(
@@ -136,9 +135,7 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     is_flag=True,
     help="Take a shuffled batch that is smaller than designed; every answer says what it keeps.",
 )
-def ingest(
-    paths: tuple[str, ...], database: Path | str, survey: Path | None, **settings: Any
-) -> None:
+def ingest(paths: tuple[str, ...], database: Path, survey: Path | None, **settings: Any) -> None:
     """Add files of reports to the database; directories and globs are expanded.
 
     Every file is taken whole or not at all, and every report once, by its id: repeats are dropped,
@@ -157,12 +154,5 @@ def ingest(
         click.echo(f"{batch.name}: {taken}{repeats}{skipped}", err=True)
 
     asked = None if survey is None else Intake.read(survey)
-    opened: Store | RemoteStore
-    if isinstance(database, str):
-        from ldpsql.remote import RemoteStore  # noqa: PLC0415  (it loads what answers)
-
-        opened = RemoteStore(database, None)
-    else:
-        opened = open_store(database, read_only=False)
-    with closing(opened) as store:
+    with closing(open_store(database, read_only=False)) as store:
         store.ingest(paths, survey=asked, tell=tell, **settings)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -64,10 +65,26 @@ class Estimator(Protocol[_Asked_contra]):
         ...
 
 
-Estimators = Mapping[str, Callable[[Histogram], Estimator[Q]]]
+Estimators = Mapping[str, Callable[[Any], Estimator[Q]]]
+"""By name, what makes an estimator of a `Histogram`, or of what it is `Decoded` to where the design
+has a `decoding`."""
 
 AnyEstimator = Estimator[Any]
 """An estimator of whatever design, for the planned queries of that design."""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """What of reports a store keeps decoded, so that no question has to read them.
+
+    version: of `decode`; what another version made is made anew.  numbers: how many numbers the
+    arrays are.  decode: arrays by name, of the same lengths for all histograms of a design, that
+    add up over people; `report.TYPES` is among them.
+    """
+
+    version: int
+    numbers: int
+    decode: Callable[[Histogram], Mapping[str, Array]]
 
 
 class Design(ABC, Generic[Q]):
@@ -118,6 +135,11 @@ class Design(ABC, Generic[Q]):
     def estimator(self, histogram: Histogram) -> Estimator[Q]:
         """The default estimator on one histogram."""
         return next(iter(self.estimators.values()))(histogram)
+
+    @property
+    def decoding(self) -> Decoding | None:
+        """What estimators take in the place of a histogram; None where that is its histogram."""
+        return None
 
     @abstractmethod
     def variance(self, queries: Sequence[Q], people: int) -> Array:

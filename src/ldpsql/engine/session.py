@@ -221,11 +221,11 @@ class Session:
         def make() -> Mapping[Key, AnyEstimator]:
             survey = subject.survey
             estimator = survey.design.estimators[subject.estimator]
-            histograms = self.store.histograms(survey.table, chosen)
+            found = self.store.decoded(survey.table, chosen)
             return {
-                values: estimator(histogram)
-                for values, histogram in limits.in_time(histograms)
-                if histogram.counts.size or chosen.condition is None
+                values: estimator(people)
+                for values, people in limits.in_time(found)
+                if people.counts.size or chosen.condition is None
             }
 
         return self._keep("estimators", subject.key(chosen), make)

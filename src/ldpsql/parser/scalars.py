@@ -27,7 +27,7 @@ from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql.sql import DECLARED, Join, Scalar, literal, quote
 from ldpsql_device.schema import Dimension, PublicColumn
-from ldpsql_device.values import Listed, Ordered, Value
+from ldpsql_device.values import Ordered, Value
 
 if TYPE_CHECKING:
     from ldpsql.lookups import PublicTable
@@ -297,9 +297,8 @@ def _centre(node: exp.Expr, columns: Columns) -> float:
     for name in scalar.columns:
         index = find_dimension(columns.schema, name)
         assert index is not None
-        domain = columns.schema.dimensions[index].domain
-        values = domain.values if isinstance(domain, Listed) else domain.edges[:-1]
-        middle[name] = values[len(values) // 2]
+        labels = domains.domain_labels(columns.schema.dimensions[index].domain)
+        middle[name] = labels[len(labels) // 2]
     return binder.number_at(scalar, middle, columns.schema)
 
 

@@ -201,7 +201,6 @@ class HaarHrr(Recipe[HaarOptions]):
 
     name = "haarhrr"
     takes = ONE_DIMENSION
-    estimator_names = ("unbiased",)
     options = HaarOptions
 
     def make(self, task: Task[HaarOptions]) -> AnyDesign:

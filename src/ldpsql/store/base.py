@@ -20,7 +20,7 @@ from ldpsql.boxes import Weight
 from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand, has_both_parts
 from ldpsql.lookups import PublicTable
-from ldpsql.report import Histogram, Integers
+from ldpsql.report import Decoded, Histogram, Integers
 from ldpsql.sql import Scalar
 from ldpsql.store.incoming import (
     SUFFIXES,
@@ -265,6 +265,7 @@ class Store(ABC):
             batches.append(self._take(read_file(path), path, survey, policy))
             if tell is not None:
                 tell(batches[-1])
+        self.catch_up()
         return batches
 
     def ingest_table(
@@ -374,6 +375,10 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def catch_up(self) -> None:
+        """Bring what is kept of decoded reports up to date, so that no question has to."""
+
+    @abstractmethod
     def refresh(self, table: str) -> None:
         """Count all reports of a survey anew; StoreError where reports were deleted."""
 
@@ -406,6 +411,12 @@ class Store(ABC):
 
         Without keys exactly one, of zero people if no report fits the condition.
         """
+
+    def decoded(
+        self, table: str, selection: Selection
+    ) -> Sequence[tuple[tuple[Any, ...], Histogram | Decoded]]:
+        """As `histograms`, or in their place what they decode to, where that is kept."""
+        return self.histograms(table, selection)
 
     @abstractmethod
     def public_people(self, table: str) -> pa.Table:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.boxes import Weight
-from ldpsql.decoders.fourier.families import Batch, batches
-from ldpsql.decoders.fourier.group import Axes, Integers, Reals
+from ldpsql.decoders.fourier.families import Batch, Complexes, batches
+from ldpsql.decoders.fourier.group import Axes, Integers, Reals, add, gather_faces, parts_of
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum, box_terms
-from ldpsql.report import Pair, Rows
+from ldpsql.report import Histogram, Pair, Rows
 
 POINTS, MOST_CELLS_OF_ALL = 512, 1 << 19
 """Points of a sample of families, and the phases up to which all of them are taken."""
@@ -38,6 +38,29 @@ def count_phases(rows: Rows, batch: Batch, pair: Pair) -> Reals:
     cells = (place * phases + phase[low:high])[is_own]
     flat = np.bincount(cells, rows.moment(*pair)[low:high][is_own], len(numbers) * phases)
     return np.asarray(flat.reshape(len(numbers), phases))
+
+
+def sum_spectra(collected: Collected, histogram: Histogram, rows: Rows, pair: Pair) -> Spectrum:
+    """B(f), the sum over families of C^_j(h) X_j(h) / s_j at f = h k_j, by faces; lambda T^(f) on
+    average. People count with a product of weights.
+
+    rows: all of the histogram.
+    """
+    dense: dict[Axes, Complexes] = {}
+    present = np.flatnonzero(histogram.sizes)
+    for batch in batches(collected.table, collected.odds, present):
+        informed = batch.transform_counts(count_phases(rows, batch, pair)) * batch.transform
+        add(dense, batch.cluster.axes, batch.scatter(informed))
+    sums = gather_faces(dense)
+    for face in collected.information:
+        if face not in sums:
+            sums[face] = np.zeros(collected.face_shape(face), dtype=np.complex128)
+    return sums
+
+
+def face_name(face: Axes) -> str:
+    """The name of what is decoded of a face."""
+    return "face " + " ".join(map(str, face))
 
 
 class SharedContributions:
@@ -204,7 +227,8 @@ class SecondMoments:
         axes = batch.cluster.axes
         key = axes, frozenset(pair)
         if key not in self._spread:
-            own = {face: array for face, array in self.population(pair).items() if face}
+            people = self.population(pair)
+            own = {face: people[face] for face in parts_of((axes,))[1:] if face in people}
             self._spread[key] = self.collected.spread([own], axes)
         return np.asarray(batch.correlate(self._spread[key])[0] / batch.cluster.phases)
 

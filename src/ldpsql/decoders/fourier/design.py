@@ -17,17 +17,18 @@ import numpy as np
 
 from ldpsql import limits
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.decoders.base import Design, Estimators
+from ldpsql.decoders.base import Decoding, Design, Estimators
 from ldpsql.decoders.fourier.contributions import (
     KEPT,
     SecondMoments,
     SharedContributions,
     bare,
-    count_phases,
     even_variances,
+    face_name,
+    sum_spectra,
 )
-from ldpsql.decoders.fourier.families import Complexes, FamilyTable, batches
-from ldpsql.decoders.fourier.group import Axes, Group, add, gather_faces
+from ldpsql.decoders.fourier.families import FamilyTable
+from ldpsql.decoders.fourier.group import Axes, Faces, Group
 from ldpsql.decoders.fourier.spectra import (
     BoxQuery,
     Collected,
@@ -48,7 +49,7 @@ from ldpsql.decoders.linear import PSEUDO_PEOPLE, describe_known, split_known
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair, Rows
+from ldpsql.report import TYPES, Decoded, Histogram, Pair, Rows
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -64,6 +65,8 @@ MANY, MOST_CELLS = 4, 1 << 22
 """Histograms from which contributions are worked out once, and cells up to which they are."""
 _AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
 _PATTERNS = 256
+MOST_KEPT = 1 << 22
+"""Numbers of decoded reports up to which they are kept; of more, reports are decoded anew."""
 ALIKE, _ROWS_KEPT = 16, 8
 """Rows that are one row moved, from which all its translates are worked out; how many are kept."""
 
@@ -233,7 +236,19 @@ class FourierDesign(Design[BoxQuery]):
     def _shared(self) -> SharedContributions:
         return SharedContributions(self.collected)
 
-    def estimator(self, histogram: Histogram) -> FourierEstimator:
+    @property
+    def decoding(self) -> Decoding | None:
+        """The sums B(f) of every face, unless there are too many."""
+        numbers = 2 * sum(self.group.cells(face) for face in self.group.faces)
+        return Decoding(1, numbers, self._decode) if numbers <= MOST_KEPT else None
+
+    def _decode(self, histogram: Histogram) -> Mapping[str, Array]:
+        """See `Decoding`: real and imaginary parts by turns."""
+        sums = sum_spectra(self.collected, histogram, histogram.load_all(), (None, None))
+        arrays = {face_name(face): own.ravel().view(np.float64) for face, own in sums.items()}
+        return {TYPES: histogram.sizes.astype(np.float64), **arrays}
+
+    def estimator(self, histogram: Histogram | Decoded) -> FourierEstimator:
         """Unbiased."""
         return FourierEstimator(self.collected, histogram, self._shared)
 
@@ -242,7 +257,7 @@ class FourierDesign(Design[BoxQuery]):
         """Unbiased, and post-processed to non-negative tables."""
         return {"unbiased": self.estimator, "smooth": self.smooth}
 
-    def smooth(self, histogram: Histogram) -> SmoothEstimator:
+    def smooth(self, histogram: Histogram | Decoded) -> SmoothEstimator:
         """Biased, with a smaller typical error."""
         # Only smoothing needs scipy.fft, which takes a quarter of a second to import.
         from ldpsql.decoders.fourier.smoothing import SmoothEstimator  # noqa: PLC0415
@@ -296,7 +311,7 @@ class FourierEstimator:
     """
 
     collected: Collected
-    histogram: Histogram
+    histogram: Histogram | Decoded
     shared: SharedContributions
     _spectra: dict[frozenset[Weight | None], Spectrum] = field(default_factory=dict)
     _translates: OrderedDict[Any, TranslateSums] = field(default_factory=OrderedDict)
@@ -309,6 +324,7 @@ class FourierEstimator:
     @cached_property
     def _rows(self) -> Rows:
         """Family and phase of every row, by family, and what it counts."""
+        assert isinstance(self.histogram, Histogram)
         return self.histogram.load_all()
 
     def answer(self, queries: Sequence[BoxQuery]) -> Estimates:
@@ -437,10 +453,11 @@ class FourierEstimator:
         """The same from the rows themselves, with the exact moments, where a query is asked of many
         histograms (one per day, say) and its contributions are worked out once. None where decoding
         costs less: for few histograms, many queries, or a large design."""
-        asked, rows, shared = list(map(bare, queries)), self._rows, self.shared
+        asked, shared = list(map(bare, queries)), self.shared
         few = self.histogram.siblings < MANY or len(set(asked)) > KEPT
         if few or shared.starts[-1] > MOST_CELLS:
             return None
+        rows = self._rows
         family, phase = rows.columns
         own = [shared.of(query)[shared.starts[family] + phase] for query in asked]
         kinds = [query.weight for query in queries]
@@ -457,16 +474,14 @@ class FourierEstimator:
 
     def _population(self, pair: Pair) -> Spectrum:
         """T^(f) of a product of weights, without what is probably noise."""
-        return {
-            face: own * self._certain[face]
-            for face, own in self.spectrum(*pair).items()
-            if face in self._certain
-        }
+        own = self.spectrum(*pair)
+        return Faces(own, lambda face: own[face] * self._damping[face])
 
     @cached_property
-    def _certain(self) -> dict[Axes, Array]:
-        """See `Collected.certain`; of the people, for whatever weight."""
-        return self.collected.certain(self.spectrum(None), self.people)
+    def _damping(self) -> Mapping[Axes, Array]:
+        """See `Collected.damp`; of the people, for whatever weight."""
+        people = self.spectrum(None)
+        return Faces(people, lambda face: self.collected.damp(people, self.people, face))
 
     def _covariance_of_even(self, row: Sequence[BoxQuery]) -> Array:
         """Covariance of the sums of contributions if records were spread evenly, in the weights of
@@ -481,12 +496,15 @@ class FourierEstimator:
         knows nothing."""
         pair = frozenset((weight, other))
         if pair not in self._spectra:
-            dense: dict[Axes, Complexes] = {}
-            collected, present = self.collected, np.flatnonzero(self.histogram.sizes)
-            for batch in batches(collected.table, collected.odds, present):
-                counts = count_phases(self._rows, batch, (weight, other))
-                # B(f) += C^_j(h) X_j(h) / s_j at f = h k_j
-                informed = batch.transform_counts(counts) * batch.transform
-                add(dense, batch.cluster.axes, batch.scatter(informed))
-            self._spectra[pair] = collected.divide(gather_faces(dense))
+            self._spectra[pair] = self.collected.divide(self._sums((weight, other)))
         return self._spectra[pair]
+
+    def _sums(self, pair: Pair) -> Spectrum:
+        """B(f) of every face about which families tell something."""
+        held, shape = self.histogram, self.collected.face_shape
+        if isinstance(held, Histogram):
+            return sum_spectra(self.collected, held, self._rows, pair)
+        return Faces(
+            self.collected.information,
+            lambda face: held.sum(face_name(face), pair).view(np.complex128).reshape(shape(face)),
+        )

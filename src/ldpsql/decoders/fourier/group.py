@@ -5,7 +5,7 @@ Source: docs/spec/fourier.md#1 and docs/spec/fourier.md#6.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -149,6 +149,28 @@ def gather_faces(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
         for face in parts_of((block,)):
             add(faces, face, np.asarray(array[face_slices(face, block)]))
     return faces
+
+
+class Faces(Mapping[Axes, Any]):
+    """Arrays by face, each made when it is first asked for."""
+
+    def __init__(self, faces: Iterable[Axes], make: Callable[[Axes], Any]) -> None:
+        self._made: dict[Axes, Any] = dict.fromkeys(faces)
+        self._make = make
+
+    def __getitem__(self, face: Axes) -> Any:
+        if self._made[face] is None:
+            self._made[face] = self._make(face)
+        return self._made[face]
+
+    def __iter__(self) -> Iterator[Axes]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __contains__(self, face: object) -> bool:
+        return face in self._made
 
 
 def spread_faces(faces: Mapping[Axes, Numbers], block: Axes, shape: tuple[int, ...]) -> Numbers:

@@ -19,6 +19,7 @@ from ldpsql.decoders.base import PlannedQuery
 from ldpsql.decoders.fourier.families import Complexes, FamilyTable, information
 from ldpsql.decoders.fourier.group import (
     Axes,
+    Faces,
     Group,
     Integers,
     Reals,
@@ -31,7 +32,7 @@ from ldpsql.decoders.fourier.group import (
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 from ldpsql_device.errors import SurveyError
 
-Spectrum = dict[Axes, Complexes]
+Spectrum = Mapping[Axes, Complexes]
 """A query or a population by face, the empty one for the zero frequency."""
 BLIND = 1e-20
 """Below this share of a perfect report's information a frequency counts as not collected:
@@ -101,7 +102,7 @@ class BoxQuery(PlannedQuery):
 
     def spectrum(self, group: Group) -> Spectrum:
         """q^(f) / N by face, the empty one among them; 0 on padding where a side constrains."""
-        faces: Spectrum = {}
+        faces: dict[Axes, Complexes] = {}
         for term in self.terms:
             dense = np.array(term.coefficient, dtype=np.complex128)
             for side, axis in zip(term.sides, term.axes, strict=True):
@@ -296,12 +297,14 @@ class Collected:
         return {face: np.where(own > BLIND, own, 0.0) for face, own in by_face}
 
     @cached_property
-    def _inverse(self) -> dict[Axes, Reals]:
+    def _inverse(self) -> Mapping[Axes, Reals]:
         """1 / lambda_f; 0 where nothing is known."""
-        return {
-            face: np.divide(1.0, known, out=np.zeros_like(known), where=known > 0.0)
-            for face, known in self.information.items()
-        }
+
+        def invert(face: Axes) -> Reals:
+            known = self.information[face]
+            return np.divide(1.0, known, out=np.zeros_like(known), where=known > 0.0)
+
+        return Faces(self.information, invert)
 
     @cached_property
     def real(self) -> RealCells:
@@ -329,11 +332,12 @@ class Collected:
 
     def divide(self, faces: Spectrum) -> Spectrum:
         """Arrays over lambda_f; 0 where nothing is known. Faces without families are left out."""
-        return {
-            face: np.asarray(array * self._inverse[face])
-            for face, array in faces.items()
-            if face in self._inverse
-        }
+        informed = [face for face in faces if face in self._inverse]
+        return Faces(informed, lambda face: np.asarray(faces[face] * self._inverse[face]))
+
+    def face_shape(self, face: Axes) -> tuple[int, ...]:
+        """Of an array over a face."""
+        return tuple(order - 1 for order in self.group.shape(face))
 
     def covariance(self, left: Spectrum, right: Spectrum) -> float:
         """sum over f != 0 of left conj(right) / lambda_f: of what one person from an even spread
@@ -358,31 +362,24 @@ class Collected:
         own = np.arange(1, order)
         return np.minimum(own, order - own)
 
-    @cached_property
-    def _bands(self) -> dict[Axes, Integers]:
-        """The number of every frequency's band by face: a product of octaves 1, 2..3, 4..7, ... of
+    def _bands(self, face: Axes) -> Integers:
+        """The number of every frequency's band: a product of octaves 1, 2..3, 4..7, ... of
         min(f, m - f) on every axis."""
-        bands = {}
-        for face in self.information:
-            number = np.zeros((), dtype=np.int64)
-            for axis in face:
-                octaves = np.frexp(self._folded(axis).astype(np.float64))[1] - 1
-                number = np.add.outer(number * (int(octaves.max()) + 1), octaves)
-            bands[face] = number
-        return bands
+        number = np.zeros((), dtype=np.int64)
+        for axis in face:
+            octaves = np.frexp(self._folded(axis).astype(np.float64))[1] - 1
+            number = np.add.outer(number * (int(octaves.max()) + 1), octaves)
+        return number.ravel()
 
-    def certain(self, spectrum: Spectrum, people: float) -> dict[Axes, Reals]:
-        """The share of the energy of estimates of T^(f) that their noise, of the variance
+    def damp(self, spectrum: Spectrum, people: float, face: Axes) -> Reals:
+        """The share of the energy of estimates of T^(f) on a face that their noise, of the variance
         people / lambda, leaves unexplained: of every band, at every frequency."""
-        shares = {}
-        for face, own in spectrum.items():
-            bands, known = self._bands[face].ravel(), self.information[face].ravel()
-            # The noise of a band has about the energy of its K real numbers.
-            explained = people * np.bincount(bands, known > 0.0)
-            energy = np.bincount(bands, np.abs(own.ravel()) ** 2 * known)
-            share = np.divide(explained, energy, out=np.ones_like(energy), where=energy > 0.0)
-            shares[face] = np.maximum(0.0, 1.0 - share)[bands].reshape(own.shape)
-        return shares
+        own, bands, known = spectrum[face], self._bands(face), self.information[face].ravel()
+        # The noise of a band has about the energy of its K real numbers.
+        explained = people * np.bincount(bands, known > 0.0)
+        energy = np.bincount(bands, np.abs(own.ravel()) ** 2 * known)
+        share = np.divide(explained, energy, out=np.ones_like(energy), where=energy > 0.0)
+        return np.asarray(np.maximum(0.0, 1.0 - share)[bands].reshape(own.shape))
 
     def spread(self, divided: Sequence[Spectrum], axes: Axes) -> NDArray[np.complexfloating]:
         """Spectra over lambda, dense over some axes and flat, shape (k, cells)."""

@@ -26,8 +26,10 @@ _PEOPLE, _KEY = f"{RESERVED_PREFIX}people", f"{RESERVED_PREFIX}key"
 class Reading:
     """Reads a selection of one survey's reports, as a cursor sees the store."""
 
-    def __init__(self, cursor: Connection, layout: Layout, selection: Selection) -> None:
-        """Find out how far the histogram table goes."""
+    def __init__(
+        self, cursor: Connection, layout: Layout, selection: Selection, rows: str | None = None
+    ) -> None:
+        """rows: a subquery of histogram rows, in the place of those of all reports."""
         self.cursor, self.layout = cursor, layout
         self.keys, self.key_names = list[str](), list[str]()
         for place, key in enumerate(selection.keys):
@@ -40,10 +42,13 @@ class Reading:
         # The moments asked for, and each of their weights alone.
         single = [(w, None) for pair in selection.moments for w in pair if w is not None]
         self.moments: list[Moment] = list(dict.fromkeys([*selection.moments, *single]))
-        progress = fold.Progress.of(cursor, layout)
-        self.source = fold.counts(layout, progress.counted)
-        # Then the table holds one row per report, and all of its columns need no counting.
-        self.is_merged = progress.recent == 0
+        self.is_merged = False
+        if rows is None:
+            progress = fold.Progress.of(cursor, layout)
+            rows = fold.counts(layout, progress.counted)
+            # Then the table holds one row per report, and all of its columns need no counting.
+            self.is_merged = progress.recent == 0
+        self.source = rows
         # Picks rows that together count every person once.
         self.once = f"{layout.counted_columns[1].sql} = -1" if layout.format.unary else "true"
 
@@ -63,7 +68,7 @@ class Reading:
         if not self.keys:
             self.cursor.execute(query)
             return [((), self._histogram(self.cursor.fetchnumpy(), slice(None), 1))]
-        order = _ascending(self.key_names)
+        order = ascending(self.key_names)
         values = self.cursor.execute(
             f"SELECT DISTINCT {', '.join(self.keys)} FROM {self.source} WHERE {self.condition} "
             f"ORDER BY {order}"
@@ -84,7 +89,7 @@ class Reading:
     def public_people(self) -> pa.Table:
         """People per combination of all public values, ascending, NULL last."""
         keys = [column.sql for column in self.layout.public_columns]
-        query = f"{self._query(keys, self.once)} ORDER BY {_ascending(keys)}"
+        query = f"{self._query(keys, self.once)} ORDER BY {ascending(keys)}"
         rows = self.cursor.execute(query).fetchall()
         columns = zip(*rows, strict=True) if rows else ([] for _ in (*keys, _PEOPLE))
         types = {column.name: ARROW_TYPES[column.type] for column in self.layout.intake.public}
@@ -121,9 +126,10 @@ class Reading:
         )
 
     def _product(self, pair: Moment) -> str:
-        return " * ".join(self._weight(weight) for weight in pair if weight is not None)
+        return " * ".join(self.weight(weight) for weight in pair if weight is not None)
 
-    def _weight(self, weight: Weight) -> str:
+    def weight(self, weight: Weight) -> str:
+        """The SQL of a public weight of one person."""
         column = self._public(weight.column)
         is_present = weight.kind == "present"
         return f"({column} IS NOT NULL)::DOUBLE" if is_present else f"coalesce({column}, 0)::DOUBLE"
@@ -140,5 +146,6 @@ def _moment(index: int) -> str:
     return f"{RESERVED_PREFIX}moment_{index}"
 
 
-def _ascending(keys: Sequence[str]) -> str:
+def ascending(keys: Sequence[str]) -> str:
+    """An SQL list of what to order by; NULL comes last."""
     return ", ".join(f"{key} ASC NULLS LAST" for key in keys)

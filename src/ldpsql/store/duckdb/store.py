@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
 from math import isfinite
@@ -14,22 +14,25 @@ import duckdb
 import pyarrow as pa
 
 from ldpsql import limits
+from ldpsql.decoders.base import Decoding
 from ldpsql.errors import QueryError
 from ldpsql.intake import Intake
 from ldpsql.lookups import PublicTable
-from ldpsql.report import Histogram, Integers
+from ldpsql.report import Decoded, Histogram, Integers
 from ldpsql.sql import literal
 from ldpsql.store.base import Selection, Store
-from ldpsql.store.duckdb import arrivals, fold
+from ldpsql.store.duckdb import arrivals, decoded, fold
 from ldpsql.store.duckdb.layout import LAST_COLUMN, LOOKUPS, Layout, ids_table, lookup_table
 from ldpsql.store.duckdb.opening import Connection, connect, guarded, make_log, transaction
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.incoming import AcceptedRows, ArrivedRows
 from ldpsql.store.rules import KnownSurvey
-from ldpsql_device.errors import InterfaceError, StoreError
+from ldpsql_device.errors import InterfaceError, StoreError, SurveyError
 
 _INCOMING = "ldpsql_incoming"
+_ENOUGH = 10_000
+"""Reports that are worth decoding at once while more may come."""
 
 
 class DuckDBStore(Store):
@@ -140,6 +143,9 @@ class DuckDBStore(Store):
                     f"INSERT INTO {layout.reports} SELECT {number}, * FROM ({new}) "
                     f"ORDER BY {layout.columns}"
                 )
+            decoding = None if is_kept else self._decoding(intake)
+            if decoding is not None:
+                decoded.catch_up(cursor, layout, decoding, new)
             if layout.format.unary or not is_kept:
                 fold.append(cursor, layout, new)
             if taken or day is None:
@@ -166,12 +172,33 @@ class DuckDBStore(Store):
         with self._change(), self._reading() as cursor:
             if fold.merge_if_worthwhile(cursor, Layout(intake), self._recent[intake.key]):
                 make_log(self.path)
+            self._decode(cursor, intake, _ENOUGH)
+
+    def catch_up(self) -> None:
+        with self._change(), self._reading() as cursor:
+            for survey in self._known_surveys():
+                self._decode(cursor, self._read_intake(survey.text), 1)
+
+    def _decode(self, cursor: Connection, intake: Intake, enough: int) -> None:
+        """Add reports to what is kept of decoded ones, if enough of them are not in."""
+        layout, decoding = Layout(intake), self._decoding(intake)
+        if decoding is not None and decoded.waiting(cursor, layout, decoding) >= enough:
+            decoded.catch_up(cursor, layout, decoding)
+            make_log(self.path)
+
+    def _decoding(self, intake: Intake) -> Decoding | None:
+        """What is kept of the decoded reports of a survey; nothing where it cannot be asked."""
+        with suppress(SurveyError):
+            return self.survey(intake.table).design.decoding if intake.is_complete else None
+        return None
 
     def tidy(self) -> None:
         for survey in self._known_surveys():
             days = "SELECT DISTINCT day FROM batches WHERE survey = ? AND day IS NOT NULL"
             if self._rows(f"{days} GROUP BY day, name HAVING count(*) > 1", survey.key):
                 with self._change(), self._reading() as cursor:
+                    # Or a batch would be joined from some whose reports are in and some not.
+                    self._decode(cursor, self._read_intake(survey.text), 1)
                     arrivals.tidy(cursor, self._layout(survey.key))
                     make_log(self.path)
         if self._connection is not None:
@@ -182,6 +209,10 @@ class DuckDBStore(Store):
         layout = self._layout(table)
         with self._change(), self._reading() as cursor:
             fold.refresh(cursor, layout)
+            decoding = self._decoding(layout.intake)
+            if decoding is not None:
+                decoded.forget(cursor, layout)
+                decoded.catch_up(cursor, layout, decoding)
             make_log(self.path)
 
     # -- counts out --------------------------------------------------------------------------
@@ -254,14 +285,36 @@ class DuckDBStore(Store):
         return None if smallest is None else int(smallest)
 
     def sizes(self, table: str, condition: str | None = None) -> Integers:
+        chosen = Selection(condition)
         with self._selecting() as cursor:
-            return Reading(cursor, self._layout(table), Selection(condition)).sizes()
+            kept = self._kept(cursor, table, chosen)
+            if kept is not None:
+                [(_, found)] = kept
+                if found.arrays:
+                    return found.sizes
+            return Reading(cursor, self._layout(table), chosen).sizes()
 
     def histograms(
         self, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Histogram]]:
         with self._selecting() as cursor:
             return Reading(cursor, self._layout(table), selection).histograms()
+
+    def decoded(
+        self, table: str, selection: Selection
+    ) -> Sequence[tuple[tuple[Any, ...], Histogram | Decoded]]:
+        with self._selecting() as cursor:
+            kept = self._kept(cursor, table, selection)
+            return self.histograms(table, selection) if kept is None else kept
+
+    def _kept(
+        self, cursor: Connection, table: str, selection: Selection
+    ) -> list[tuple[tuple[Any, ...], Decoded]] | None:
+        """What is kept of the decoded reports of a selection, if anything is."""
+        decoding = self._decoding(self.intake(table))
+        if decoding is None:
+            return None
+        return decoded.read(cursor, self._layout(table), decoding, selection)
 
     def public_people(self, table: str) -> pa.Table:
         with self._selecting() as cursor:

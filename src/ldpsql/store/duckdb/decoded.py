@@ -1,0 +1,287 @@
+"""What a DuckDB store keeps of decoded reports.
+
+    decoded         one row per survey that keeps any: the version of its decoder, and the last
+                    batch whose reports are in
+    parts_<survey>  groups of people who are alike in the first public columns
+    sums_<survey>   the arrays of every part by name, and those of everybody
+
+Parts are combinations of values of the first public columns of the schema: of as many columns as
+make at most MOST_PARTS parts, and MOST_NUMBERS numbers in all of them. What is asked about these
+columns alone is answered from the parts, everything else from the histogram. Reports of later
+batches are decoded when they are read; `catch_up` adds them to the sums, in one transaction with
+the number of the last batch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ldpsql.decoders.base import Decoding
+from ldpsql.report import Decoded, Reals
+from ldpsql.sql import literal, quote
+from ldpsql.store.base import Selection
+from ldpsql.store.duckdb import fold
+from ldpsql.store.duckdb.layout import BATCH_COLUMN, COUNT_COLUMN, Column, Layout, create, names
+from ldpsql.store.duckdb.opening import Connection
+from ldpsql.store.duckdb.reading import Reading, ascending
+from ldpsql_device.arrow import ARROW_TYPES
+from ldpsql_device.schema import RESERVED_PREFIX
+
+MOST_PARTS, MOST_NUMBERS = 64, 1 << 22
+_PART = Column(f"{RESERVED_PREFIX}part", "BIGINT")
+_SUMS = (_PART, Column("name", "VARCHAR"), Column("sums", "BLOB"))
+_EVERYBODY = -1
+_LATER, _GROUP = "ldpsql_later", f"{RESERVED_PREFIX}group"
+_DDL = "CREATE TABLE IF NOT EXISTS decoded (survey VARCHAR, version BIGINT, batch BIGINT)"
+
+Values = tuple[Any, ...]
+Arrays = Mapping[str, Reals]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The sums of one survey.
+
+    columns: those that tell its parts apart.  batch: the last one whose reports are in.
+    """
+
+    layout: Layout
+    columns: tuple[Column, ...]
+    batch: int
+
+    @property
+    def parts(self) -> str:
+        """The table of parts, quoted."""
+        return quote(f"parts_{self.layout.key}")
+
+    @property
+    def sums(self) -> str:
+        """The table of arrays, quoted."""
+        return quote(f"sums_{self.layout.key}")
+
+    @property
+    def later(self) -> str:
+        """A subquery: histogram rows of the reports of later batches."""
+        return (
+            f"(SELECT {self.layout.keys}, 1::BIGINT AS {COUNT_COLUMN} FROM {self.layout.reports} "
+            f"WHERE {BATCH_COLUMN} > {self.batch})"
+        )
+
+    def known(self, cursor: Connection) -> dict[Values, int]:
+        """The number of every part by its values."""
+        return {_key(own): part for part, *own in cursor.execute(f"FROM {self.parts}").fetchall()}
+
+    def read(self, cursor: Connection, numbers: Sequence[int]) -> dict[int, dict[str, Reals]]:
+        """The arrays of some parts."""
+        found: dict[int, dict[str, Reals]] = {number: {} for number in numbers}
+        wanted = ", ".join(map(str, (*numbers, "NULL")))
+        query = f"SELECT {names(_SUMS)} FROM {self.sums} WHERE {_PART.sql} IN ({wanted})"
+        for part, name, sums in cursor.execute(query).fetchall():
+            found[part][name] = np.frombuffer(sums, dtype="<f8")
+        return found
+
+    def write(self, cursor: Connection, part: int, arrays: Arrays) -> None:
+        """Put arrays in the place of those of a part."""
+        cursor.execute(f"DELETE FROM {self.sums} WHERE {_PART.sql} = {part}")
+        rows = [(part, name, own.astype("<f8").tobytes()) for name, own in arrays.items()]
+        if rows:
+            cursor.executemany(f"INSERT INTO {self.sums} VALUES (?, ?, ?)", rows)
+
+    def split(
+        self, cursor: Connection, decoding: Decoding, rows: str
+    ) -> list[tuple[Values, Arrays]]:
+        """What a subquery of histogram rows decodes to, part by part."""
+        selection = Selection(keys=tuple(column.name for column in self.columns))
+        found = Reading(cursor, self.layout, selection, rows).histograms()
+        return [(values, decoding.decode(own)) for values, own in found if own.people]
+
+
+def find(cursor: Connection, layout: Layout, decoding: Decoding) -> Place | None:
+    """The sums of a survey, if they are this decoder's, and if all reports of later batches are
+    there to be decoded."""
+    if not cursor.execute("FROM duckdb_tables() WHERE table_name = 'decoded'").fetchall():
+        return None
+    key = literal(layout.key)
+    rows = cursor.execute(
+        f"SELECT batch FROM decoded WHERE survey = {key} AND version = {decoding.version} AND NOT "
+        f"EXISTS (FROM batches b WHERE b.survey = {key} AND b.number > batch AND NOT b.kept)"
+    ).fetchall()
+    if not rows:
+        return None
+    [(columns,)] = cursor.execute(
+        f"SELECT count(*) FROM duckdb_columns() WHERE table_name = {literal(f'parts_{layout.key}')}"
+    ).fetchall()
+    return Place(layout, layout.public_columns[: columns - 1], rows[0][0])
+
+
+def forget(cursor: Connection, layout: Layout) -> None:
+    """Have all reports decoded anew."""
+    cursor.execute(_DDL)
+    cursor.execute(f"DELETE FROM decoded WHERE survey = {literal(layout.key)}")
+
+
+def waiting(cursor: Connection, layout: Layout, decoding: Decoding) -> int:
+    """How many reports are not in the sums."""
+    place = find(cursor, layout, decoding)
+    [(reports,)] = cursor.execute(
+        f"SELECT coalesce(sum(reports), 0)::BIGINT FROM batches WHERE survey = "
+        f"{literal(layout.key)} AND number > {0 if place is None else place.batch}"
+    ).fetchall()
+    return int(reports)
+
+
+def catch_up(
+    cursor: Connection, layout: Layout, decoding: Decoding, more: str | None = None
+) -> None:
+    """Add the reports of later batches to the sums.
+
+    more: a subquery of the reports of one batch more, which the tables do not hold yet. Where there
+    are no sums of this decoder, all reports are decoded.
+    """
+    place, key = find(cursor, layout, decoding), literal(layout.key)
+    if place is None:
+        place = Place(layout, layout.public_columns, 0)
+        rows = fold.counts(layout, fold.Progress.of(cursor, layout).counted)
+        cursor.execute(create(place.sums, _SUMS))
+        cursor.execute(create(place.parts, (_PART, *place.columns)))
+    else:
+        rows = place.later
+    if more is not None:
+        rows = f"(FROM {rows} UNION ALL SELECT {layout.keys}, 1::BIGINT FROM ({more}))"
+    place = _narrow(cursor, place, rows, min(MOST_PARTS, MOST_NUMBERS // decoding.numbers))
+    known, new = place.known(cursor), place.split(cursor, decoding, rows)
+    stored = place.read(cursor, (_EVERYBODY, *known.values()))
+    changed = {}
+    for values, arrays in new:
+        part = known.setdefault(_key(values), len(known)) if place.columns else _EVERYBODY
+        if part not in stored:
+            marks = ", ".join("?" for _ in values)
+            cursor.execute(f"INSERT INTO {place.parts} VALUES ({part}, {marks})", values)
+        for number in {part, _EVERYBODY}:
+            stored[number] = changed[number] = _added(stored.get(number, {}), arrays)
+    for part, arrays in changed.items():
+        place.write(cursor, part, arrays)
+    forget(cursor, layout)
+    last = f"SELECT coalesce(max(number), 0) + {int(more is not None)} FROM batches"
+    cursor.execute(
+        f"INSERT INTO decoded SELECT {key}, {decoding.version}, ({last} WHERE survey = {key})"
+    )
+
+
+def _narrow(cursor: Connection, place: Place, rows: str, most: int) -> Place:
+    """The same sums by fewer columns, until there are few enough parts with those of new rows."""
+    columns = place.columns
+    while columns:
+        listed = names(columns)
+        [(parts,)] = cursor.execute(
+            f"SELECT count(*) FROM (SELECT {listed} FROM {rows} UNION SELECT {listed} FROM "
+            f"{place.parts})"
+        ).fetchall()
+        if parts <= most:
+            break
+        columns = columns[:-1]
+    if columns == place.columns:
+        return place
+    narrow, joined = Place(place.layout, columns, place.batch), dict[Values, list[int]]()
+    for part, *own in cursor.execute(f"FROM {place.parts} ORDER BY {_PART.sql}").fetchall():
+        joined.setdefault(tuple(own[: len(columns)]), []).append(part)
+    stored = place.read(cursor, [part for parts in joined.values() for part in parts])
+    cursor.execute(f"DELETE FROM {place.sums} WHERE {_PART.sql} <> {_EVERYBODY}")
+    cursor.execute(create(narrow.parts, (_PART, *columns)))
+    for number, (values, parts) in enumerate(joined.items() if columns else ()):
+        arrays: Arrays = {}
+        for part in parts:
+            arrays = _added(arrays, stored[part])
+        narrow.write(cursor, number, arrays)
+        marks = ", ".join("?" for _ in values)
+        cursor.execute(f"INSERT INTO {narrow.parts} VALUES ({number}, {marks})", values)
+    return narrow
+
+
+def read(
+    cursor: Connection, layout: Layout, decoding: Decoding, selection: Selection
+) -> list[tuple[Values, Decoded]] | None:
+    """Per combination of key values, ascending, NULL last, the sums of its people; without keys
+    exactly one. None where the parts do not say who is selected."""
+    place = find(cursor, layout, decoding)
+    if place is None or not _are_told(place, selection):
+        return None
+    later = place.split(cursor, decoding, place.later)
+    if not (selection.condition or selection.keys or selection.moments):
+        stored = place.read(cursor, [_EVERYBODY])[_EVERYBODY]
+        return [((), _stack([stored, *(arrays for _, arrays in later)], {}))]
+    return _select(cursor, place, later, selection)
+
+
+def _are_told(place: Place, selection: Selection) -> bool:
+    """Whether a selection names no public column but those that tell the parts apart."""
+    keys = [key if isinstance(key, str) else key.text for key in selection.keys]
+    weights = [weight.column for pair in selection.moments for weight in pair if weight]
+    text = "\n".join([selection.condition or "", *keys, *weights])
+    others = place.layout.public_columns[len(place.columns) :]
+    return not any(
+        re.search(rf"(?<!\w){re.escape(column.sql[1:-1])}(?!\w)", text, re.IGNORECASE)
+        for column in others
+    )
+
+
+def _select(
+    cursor: Connection, place: Place, later: Sequence[tuple[Values, Arrays]], selection: Selection
+) -> list[tuple[Values, Decoded]]:
+    """The parts of the people who are selected, by key values; those of later reports are parts of
+    their own."""
+    types = [pa.int64(), *(ARROW_TYPES[c.type] for c in place.layout.intake.public)]
+    numbered = [(-2 - number, *values) for number, (values, _) in enumerate(later)]
+    columns = zip(*numbered, strict=True) if numbered else ([] for _ in (0, *place.columns))
+    arrays = [pa.array(own, kind) for own, kind in zip(columns, types, strict=False)]
+    listed = (_PART, *place.columns)
+    cursor.register(_LATER, pa.table(arrays, names=[column.name for column in listed]))
+    reading = Reading(cursor, place.layout, selection)
+    weights = list(dict.fromkeys(w for pair in reading.moments for w in pair if w is not None))
+    chosen = ", ".join([_PART.sql, *reading.keys, *map(reading.weight, weights)])
+    order = ascending(reading.key_names)
+    rank = f"dense_rank() OVER (ORDER BY {order})" if order else "1"
+    rows = cursor.execute(
+        f"SELECT {rank} AS {_GROUP}, * FROM (SELECT {chosen} FROM (FROM {place.parts} UNION ALL "
+        f"FROM {_LATER}) WHERE {reading.condition}) ORDER BY {_GROUP}, {_PART.sql}"
+    ).fetchall()
+    cursor.unregister(_LATER)
+    found = place.read(cursor, [row[1] for row in rows if row[1] >= 0])
+    found |= {-2 - number: dict(arrays) for number, (_, arrays) in enumerate(later)}
+    groups = []
+    for _, members in groupby(rows, key=lambda row: row[0]):
+        own = list(members)
+        first = 2 + len(selection.keys)
+        values = {
+            weight: np.array([row[first + place] for row in own], dtype=np.float64)
+            for place, weight in enumerate(weights)
+        }
+        groups.append((tuple(own[0][2:first]), _stack([found[row[1]] for row in own], values)))
+    if not selection.keys and not groups:
+        return [((), _stack([], dict.fromkeys(weights, np.zeros(0))))]
+    return groups
+
+
+def _stack(parts: Sequence[Arrays], values: Mapping[Any, Reals]) -> Decoded:
+    every = dict.fromkeys(name for part in parts for name in part)
+    return Decoded(
+        {name: np.stack([part[name] for part in parts if part]) for name in every}, values
+    )
+
+
+def _added(left: Arrays, right: Arrays) -> dict[str, Reals]:
+    """Sums of arrays of the same names."""
+    return {name: left[name] + own if name in left else own for name, own in right.items()}
+
+
+def _key(values: Sequence[Any]) -> Values:
+    """Values that equal those of the same part; NaN does not equal itself."""
+    return tuple("nan" if isinstance(own, float) and isnan(own) else own for own in values)

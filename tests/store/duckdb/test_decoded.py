@@ -1,0 +1,257 @@
+"""What is kept of decoded reports answers as all reports do, whatever brought them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.surveys import boolean, integer, measure, public, survey_toml
+
+from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.designer import design
+from ldpsql.engine.session import Session
+from ldpsql.intake import Intake
+from ldpsql.recipes.registry import MECHANISMS
+from ldpsql.report import Decoded
+from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.store import Selection, open_store
+from ldpsql.store.duckdb import decoded
+from ldpsql.store.duckdb.store import DuckDBStore
+from ldpsql.survey import Survey
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.table import randomize_batch
+
+DAYS = [date(2026, 3, 1) + timedelta(day) for day in range(3)]
+SIZES = (400, 1, 700, 90, 1200)
+
+
+def survey(mechanism: str = "fourier", table: str = "app", **options: object) -> Survey:
+    """Ages, a pay and public columns, as far as the mechanism takes them."""
+    takes = MECHANISMS[mechanism].takes
+    age = integer("age", 0, 8, **({"sensitive": [3]} if takes.sensitive else {}))
+    shown = (public("day", "date"), public("kind", "text"), public("amount", "float"))
+    for accepted in ({}, {"accept_no_guarantee": True}):
+        for columns in ((age, measure("pay", 0, 10), *shown), (age, *shown), (age,)):
+            for more in ((), (boolean("member"),)):
+                with suppress(SurveyError):
+                    return design(
+                        survey_toml(
+                            *columns,
+                            *more,
+                            table=table,
+                            epsilon="2",
+                            mechanism=mechanism,
+                            options=options,
+                            **accepted,
+                        )
+                    )
+    raise AssertionError(mechanism)
+
+
+def reports(asked: Survey, size: int, seed: int) -> pa.Table:
+    """Of made-up people; some public values are missing."""
+    random = np.random.default_rng(seed)
+    kinds = np.array(["a", "b", None], dtype=object)
+    people = pa.table(
+        {
+            "age": random.integers(0, 9, size),
+            "member": random.random(size) < 0.3,
+            "pay": random.uniform(0, 10, size),
+            "day": [DAYS[n] for n in random.integers(0, len(DAYS), size)],
+            "kind": pa.array(kinds[random.integers(0, 3, size)], pa.string()),
+            "amount": np.round(random.normal(5.0, 2.0, size), 1),
+        }
+    )
+    return randomize_batch(asked, people, SeededEntropy(seed), policy=accept_everything(asked))[0]
+
+
+def fill(store: DuckDBStore, asked: Survey, keep: str = "reports") -> None:
+    """Ingest batches of many sizes."""
+    for seed, size in enumerate(SIZES):
+        kept = keep if keep != "both" else ("reports", "counts")[seed % 2]
+        store.ingest_table(reports(asked, size, seed), asked, keep=kept)
+        if seed % 2:
+            store.catch_up()
+
+
+def answers(asked: Survey, chosen: Selection, found: Sequence[tuple[Any, Any]]) -> list[Any]:
+    """Per key, and for counts and public sums of three ranges: values and covariance."""
+    weights = [None, *dict.fromkeys(w for pair in chosen.moments for w in pair if w)]
+    boxes = [Box((side, *(None for _ in asked.design.domain.sizes[1:]))) for side in RANGES]
+    queries = [
+        asked.design.prepare(LinearQuery(((1.0, box),), weight=weight))
+        for box in boxes
+        for weight in weights
+    ]
+    make = next(iter(asked.design.estimators.values()))
+    # One by one: several histograms have the errors of their own rows.
+    return [(key, make(replace(people, siblings=1)).answer(queries)) for key, people in found]
+
+
+RANGES = (((0, 3),), ((2, 7),), ((8, 9),))
+AMOUNT, PAID = Weight("amount"), Weight("amount", "present")
+MOMENTS = ((AMOUNT, None), (PAID, None), (AMOUNT, AMOUNT), (AMOUNT, PAID), (PAID, PAID))
+SELECTIONS = (
+    Selection(),
+    Selection(keys=("day",)),
+    Selection(keys=("kind", "day")),
+    Selection('"day" > DATE \'2026-03-01\' AND "kind" IS NOT NULL', ("kind",)),
+    Selection("\"kind\" = 'z'"),
+    Selection(moments=MOMENTS),
+    Selection('"amount" > 5.0', ("day",), MOMENTS),
+)
+
+
+def compare(store: DuckDBStore, asked: Survey, selections: Sequence[Selection]) -> None:
+    for chosen in selections:
+        kept = answers(asked, chosen, store.decoded(asked.table, chosen))
+        plain = answers(asked, chosen, store.histograms(asked.table, chosen))
+        assert [key for key, _ in kept] == [key for key, _ in plain]
+        for (_, ours), (_, theirs) in zip(kept, plain, strict=True):
+            scale = max(1.0, np.abs(np.nan_to_num(theirs.values)).max())
+            np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-9, atol=1e-9 * scale)
+            np.testing.assert_allclose(
+                np.diagonal(ours.covariance), np.diagonal(theirs.covariance), rtol=1e-6
+            )
+
+
+@pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "ft"])
+def test_estimates_are_those_from_all_reports(mechanism: str) -> None:
+    asked = survey(mechanism)
+    selections = SELECTIONS[: len(SELECTIONS) if asked.schema.public else 1]
+    with open_store(None, read_only=False) as store:
+        fill(store, asked)
+        compare(store, asked, selections)
+
+
+@pytest.mark.parametrize("keep", ["counts", "both"])
+@pytest.mark.parametrize("options", [{"one_sided": "yes"}, {}], ids=str)
+def test_estimates_when_reports_are_deleted(keep: str, options: dict[str, str]) -> None:
+    asked = survey(**options)
+    with open_store(None, read_only=False) as store:
+        fill(store, asked, keep)
+        compare(store, asked, SELECTIONS)
+        assert is_kept(store)
+
+
+def is_kept(store: DuckDBStore, chosen: Selection = SELECTIONS[0]) -> bool:
+    """Whether a question is answered from what is kept."""
+    return all(isinstance(found, Decoded) for _, found in store.decoded("app", chosen))
+
+
+def test_what_the_parts_tell_is_answered_from_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Day and kind make 12 parts; amounts are too many. Fewer parts, fewer columns."""
+    monkeypatch.setattr(decoded, "MOST_PARTS", 12)
+    asked = survey()
+    with open_store(None, read_only=False) as store:
+        fill(store, asked)
+        assert [is_kept(store, chosen) for chosen in SELECTIONS] == [True] * 5 + [False] * 2
+        compare(store, asked, SELECTIONS)
+        monkeypatch.setattr(decoded, "MOST_PARTS", 8)
+        store.ingest_table(reports(asked, 50, 99), asked)
+        store.catch_up()
+        told = [is_kept(store, chosen) for chosen in SELECTIONS]
+        assert told == [True, True, False, False, False, False, False]
+        compare(store, asked, SELECTIONS)
+        monkeypatch.setattr(decoded, "MOST_PARTS", 0)
+        store.ingest_table(reports(asked, 50, 100), asked)
+        store.catch_up()
+        assert [is_kept(store, chosen) for chosen in SELECTIONS] == [True] + [False] * 6
+        compare(store, asked, SELECTIONS)
+
+
+def test_a_question_reads_no_report_that_was_there_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = survey()
+    with open_store(None, read_only=False) as store:
+        fill(store, asked)
+        store.catch_up()
+        before = dict(answers(asked, SELECTIONS[0], store.decoded("app", SELECTIONS[0])))
+        with store._reading() as cursor:
+            cursor.execute("DELETE FROM reports_app")
+            cursor.execute("DELETE FROM histogram_app")
+        assert Session(store).execute("SELECT COUNT(*) FROM app WHERE age < 3").table.num_rows == 1
+        after = dict(answers(asked, SELECTIONS[0], store.decoded("app", SELECTIONS[0])))
+        np.testing.assert_array_equal(after[()].values, before[()].values)
+
+
+def test_another_version_of_the_decoder_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the old one kept: here twice as much, and nothing in another store."""
+    asked = survey()
+    with open_store(None, read_only=False) as store:
+        fill(store, asked)
+        store.catch_up()
+        design_of = type(asked.design)
+        right = design_of.decoding.fget
+        newer = property(lambda design: replace(right(design), version=2))
+        monkeypatch.setattr(design_of, "decoding", newer)
+        assert not is_kept(store)
+        store.ingest_table(reports(asked, 20, 7), asked)
+        store.catch_up()
+        assert is_kept(store)
+        compare(store, asked, SELECTIONS)
+
+
+def test_counting_anew_decodes_anew() -> None:
+    asked = survey()
+    with open_store(None, read_only=False) as store:
+        fill(store, asked)
+        store.catch_up()
+        with store._reading() as cursor:
+            cursor.execute("UPDATE sums_app SET sums = (SELECT min(sums) FROM sums_app)")
+        store.refresh("app")
+        compare(store, asked, SELECTIONS)
+
+
+def test_sums_that_cannot_be_written_leave_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a transaction or nothing, wherever it ends."""
+    asked = survey()
+    with open_store(None, read_only=False) as store:
+        fill(store, asked)
+        store.catch_up()
+        store.ingest_table(reports(asked, 200, 55), asked)
+        right, written = decoded.Place.write, []
+
+        def write(place: decoded.Place, *given: Any) -> None:
+            if len(written) == 2:
+                raise InterruptedError
+            written.append(given)
+            right(place, *given)
+
+        monkeypatch.setattr(decoded.Place, "write", write)
+        with pytest.raises(InterruptedError):
+            store.catch_up()
+        assert len(written) == 2
+        compare(store, asked, SELECTIONS[:3])
+
+
+def test_control_sums_of_other_people_are_told_apart() -> None:
+    """Reports that are in the sums and counted as later ones too."""
+    asked = survey()
+    with open_store(None, read_only=False) as store:
+        fill(store, asked)
+        store.catch_up()
+        with store._reading() as cursor:
+            cursor.execute("UPDATE decoded SET batch = batch - 1")
+        with pytest.raises(AssertionError):
+            compare(store, asked, SELECTIONS[:1])
+
+
+def test_a_survey_that_cannot_be_asked_keeps_nothing(tmp_path: Path) -> None:
+    """Until its collector's part is there: then all of its reports are decoded."""
+    asked = survey()
+    incomplete = Intake.read(asked.device_text)
+    with open_store(tmp_path / "app.duckdb", read_only=False) as store:
+        store.ingest_table(reports(asked, 300, 1), incomplete)
+        store.catch_up()
+        store.register(asked)
+        store.ingest_table(reports(asked, 300, 2), asked)
+        store.catch_up()
+        assert is_kept(store)
+        compare(store, asked, SELECTIONS)
