@@ -1,6 +1,6 @@
 /** Where surveys come from and reports go: a collector's address. */
 
-import { LdpsqlError, check } from "./json.js";
+import { LdpsqlError, check, parseJson } from "./json.js";
 import { hex } from "./shapes.js";
 import { Survey, today } from "./survey.js";
 
@@ -27,8 +27,8 @@ export class Collector {
 
   /** The survey of a table that the collector asks now, checked. */
   async survey(table) {
-    const { fingerprint } = JSON.parse(await this.#get(`tables/${encodeURIComponent(table)}`));
-    const survey = new Survey(await this.#get(`surveys/${hex(64)(fingerprint, "fingerprint")}`));
+    const fingerprint = hex(64)(parseJson(await this.#get(`tables/${encodeURIComponent(table)}`))?.fingerprint, "fingerprint");
+    const survey = new Survey(await this.#get(`surveys/${fingerprint}`));
     check(survey.fingerprint === fingerprint && survey.table === table, "", "is another one than the collector names");
     return survey;
   }

@@ -130,7 +130,9 @@ test("a report is sent until it is acknowledged", async () => {
   assert.deepEqual(await collector.send(ledger, day), { settled: 1, waiting: 0 });
   assert.deepEqual(await collector.send(ledger, day), { settled: 0, waiting: 0 });
   assert.deepEqual(sent.at(-1), [`http://localhost/v1/surveys/${survey.fingerprint}/reports`, `${line}\n`]);
-  await assert.rejects(new Collector("http://localhost", { fetch: async () => new Response(JSON.stringify({ fingerprint: "0".repeat(64) })) }).survey("app"), refusedAs("survey"));
+  for (const text of ["", "null", "{}", '{"fingerprint":"../x"}', JSON.stringify({ fingerprint: "0".repeat(64) })]) {
+    await assert.rejects(new Collector("http://localhost", { fetch: async () => new Response(text) }).survey("app"), refusedAs("survey"));
+  }
 });
 
 test("a survey is described without what its author could forge", async () => {
