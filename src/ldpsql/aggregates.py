@@ -16,11 +16,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 
-from ldpsql import domains
+from ldpsql import boxes, domains
 from ldpsql.boxes import CodeSet, Weight
 from ldpsql.boxes import codes as code_set
 from ldpsql.domains import find_dimension, find_measure, find_public_column
@@ -88,10 +89,26 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """A dimension whose people are put in order; share, is_descending, together: see `Quantile`."""
+class Ordering:
+    """A number over one dimension, by which people are put in order.
 
+    text: as DuckDB SQL over raw values.  values: of every code, None for NULL.
+    """
+
+    text: str
     column: str
+    values: tuple[float | None, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What people are put in order by, a dimension or a number over one; share, is_descending,
+    together: see `Quantile`."""
+
+    column: str | Ordering
     share: float = 0.5
     is_descending: bool = False
     together: tuple[float, ...] = ()
@@ -100,7 +117,7 @@ class Ranked:
         return f"{self.column}, {self.share:g}"
 
 
-Column = str | Amount | Moments | Ranked | None
+Column = str | Amount | Moments | Ordering | Ranked | None
 """What an aggregate is of: a declared name, an expression, moments, an order, or None for rows."""
 
 
@@ -426,6 +443,9 @@ def people_with(schema: Schema, column: Column) -> Expression:
         column = max(column.products.items(), key=lambda item: len(set(item[0])))[1]
     if isinstance(column, Ranked):
         column = column.column
+    if isinstance(column, Ordering):
+        known = [code for code, value in enumerate(column.values) if value is not None]
+        return _counted(schema, column, code_set(known), "IS NOT NULL")
     if isinstance(column, Amount):
         return _total(column.counted, f"COUNT({column})", schema)
     if column is None or find_measure(schema, column) is not None:
@@ -536,19 +556,14 @@ def _mean(letter: str) -> Centred:
 def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Expression]:
     """A quantile; of a dimension that is collected in bins the bin that holds it."""
 
-    def expression(schema: Schema, column: str | Ranked) -> Expression:
+    def expression(schema: Schema, column: str | Ordering | Ranked) -> Expression:
         ranked = column if isinstance(column, Ranked) else Ranked(column)
         codes, lowest, highest = ends_of_codes(schema, ranked.column)
         people = people_with(schema, ranked)
-        is_sorted = codes == list(range(len(codes)))
+        sets = accumulate((own for own, *_ in zip(codes, highest[:-1], strict=False)), _together)
         below = [
-            _counted(
-                schema,
-                ranked.column,
-                ((0, place + 1),) if is_sorted else code_set(codes[: place + 1]),
-                f"<= {highest[place]:g}",
-            )
-            for place in range(len(codes) - 1)
+            _counted(schema, ranked.column, own, f"<= {highest[place]:g}")
+            for place, own in enumerate(sets)
         ]
         return Quantile(
             ranked.share,
@@ -564,19 +579,31 @@ def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Ex
     return expression
 
 
-def _mode(schema: Schema, column: str) -> Expression:
+def _mode(schema: Schema, column: str | Ordering) -> Expression:
     codes, lowest, highest = ends_of_codes(schema, column)
     counts = [
-        _counted(schema, column, ((code, code + 1),), f"= {value:g}")
-        for code, value in zip(codes, lowest, strict=True)
+        _counted(schema, column, own, f"= {value:g}")
+        for own, value in zip(codes, lowest, strict=True)
     ]
     return Mode(lowest, highest, tuple(counts))
 
 
+def _together(left: CodeSet, right: CodeSet) -> CodeSet:
+    return boxes.code_set((*left, *right))
+
+
 def ends_of_codes(
-    schema: Schema, column: str
-) -> tuple[list[int], tuple[float, ...], tuple[float, ...]]:
-    """The codes of a dimension of numbers by ascending values, and the ends of what each holds."""
+    schema: Schema, column: str | Ordering
+) -> tuple[list[CodeSet], tuple[float, ...], tuple[float, ...]]:
+    """The numbers that people are put in order by, ascending: the codes of each, and the ends of
+    what these hold."""
+    if isinstance(column, Ordering):
+        own: dict[float, list[int]] = {}
+        for code, value in enumerate(column.values):
+            if value is not None:
+                own.setdefault(value, []).append(code)
+        numbers = tuple(sorted(own))
+        return [code_set(own[number]) for number in numbers], numbers, numbers
     index = find_dimension(schema, column)
     assert index is not None
     domain = schema.dimensions[index].domain
@@ -587,12 +614,13 @@ def ends_of_codes(
     else:
         whole = 1 if domain.is_discrete else 0
         highest = [float(edge) - whole for edge in domain.edges[1:]]  # type: ignore[arg-type]
-    return codes, tuple(lowest[c] for c in codes), tuple(highest[c] for c in codes)
+    sets: list[CodeSet] = [((code, code + 1),) for code in codes]
+    return sets, tuple(lowest[c] for c in codes), tuple(highest[c] for c in codes)
 
 
-def _counted(schema: Schema, column: str, codes: CodeSet, condition: str) -> Target:
+def _counted(schema: Schema, column: str | Ordering, codes: CodeSet, condition: str) -> Target:
     """How many people have one of some codes of a dimension; condition: which these are."""
-    index = find_dimension(schema, column)
+    index = find_dimension(schema, column.column if isinstance(column, Ordering) else column)
     assert index is not None
     return Target(amounts=(index, ((1.0, codes),)), label=f"COUNT({column} {condition})")
 
@@ -607,7 +635,7 @@ class AggregateKind:
     names: what SQL calls it, in capitals; the first is its own.
     takes: what stands in its brackets: "rows" is a column of any kind, * or nothing; "number" a
     measure, a numeric public column or a number computed from columns; "order" a dimension of
-    numbers, "share" that and a share of people.
+    numbers or a number computed from one, "share" that and a share of people.
     value: the expression over sums that it is, for a schema and the declared name of its column, or
     the amount that is computed, or moments.
     exact: the same over raw values as SQL, with {} for the column; `bench` asks DuckDB for it.

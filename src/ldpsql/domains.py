@@ -70,6 +70,13 @@ def domain_labels(domain: Domain) -> list[Value]:
     return list(domain.values if isinstance(domain, Listed) else domain.edges[:-1])
 
 
+def is_listed_out(domain: Domain) -> bool:
+    """Whether every code is that of a single value, and not of a bin."""
+    if isinstance(domain, Listed):
+        return True
+    return domain.is_discrete and domain.points[-1] - domain.points[0] == domain.size
+
+
 def null_codes(dimension: Dimension) -> CodeSet:
     """The codes that stand for NULL: one or none."""
     size = dimension.domain.size

@@ -175,6 +175,8 @@ SELECT SKEWNESS(age) FROM shoppers;
 
 -- Quantiles and extremes
 SELECT MEDIAN(age) FROM shoppers;
+SELECT sex, MEDIAN(age // 10) AS decade, MODE(length(state)) FROM shoppers GROUP BY sex;
+SELECT MEDIAN(joined) FROM shoppers;
 SELECT sex, MEDIAN(age) FROM shoppers GROUP BY sex;
 SELECT QUANTILE_CONT(age, 0.9) FROM shoppers WHERE member;
 SELECT QUANTILE_DISC(items, 0.25) FROM shoppers;

@@ -214,6 +214,10 @@ bin_width = 10
 [dimension.state]
 type = "category"
 values = ["CA", "NY"]
+[dimension.day]
+type = "date"
+range = ["2026-01-01", "2026-01-07"]
+unit = "day"
 [measure.pay]
 bounds = [0, 100]
 """
@@ -228,6 +232,7 @@ def connection() -> Iterator[Connection]:
         "hours": np.clip(random.normal(38, 12, people), 0, 79).astype(np.int64),
         "state": random.choice(["CA", "NY"], people),
         "pay": random.uniform(0, 100, people),
+        "day": np.datetime64("2026-01-01") + random.integers(0, 7, people),
     }
 
     with simulate(design(SURVEY), pa.table(table), seed=1) as opened:
@@ -265,6 +270,42 @@ def test_a_list_of_shares_gives_columns_that_hold_together(connection: Connectio
     assert result.intervals[0].high[0] >= alone.intervals[0].high[0]
 
 
+@pytest.mark.parametrize(
+    ("sql", "meant"),
+    [
+        ("MEDIAN(2 * age + 1)", "2 * MEDIAN(age) + 1"),
+        ("QUANTILE_DISC(100 - age, 0.9)", "100 - QUANTILE_DISC(age, -0.9)"),
+        ("QUANTILE_DISC(sqrt(age), 0.3)", "SQRT(QUANTILE_DISC(age, 0.3))"),
+    ],
+)
+def test_quantiles_of_numbers_over_a_dimension(
+    connection: Connection, sql: str, meant: str
+) -> None:
+    """Of a function that grows, or falls, with the values it is that of the quantile."""
+    ours, theirs = (
+        connection.execute(f"SELECT {each} FROM people").result for each in (sql, meant)
+    )
+    assert ours.table.column(0).to_pylist() == pytest.approx(theirs.table.column(0).to_pylist())
+    if "SQRT" not in meant:
+        left, right = ours.intervals[0], theirs.intervals[0]
+        assert [left.low[0], left.high[0]] == pytest.approx([right.low[0], right.high[0]])
+
+
+def test_dates_are_asked_as_numbers_of_days(connection: Connection) -> None:
+    with pytest.raises(UnsupportedSQL) as caught:
+        connection.execute("SELECT MEDIAN(day) FROM people")
+    assert caught.value.hint == "ask for a number of days: day - DATE '2026-01-01'"
+    result = connection.execute("SELECT MEDIAN(day - DATE '2026-01-01') FROM people").result
+    assert 2 <= result.table.column(0)[0].as_py() <= 4
+
+
+def test_values_that_a_function_does_not_tell_apart_are_one(connection: Connection) -> None:
+    sql = "SELECT MODE(age // 10), MEDIAN(age // 10), MODE(length(state)) FROM people"
+    result = connection.execute(sql).result
+    assert [column[0].as_py() for column in result.table.columns] == [3.0, 3.0, 2.0]
+    assert result.intervals[2].low[0] == result.intervals[2].high[0] == 2.0
+
+
 def test_bins_are_answered_as_bins(connection: Connection) -> None:
     result = connection.execute("SELECT MEDIAN(hours), MODE(hours) FROM people").result
     assert [column[0].as_py() for column in result.table.columns] == [30.0, 30.0]
@@ -297,7 +338,16 @@ def test_post_processed_quantiles_have_typical_errors(connection: Connection) ->
     [
         ("MEDIAN(pay)", "a measure"),
         ("MEDIAN(state)", "not a number"),
-        ("MEDIAN(age + 1)", "takes a dimension"),
+        ("MEDIAN(age + hours)", "or a number over one"),
+        ("MEDIAN(7)", "or a number over one"),
+        ("MEDIAN(day)", "of type date"),
+        ("MEDIAN(pay + 1)", "a measure"),
+        ("MEDIAN(upper(state))", "of type VARCHAR"),
+        ("MEDIAN(hours + 1)", "bins"),
+        ("MEDIAN(ln(age - 18))", "infinite"),
+        ("MEDIAN(CAST(state AS INT))", "Could not convert"),
+        ("MEDIAN(NULLIF(age, age))", "NULL for every"),
+        ("MEDIAN(1e308 * age)", "infinite"),
         ("QUANTILE_CONT(age)", "a share"),
         ("QUANTILE_CONT(age, 1.5)", "from 0 to 1"),
         ("QUANTILE_CONT(age, [0.5, 2])", "from 0 to 1"),

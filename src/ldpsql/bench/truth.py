@@ -25,7 +25,6 @@ import pyarrow.compute as pc
 
 from ldpsql.aggregates import (
     Aggregate,
-    Amount,
     Column,
     Leaf,
     Moments,
@@ -221,14 +220,15 @@ class Truth:
         assert kind is not None
         columns = ["*"]
         if isinstance(call.column, Ranked):
-            columns = [quote(call.column.column)]
+            ordered = call.column.column
+            columns = [quote(ordered) if isinstance(ordered, str) else f"({ordered})"]
         elif isinstance(call.column, Moments):
             columns = [f"({text})::DOUBLE" for text in call.column.texts]
         elif kind.takes == "number":
             columns = [self._summed(call.column)]
         elif call.column is not None:
-            name = str(call.column) if isinstance(call.column, Amount) else quote(call.column)
-            columns = [name]
+            is_name = isinstance(call.column, str)
+            columns = [quote(str(call.column)) if is_name else f"({call.column})"]
         if call.filter is not None:
             counted = ["1" if column == "*" else column for column in columns]
             columns = [f"CASE WHEN {conditions[call.filter]} THEN {each} END" for each in counted]

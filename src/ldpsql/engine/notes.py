@@ -15,7 +15,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.aggregates import Ranked, aggregates, ends_of_codes, find_aggregate
+from ldpsql.aggregates import Ordering, Ranked, aggregates, ends_of_codes, find_aggregate
 from ldpsql.domains import as_day, find_dimension, find_public_column, is_outside, matching
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.propagation import ErrorBars
@@ -101,7 +101,8 @@ def _on_orders(plan: QueryPlan) -> list[str]:
         kind = find_aggregate(leaf.function)
         if kind is None or kind.takes not in ("order", "share"):
             continue
-        name = leaf.column.column if isinstance(leaf.column, Ranked) else str(leaf.column)
+        name = leaf.column.column if isinstance(leaf.column, Ranked) else leaf.column
+        assert isinstance(name, str | Ordering)
         lowest, highest = ends_of_codes(schema, name)[1:]
         if lowest != highest:
             notes[

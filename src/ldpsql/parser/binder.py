@@ -116,15 +116,31 @@ def scalar_kind(
 
 def number_at(scalar: Scalar, values: Mapping[str, Value], schema: Schema) -> float:
     """An expression as a number where columns have some values; 0 where it has none there."""
-    types = arrow_types(schema)
-    row = {name: pa.array([value], type=types[name]) for name, value in values.items()}
-    with _database().cursor() as cursor, suppress(duckdb.Error):
-        cursor.register(DECLARED, pa.table(row or {ROW: [0]}))
-        (found,) = cursor.execute(
-            f"SELECT CAST({scalar.text} AS DOUBLE) FROM {DECLARED}"
-        ).fetchall()[0]
+    with suppress(Refusal):
+        rows = {name: [value] for name, value in values.items()} or {ROW: [0]}
+        (found,) = numbers_over(scalar, rows, schema)
         return found if found is not None and math.isfinite(found) else 0.0
     return 0.0
+
+
+def numbers_over(
+    scalar: Scalar,
+    rows: Mapping[str, Sequence[Value | None]],
+    schema: Schema,
+    node: exp.Expr | None = None,
+) -> list[float | None]:
+    """An expression as a number over rows of columns, None where it is NULL; an error at its node
+    where it cannot be evaluated."""
+    types = {**arrow_types(schema), ROW: pa.int64()}
+    table = {name: pa.array(values, type=types[name]) for name, values in rows.items()}
+    with _database().cursor() as cursor:
+        cursor.register(DECLARED, pa.table(table))
+        sql = f"SELECT CAST({scalar.text} AS DOUBLE) FROM {DECLARED}"
+        try:
+            return [value for (value,) in cursor.execute(sql).fetchall()]
+        except duckdb.Error as error:
+            line = str(error).splitlines()[0].split(": ", 1)[-1]
+            raise wrong(line, node, "this is said of declared values") from None
 
 
 def public_columns(

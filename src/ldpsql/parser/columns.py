@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from ldpsql.domains import find_dimension, find_measure, find_public_column
+from ldpsql.domains import find_dimension, find_measure, find_public_column, is_listed_out
 from ldpsql.errors import Place
 from ldpsql.parser.source import Refusal, Source, did_you_mean, unsupported, wrong
 from ldpsql.sql import Join
@@ -192,6 +192,8 @@ class Columns:
         first = domain.values[0] if isinstance(domain, Listed) else domain.edges[0]
         if isinstance(first, bool) or not isinstance(first, int | float):
             hint = f"count by it: GROUP BY {name}"
+            if domain.type == "date" and is_listed_out(domain):
+                hint = f"ask for a number of days: {name} - DATE '{first}'"
             raise unsupported(f"{name} is of type {domain.type}, not a number", node, hint)
 
     def unknown(self, node: exp.Expr) -> Refusal:

@@ -10,6 +10,7 @@ rounded to hours and more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from ldpsql import domains
-from ldpsql.aggregates import Amount, Moments, Share
+from ldpsql.aggregates import Amount, Moments, Ordering, Share
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import is_deterministic
@@ -283,6 +284,36 @@ def read_moments(
                 tree = exp.Add(this=tree, expression=nothing)
         made[product] = read_amount(tree, columns, is_summed=True)
     return Moments(tuple(map(str, amounts.values())), centres, made)
+
+
+def read_ordering(node: exp.Expr, columns: Columns, name: str) -> Ordering:
+    """A number over the values of one dimension; an error for anything else. name: of the aggregate
+    that puts people in order by it."""
+    from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
+
+    hint = f"write {name} of a dimension, or of numbers computed from one"
+    names = [columns.name(part) for part in own_columns(node)]
+    if len(set(names)) != 1 or node.find(LookupColumn, exp.Query):
+        raise unsupported(f"{name} takes a dimension, or a number over one", node, hint)
+    columns.name(next(own_columns(node)), "key")
+    scalar = read_scalar(node, columns)
+    index = find_dimension(columns.schema, scalar.columns[0])
+    if index is None:
+        raise unsupported(f"{names[0]} is public: its order is not kept", node, hint)
+    dimension = columns.schema.dimensions[index]
+    if scalar.kind not in ("BIGINT", "DOUBLE"):
+        raise wrong(f"this is of type {scalar.kind}, and has no order by numbers", node, hint)
+    labels: list[Value | None] = [*domains.domain_labels(dimension.domain)]
+    if not domains.is_listed_out(dimension.domain):
+        hint = f"write {name}({dimension.name}), or count by it: GROUP BY {dimension.name}"
+        raise unsupported(f"{dimension.name} is collected in bins", node, hint)
+    labels += [None] * len(domains.null_codes(dimension))
+    values = binder.numbers_over(scalar, {dimension.name: labels}, columns.schema, node)
+    if any(value is not None and not math.isfinite(value) for value in values):
+        raise wrong("this is infinite or NaN for some declared value", node, hint)
+    if not any(value is not None for value in values):
+        raise wrong("this is NULL for every declared value", node, hint)
+    return Ordering(scalar.text, dimension.name, tuple(values))
 
 
 def _centre(node: exp.Expr, columns: Columns) -> float:

@@ -24,6 +24,7 @@ from ldpsql.aggregates import (
     Moments,
     Number,
     Operator,
+    Ordering,
     Ranked,
     find_aggregate,
 )
@@ -38,6 +39,7 @@ from ldpsql.parser.scalars import (
     check_declared,
     read_amount,
     read_moments,
+    read_ordering,
     read_scalar,
 )
 from ldpsql.parser.source import Refusal, did_you_mean, unsupported, wrong
@@ -650,8 +652,6 @@ class SelectReader:
         """A dimension and a share; a negative one counts from the highest value."""
         name = kind.names[0]
         hint = f"write {name}(column, 0.5)"
-        if not isinstance(column, exp.Column):
-            raise unsupported(f"{name} takes a dimension", column, hint)
         if any(other.find(exp.Array) for other in others):
             reason = "a list of shares stands by itself in the select list"
             raise unsupported(reason, call, f"write {name} once for each share")
@@ -661,18 +661,24 @@ class SelectReader:
         is_descending = share < 0.0 or isinstance(others[0], exp.Neg)
         written = others[0].find(exp.Literal)
         together = written.meta.get("together", ()) if written else ()
-        found = self.columns.name(column, "share")
+        found = self._ordering(column, kind)
         return Ranked(found, abs(share), is_descending, tuple(map(abs, together)))
+
+    def _ordering(self, node: exp.Expr, kind: AggregateKind) -> str | Ordering:
+        """What people are put in order by: the declared name of a dimension, or a number over the
+        values of one."""
+        if isinstance(node, exp.Column):
+            return self.columns.name(node, kind.takes)
+        return read_ordering(node, self.columns, kind.names[0])
 
     def _amount(
         self, node: exp.Expr, kind: AggregateKind, present: Collection[str]
-    ) -> str | Amount:
+    ) -> str | Amount | Ordering:
         """What an aggregate is of: the declared name of a column, or an expression; present: public
         columns that are not NULL."""
+        if kind.takes == "order":
+            return self._ordering(node, kind)
         if not isinstance(node, exp.Column):
-            if kind.takes == "order":
-                name = kind.names[0]
-                raise unsupported(f"{name} takes a dimension", node, f"write {name}(column)")
             is_summed = kind.takes == "number"
             return read_amount(node, self.columns, is_summed=is_summed, present=present)
         schema, name = self.columns.schema, self.columns.name(node)
