@@ -15,7 +15,8 @@ from support.fourier_designs import (
 )
 
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import Batch, arc_transform, batches, mirror
+from ldpsql.decoders.fourier.families import Batch, arc_transform, batches
+from ldpsql.decoders.fourier.group import mirror
 
 DESIGNS = by_hand()
 NAMES = list(DESIGNS)

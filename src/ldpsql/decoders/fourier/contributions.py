@@ -5,7 +5,7 @@ Source: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -17,11 +17,14 @@ from ldpsql import limits
 from ldpsql.boxes import Weight
 from ldpsql.decoders.fourier.families import Batch, Complexes, batches
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals, add, gather_faces, parts_of
+from ldpsql.decoders.fourier.products import ProductReports
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum, box_terms
 from ldpsql.report import Histogram, Pair, Rows
 
 POINTS, MOST_CELLS_OF_ALL = 512, 1 << 19
 """Points of a sample of families, and the phases up to which all of them are taken."""
+PRODUCT_POINTS = 1024
+"""Reports of a sample of those to questions in product form."""
 MOST_ODDS = 12.5
 KEPT, FACES_KEPT = 8, 32
 _ENTRIES, _AT_ONCE = 1 << 15, 1 << 12
@@ -47,10 +50,12 @@ def sum_spectra(collected: Collected, histogram: Histogram, rows: Rows, pair: Pa
     rows: all of the histogram.
     """
     dense: dict[Axes, Complexes] = {}
-    present = np.flatnonzero(histogram.sizes)
+    present = np.flatnonzero(histogram.sizes[: len(collected.table.shares)])
     for batch in batches(collected.table, collected.odds, present):
         informed = batch.transform_counts(count_phases(rows, batch, pair)) * batch.transform
         add(dense, batch.cluster.axes, batch.scatter(informed))
+    for axes, told in collected.decode_products(rows, pair):
+        add(dense, axes, told)
     sums = gather_faces(dense)
     for face in collected.information:
         if face not in sums:
@@ -103,7 +108,11 @@ class SharedContributions:
         shares = choose_families(collected, faces)
         chosen = np.flatnonzero(shares)
         parts = tuple(batches(collected.table, collected.odds, chosen, _ENTRIES))
-        return Sample(parts, tuple(shares[batch.families] for batch in parts))
+        return Sample(
+            parts,
+            tuple(shares[batch.families] for batch in parts),
+            tuple(sample_products(collected, faces)),
+        )
 
 
 def bare(query: BoxQuery) -> BoxQuery:
@@ -124,11 +133,12 @@ class Sample:
     """Families that stand for all that tell about some faces.
 
     batches: in batches of one cluster.  shares: of all reports, those for which each family of a
-    batch stands, shape (f,).
+    batch stands, shape (f,).  products: reports to questions in product form, with the same.
     """
 
     batches: tuple[Batch, ...]
     shares: tuple[Reals, ...]
+    products: tuple[tuple[ProductReports, Reals], ...] = ()
 
 
 def choose_families(collected: Collected, faces: frozenset[Axes]) -> Reals:
@@ -140,20 +150,7 @@ def choose_families(collected: Collected, faces: frozenset[Axes]) -> Reals:
     pick the families that hold them. Where they have few phases, and where single reports weigh too
     much for a sample, all families are taken.
     """
-    table = collected.table
-    # What the families that tell about a face add to the moment together, per share of theirs.
-    reach: dict[Axes, float] = {}
-    for cluster, first, last in zip(table.clusters, table.starts, table.starts[1:], strict=False):
-        own = float(table.shares[first:last].sum())
-        reach[cluster.axes] = reach.get(cluster.axes, 0.0) + own
-    worth = {
-        face: collected.typical_variance(face)
-        / sum(share for axes, share in reach.items() if set(face) <= set(axes))
-        for face in faces
-    }
-    by_axes = {
-        axes: sum(each for face, each in worth.items() if set(face) <= set(axes)) for axes in reach
-    }
+    table, by_axes = collected.table, _worth_by_axes(collected, faces)
     counts = list(map(len, table.clusters))
     worths = np.repeat([by_axes[cluster.axes] for cluster in table.clusters], counts)
     informed = table.phases[worths > 0.0]
@@ -167,6 +164,40 @@ def choose_families(collected: Collected, faces: frozenset[Axes]) -> Reals:
     # p = w worth / sum is its part of it.
     points = hits * (bounds[-1] / POINTS)
     return np.asarray(np.divide(points, worths, out=np.zeros_like(points), where=worths > 0.0))
+
+
+def sample_products(
+    collected: Collected, faces: frozenset[Axes]
+) -> Iterator[tuple[ProductReports, Reals]]:
+    """Reports to questions in product form that tell something about some faces, and the share of
+    all reports that each stands for: PRODUCT_POINTS of them, or twice as many where single ones
+    weigh too much, shared out as `choose_families` does."""
+    worth = _worth_by_axes(collected, faces)
+    told = [own for own in collected.table.products if worth[own.axes] > 0.0]
+    total = sum(own.share * worth[own.axes] for own in told)
+    points = PRODUCT_POINTS * (2 if collected.odds > MOST_ODDS else 1)
+    for own in told:
+        yield own.sample(round(points * own.share * worth[own.axes] / total) + 1, collected.odds)
+
+
+def _worth_by_axes(collected: Collected, faces: frozenset[Axes]) -> dict[Axes, float]:
+    """By axes of families, what these add to the second moment of contributions, per share."""
+    table = collected.table
+    # What the families that tell about a face add to the moment together, per share of theirs.
+    reach: dict[Axes, float] = {}
+    for cluster, first, last in zip(table.clusters, table.starts, table.starts[1:], strict=False):
+        own = float(table.shares[first:last].sum())
+        reach[cluster.axes] = reach.get(cluster.axes, 0.0) + own
+    for questions in table.products:
+        reach[questions.axes] = reach.get(questions.axes, 0.0) + questions.share
+    worth = {
+        face: collected.typical_variance(face)
+        / sum(share for axes, share in reach.items() if set(face) <= set(axes))
+        for face in faces
+    }
+    return {
+        axes: sum(each for face, each in worth.items() if set(face) <= set(axes)) for axes in reach
+    }
 
 
 # -- second moments --------------------------------------------------------------------------------
@@ -223,14 +254,33 @@ class SecondMoments:
         scale *= shares[:, None]
         return {pair: self._expected(batch, pair) * scale for pair in pairs}
 
-    def _expected(self, batch: Batch, pair: Pair) -> Reals:
-        axes = batch.cluster.axes
+    def excess_of_products(
+        self, reports: ProductReports, shares: Reals, pairs: Iterable[Pair]
+    ) -> dict[Pair, Reals]:
+        """The same for reports to questions in product form, shape (n,) each."""
+
+        def expected(pair: Pair) -> Reals:
+            dense = self._population_over(reports.face.axes, pair)
+            return np.asarray(reports.contributions([dense])[0])
+
+        free, people = expected((None, None)), self.moment(None, None)
+        ends = (people * (o * reports.phases / reports.sums - 1.0) for o in (1.0, reports.odds))
+        damped = np.clip(free, *ends)
+        scale = np.divide(damped, free, out=np.ones_like(free), where=damped != free) * shares
+        return {pair: expected(pair) * scale for pair in pairs}
+
+    def _population_over(self, axes: Axes, pair: Pair) -> NDArray[np.complexfloating]:
+        """The spectrum of the people, flat, shape (cells,); 0 at f = 0."""
         key = axes, frozenset(pair)
         if key not in self._spread:
             people = self.population(pair)
             own = {face: people[face] for face in parts_of((axes,))[1:] if face in people}
             self._spread[key] = self.collected.spread([own], axes)
-        return np.asarray(batch.correlate(self._spread[key])[0] / batch.cluster.phases)
+        return np.asarray(self._spread[key][0])
+
+    def _expected(self, batch: Batch, pair: Pair) -> Reals:
+        spectrum = self._population_over(batch.cluster.axes, pair)
+        return np.asarray(batch.correlate(spectrum[None])[0] / batch.cluster.phases)
 
     def sums(
         self,
@@ -301,6 +351,16 @@ class SecondMoments:
                     for right, other in columns.items():
                         weighted = own[left] * excess[left, right][part]
                         second[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
+        whole = np.array([own[()].real if () in own else 0.0 for own in divided])[rows]
+        for reports, shares in limits.in_time(sample.products):
+            axes = reports.face.axes
+            if axes not in dense:
+                dense[axes] = self.collected.spread(divided, axes)
+            found = reports.contributions(list(dense[axes]))[rows]
+            excess = self.excess_of_products(reports, shares, pairs)
+            own_sums = sum_contributions(kind, excess, found.transpose(2, 1, 0), whole.T)
+            first += np.moveaxis(own_sums[0], 0, -1)
+            second += np.moveaxis(own_sums[1], (0, 1), (-2, -1))
         return first, second
 
     def complete(
@@ -327,6 +387,28 @@ class SecondMoments:
         missed = (first - estimated)[..., None, :]
         half = second / 2.0 - estimated[..., :, None] / people * missed
         return np.asarray(half + half.swapaxes(-1, -2))
+
+
+def sum_contributions(
+    kind: Sequence[Weight | None], excess: Mapping[Pair, Reals], cells: Reals, whole: Reals
+) -> tuple[Reals, Reals]:
+    """What reports add to the even sums of contributions to T queries in their weights, shape
+    (T, ...), and of products of two, shape (T, T, ...).
+
+    excess: how many more there are, shape (n,).  cells: contributions besides those at f = 0, shape
+    (n, T, ...).  whole: those at f = 0, shape (T, ...).
+    """
+    count, shape = len(kind), cells.shape[2:]
+    first, second = np.empty((count, *shape)), np.empty((count, count, *shape))
+    for one, left in enumerate(kind):
+        first[one] = np.tensordot(excess[left, None], cells[:, one], 1)
+        for other, right in enumerate(kind[: one + 1]):
+            more = excess[left, right]
+            both = np.einsum("n...,n...,n->...", cells[:, one], cells[:, other], more)
+            both += whole[one] * np.tensordot(more, cells[:, other], 1)
+            both += whole[other] * np.tensordot(more, cells[:, one], 1)
+            second[one, other] = second[other, one] = both
+    return first, second
 
 
 def even_variances(shared: SharedContributions, queries: Sequence[BoxQuery]) -> Reals:

@@ -72,12 +72,25 @@ ALIKE, _ROWS_KEPT = 16, 8
 
 
 @dataclass(frozen=True)
+class Forms:
+    """Two plans for one workload, one of which a design has.
+
+    listed, product: bytes, compressed.  error: expected error of product form over the listed one.
+    """
+
+    listed: int
+    product: int
+    error: float
+
+
+@dataclass(frozen=True)
 class FourierDesign(Design[BoxQuery]):
     """The families of a plan over the group of a record domain.
 
     A device draws a family, and reports its phase there by a subset response of exactly e^epsilon.
     workload: that it was designed for; smoothing weighs errors by it.  restricted: whether answers
-    are least squares over the cells that exist.  SurveyError unless every question is a family.
+    are least squares over the cells that exist.  forms: how else it could have been written, if
+    that was tried.  SurveyError unless every question is a family, or in product form.
     """
 
     domain: RecordDomain
@@ -86,6 +99,7 @@ class FourierDesign(Design[BoxQuery]):
     group: Group
     plan: Plan
     restricted: bool = False
+    forms: Forms | None = field(default=None, compare=False)
     table: FamilyTable = field(init=False, compare=False)
     name: str = "fourier"
 
@@ -95,6 +109,8 @@ class FourierDesign(Design[BoxQuery]):
         if self.plan.odds != (int(self.epsilon.odds * WORDS),):
             raise SurveyError("the odds of the plan are not those of its epsilon")
         object.__setattr__(self, "table", FamilyTable.of_plan(self.plan, self.group))
+        if self.restricted and self.table.products:
+            raise SurveyError("a restricted design has no questions in product form")
 
     @property
     def guarantee(self) -> Guarantee:
@@ -132,6 +148,17 @@ class FourierDesign(Design[BoxQuery]):
             remarks.append(
                 f"a query may constrain at most {most} of the {group.dimensions} dimensions, "
                 "grouping included ([workload] max_predicates)"
+            )
+        if self.forms:
+            sizes = f"{self.forms.product / 1e3:.1f} kB", f"{self.forms.listed / 1e3:.1f} kB"
+            more = 100.0 * (self.forms.error - 1.0)
+            error = f"{abs(more):.1f} % {'more' if more >= 0.0 else 'less'} expected error"
+            remarks.append(
+                f"its {self.plan.questions} questions are in product form, {sizes[0]} compressed: "
+                f"one by one they would take {sizes[1]}, and product form has {error}"
+                if self.table.products
+                else f"its questions are listed one by one, {sizes[1]} compressed: in product form "
+                f"they would take {sizes[0]}, and have {error}"
             )
         return tuple(remarks)
 
@@ -455,7 +482,7 @@ class FourierEstimator:
         costs less: for few histograms, many queries, or a large design."""
         asked, shared = list(map(bare, queries)), self.shared
         few = self.histogram.siblings < MANY or len(set(asked)) > KEPT
-        if few or shared.starts[-1] > MOST_CELLS:
+        if few or self.collected.table.products or shared.starts[-1] > MOST_CELLS:
             return None
         rows = self._rows
         family, phase = rows.columns

@@ -23,11 +23,13 @@ from ldpsql.decoders.fourier.group import (
     Numbers,
     Reals,
     gather_faces,
+    mirror,
 )
+from ldpsql.decoders.fourier.products import ProductFace, is_phase
 from ldpsql.limits import in_time
 from ldpsql.report import question_shares
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan import WORDS, Arcs, Face, Integer, Plan, Subset, base_points
+from ldpsql_device.plan import HALVES, WORDS, Arcs, Face, Integer, Plan, Subset, base_points
 
 Complexes = NDArray[np.complex128]
 Base = Literal["arcs", "comb", "scrambled"]
@@ -143,23 +145,27 @@ class Cluster:
 
 
 class FamilyTable:
-    """All families of a design, cluster after cluster.
+    """All families of a design, cluster after cluster, and then its questions in product form.
 
     shares, phases, sizes: of every family its probability, |H| and |B|, shape (families,).
     starts: number of the first family of every cluster, and of all of them, shape (clusters+1,).
+    products: questions that are not listed one by one; they come after the families.
     """
 
-    def __init__(self, clusters: Sequence[Cluster], shares: Reals) -> None:
+    def __init__(
+        self, clusters: Sequence[Cluster], shares: Reals, products: Sequence[ProductFace] = ()
+    ) -> None:
         listed = [c.phases * len(c) for c in clusters if c.base != "arcs"]
         if sum(listed) > MOST_LISTED:
             raise SurveyError("the listed families have too many points")
         for cluster in clusters:
             cluster.check()
-        self.clusters, self.shares = tuple(clusters), shares
+        self.clusters, self.shares, self.products = tuple(clusters), shares, tuple(products)
         counts = list(map(len, clusters))
         self.starts = np.cumsum([0, *counts])
-        self.phases = np.repeat([cluster.phases for cluster in clusters], counts)
-        self.sizes = np.concatenate([cluster.sizes for cluster in clusters])
+        self.phases = np.repeat(np.array([c.phases for c in clusters], dtype=np.int64), counts)
+        none = np.zeros(0, dtype=np.int64)
+        self.sizes = np.concatenate([none, *(cluster.sizes for cluster in clusters)])
 
     @classmethod
     def of_plan(cls, plan: Plan, group: Group) -> FamilyTable:
@@ -175,10 +181,22 @@ class FamilyTable:
             raise SurveyError("the attributes or the odds of the plan do not fit the design")
         if plan.tables != tables:
             raise SurveyError("the look-up tables of the plan do not fit the bins of the design")
-        clusters = [cluster for face in plan.faces for cluster in _clusters(face, looks, group)]
-        table = cls(clusters, question_shares(plan))
+        clusters: list[Cluster] = []
+        products: list[ProductFace] = []
+        chances = zip(plan.faces, plan.first_questions, plan.face_choice.preimages, strict=False)
+        for face, first, halves in chances:
+            if len(face.steps) > 1:
+                products.append(ProductFace.of(face, looks, group, first, halves / HALVES))
+            elif products:
+                raise SurveyError("questions that are listed come before those in product form")
+            else:
+                clusters += _clusters(face, looks, group)
+        families = products[0].first if products else plan.questions
+        table = cls(clusters, question_shares(plan)[:families], products)
         odds = plan.odds[0] / WORDS
-        if (table.sizes * odds + table.phases).max() / WORDS > LARGEST_LOSS:
+        most = [float((table.sizes * odds + table.phases).max(initial=0.0))]
+        most += [face.base * odds + face.phases for face in products]
+        if max(most) / WORDS > LARGEST_LOSS:
             raise SurveyError("a family has too many phases for so large an epsilon")
         return table
 
@@ -194,11 +212,8 @@ def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
         raise foreign
     factors = tuple(tuple(term.attribute for term in digit.terms) for digit in part.digits)
     for digit in part.digits:
-        if not digit.modulus or digit.plus != 0 or digit.table is not None:
+        if not is_phase(digit, looks):
             raise foreign
-        for term in digit.terms:
-            if term.table is not None or (term.divide, term.cuts) != looks[term.attribute]:
-                raise foreign
 
     def columns(integers: Sequence[Integer]) -> Integers:
         """As a table, shape (choices, integers)."""
@@ -342,12 +357,6 @@ def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complex
     return np.asarray(size * np.exp(-1j * np.outer(lengths - 1, angles)))
 
 
-def mirror(dense: Numbers) -> Numbers:
-    """The array at -f: every axis reversed, its zero left in place."""
-    axes = tuple(range(dense.ndim))
-    return np.roll(np.flip(dense, axes), 1, axes) if axes else dense
-
-
 def batches(
     table: FamilyTable, odds: float, chosen: Integers | None = None, most: int = _BATCH
 ) -> Iterator[Batch]:
@@ -367,7 +376,8 @@ def batches(
 
 
 def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
-    """lambda_f of every face, where it is not zero by construction; 1 for the zero frequency."""
+    """What families tell, lambda_f of every face, where it is not zero by construction; for the
+    zero frequency their share."""
     halves: dict[Axes, Reals] = {}
     for batch in batches(table, odds):
         power = batch.spread(table.shares[batch.families]) * np.abs(batch.transform) ** 2

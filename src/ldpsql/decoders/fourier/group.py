@@ -180,3 +180,9 @@ def spread_faces(faces: Mapping[Axes, Numbers], block: Axes, shape: tuple[int, .
     for part in known:
         dense[face_slices(part, block)] = faces[part]
     return dense
+
+
+def mirror(dense: Numbers) -> Numbers:
+    """The array at -f: every axis reversed, its zero left in place."""
+    axes = tuple(range(dense.ndim))
+    return np.roll(np.flip(dense, axes), 1, axes) if axes else dense

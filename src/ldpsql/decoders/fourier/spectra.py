@@ -29,6 +29,8 @@ from ldpsql.decoders.fourier.group import (
     parts_of,
     spread_faces,
 )
+from ldpsql.limits import in_time
+from ldpsql.report import Pair, Rows
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 from ldpsql_device.errors import SurveyError
 
@@ -293,8 +295,29 @@ class Collected:
     def information(self) -> dict[Axes, Reals]:
         """lambda_f by face, derived from the weights as they are drawn; 0 where it is only what
         rounding left of a transform."""
-        by_face = information(self.table, self.odds).items()
-        return {face: np.where(own > BLIND, own, 0.0) for face, own in by_face}
+        by_face = information(self.table, self.odds)
+        for face, own in self.product_information.items():
+            add(by_face, face, own)
+        return {face: np.where(own > BLIND, own, 0.0) for face, own in by_face.items()}
+
+    @cached_property
+    def product_information(self) -> dict[Axes, Reals]:
+        """What questions in product form add to it."""
+        dense: dict[Axes, Reals] = {}
+        for questions in in_time(self.table.products):
+            add(dense, questions.axes, questions.information(self.odds))
+        return gather_faces(dense)
+
+    def decode_products(self, rows: Rows, pair: Pair) -> Iterator[tuple[Axes, Complexes]]:
+        """What reports to questions in product form, from rows by question, add to the sums that
+        lambda divides, over some axes each, people counting with a product of weights."""
+        questions, phases = rows.columns
+        for face in in_time(self.table.products):
+            low, high = np.searchsorted(questions, [face.first, face.first + face.questions])
+            if low < high:
+                part = slice(int(low), int(high))
+                own = face.read(questions[part] - face.first, phases[part], self.odds)
+                yield face.axes, own.decode(rows.moment(*pair)[part])
 
     @cached_property
     def _inverse(self) -> Mapping[Axes, Reals]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql import limits
-from ldpsql.decoders.fourier.contributions import SecondMoments
+from ldpsql.decoders.fourier.contributions import SecondMoments, sum_contributions
 from ldpsql.decoders.fourier.families import Batch, Complexes
 from ldpsql.decoders.fourier.group import Axes, Group, Reals, face_slices
 from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm, Spectrum
@@ -135,11 +135,26 @@ def sum_translates(
     for one in range(count):
         for other in range(one):
             second[one, other] = second[other, one]
-    return TranslateSums(
+    sums = TranslateSums(
         np.stack([_everywhere(own, moved) for own in estimated], axis=-1),
         np.moveaxis(_everywhere(first, moved), 0, -1),
         np.moveaxis(_everywhere(second, moved), (0, 1), (-2, -1)),
     )
+    whole = np.array([own[()].real if () in own else 0.0 for own in divided])
+    for reports, shares in sample.products:
+        axes = reports.face.axes
+        if axes not in dense:
+            dense[axes] = collected.spread(divided, axes)
+        # Along axes that the face does not have, nothing changes.
+        there = [slice(None) if axis in axes else None for axis in moved]
+        excess = moments.excess_of_products(reports, shares, pairs)
+        for part, found in reports.moved(list(dense[axes]), moved):
+            some = {pair: own[part] for pair, own in excess.items()}
+            constant = whole.reshape(-1, *(1 for _ in found.shape[2:]))
+            one_part = sum_contributions(kinds, some, found.swapaxes(0, 1), constant)
+            sums.first[...] += np.moveaxis(one_part[0], 0, -1)[(*there, ...)]
+            sums.second[...] += np.moveaxis(one_part[1], (0, 1), (-2, -1))[(*there, ...)]
+    return sums
 
 
 def _correlate(total: Complexes, batch: Batch, excess: Reals, product: Reals, moved: Axes) -> None:

@@ -346,6 +346,14 @@ class Dictionary:
             components += self._scrambled(block)
         return [*components, *self._spanning(faces, components)]
 
+    def over(self, face: Axes) -> list[Component]:
+        """The candidates for one dimension, by itself or with a sign."""
+        if len(face) == 1:
+            return [*self._arcs(face), *self._combs(face)]
+        most, widths = _ROWS[len(face)], 6
+        factors = tuple(self._axis_factor(axis, most, widths) for axis in face)
+        return [*self._arcs(face), self._products(factors)]
+
     def _share_entries(self, faces: Sequence[Axes]) -> int:
         """The most harmonics that the arcs of one face may have, so that all of them together have
         _ALL_ARC_ENTRIES at most and few faces suffer; less where products of many faces tell of

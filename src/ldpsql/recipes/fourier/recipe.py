@@ -8,21 +8,25 @@ Source: docs/spec/fourier.md#6.1 and docs/spec/fourier.md#6.4.
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, lcm, log2, prod, sqrt
 from typing import Literal
 
 import numpy as np
 
 from ldpsql.boxes import CodeSet
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import MOST_TOGETHER, Group, Integers, Look, Reals
-from ldpsql.decoders.fourier.spectra import RealCells
+from ldpsql.decoders.fourier.design import Forms, FourierDesign
+from ldpsql.decoders.fourier.group import MOST_TOGETHER, Group, Integers, Look
+from ldpsql.decoders.fourier.spectra import RealCells, demand, floor
 from ldpsql.decoders.groups import whole
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
 from ldpsql.recipes.fourier.candidates import Emitted
 from ldpsql.recipes.fourier.optimise import design_families, equality_axes
+from ldpsql.recipes.fourier.product import ProductDesign, design_product, product_faces
+from ldpsql.recipes.fourier.rounding import round_weights
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -43,6 +47,7 @@ from ldpsql_device.plan import (
     plan_from_json,
     varying,
 )
+from ldpsql_device.publish import plan_to_json
 
 DEFAULT_BINS = 4096
 _MOST_BINS = 1 << 24
@@ -55,8 +60,12 @@ LEAST_BINS, MOST_BINS = 256, 4096
 FEWEST_BINS = 16
 """Bins are not made fewer than these to keep a survey within MOST_TOGETHER."""
 _BITS, _FEWER_BITS, _MANY_FAMILIES = 6, 4, 1 << 14
-_LEAST_SHARE = 2.0**-30
-"""Lighter weights are raised to this part of all: a device tells parts of 2^-32 apart."""
+_FACE_SCALE = float(1 << 20)
+LARGE_PLAN, MOST_LOSS = 9500, 1.02
+"""Bytes, compressed, from which a plan is tried in product form, and how much more expected error
+that may have."""
+PRODUCT_BITS = 4, 3, 2
+"""Of the mantissas of weights in product form: the first with which the plan is not large."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +78,16 @@ class FourierOptions:
     end and the domain is small enough.
 
     smooth_for: of how many people the smooth answers are to be best; 0 where the unbiased ones are.
+
+    form: "listed" for a plan that lists its questions one by one; "product" for one that describes
+    them by weights per dimension; "auto" for the listed one unless it is large and the other, which
+    is much smaller, has hardly more expected error.
     """
 
     bins: int = DEFAULT_BINS
     one_sided: Literal["auto", "yes", "no"] = "auto"
     smooth_for: int = 0
+    form: Literal["auto", "listed", "product"] = "auto"
 
 
 class Fourier(Recipe[FourierOptions]):
@@ -98,11 +112,19 @@ class Fourier(Recipe[FourierOptions]):
         if not 2 <= chosen.bins <= _MOST_BINS:
             raise SurveyError(f"bins must lie between 2 and {_MOST_BINS}")
         group, restricted = _group_and_form(task.domain, asked, chosen)
-        families = design_families(
-            group, asked, float(task.epsilon.odds), restricted, chosen.smooth_for
-        )
-        plan = plan_of(families, group, task.epsilon)
-        design = FourierDesign(task.domain, task.epsilon, asked, group, plan, restricted)
+        if chosen.form == "product":
+            design = None if restricted else _in_product_form(task, group)
+            if design is None:
+                raise SurveyError(
+                    "form = product is for workloads whose queries ask about two dimensions "
+                    "together at most, and some of them about two; use form = auto"
+                )
+        else:
+            families = design_families(
+                group, asked, float(task.epsilon.odds), restricted, chosen.smooth_for
+            )
+            plan = plan_of(families, group, task.epsilon)
+            design = FourierDesign(task.domain, task.epsilon, asked, group, plan, restricted)
         missing = design.missing()
         if missing is not None:
             names = " by ".join(task.domain.names[axis] for axis in missing) or "the measures"
@@ -110,7 +132,8 @@ class Fourier(Recipe[FourierOptions]):
                 f"this design cannot answer its workload\nno report would tell enough about {names}"
                 "\nask about fewer columns together ([workload] max_predicates), or in wider bins"
             )
-        return design
+        is_open = chosen.form == "auto" and not restricted and not chosen.smooth_for
+        return _choose_form(task, design) if is_open else design
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> FourierDesign:
         """From `FourierDesign.to_json`; every family is checked."""
@@ -303,6 +326,48 @@ def _is_even(codes: int, bins: int) -> bool:
     return codes == bins == 0 or (bins > 0 and -(-codes // -(-codes // bins)) == bins)
 
 
+# -- the form -------------------------------------------------------------------------------------
+
+
+def _choose_form(task: Task[FourierOptions], listed: FourierDesign) -> FourierDesign:
+    """The listed design, or the same in product form where that is much smaller and hardly worse.
+
+    Source: docs/spec/fourier.md#13.4.
+    """
+    size = compressed_size(listed.plan)
+    product = _in_product_form(task, listed.group) if size > LARGE_PLAN else None
+    if product is None or product.missing() is not None:
+        return listed
+    error = sqrt(_mean_variance(product) / _mean_variance(listed))
+    forms = Forms(size, compressed_size(product.plan), error)
+    is_better = error <= MOST_LOSS and forms.product < forms.listed
+    return replace(product if is_better else listed, forms=forms)
+
+
+def _in_product_form(task: Task[FourierOptions], group: Group) -> FourierDesign | None:
+    """With weights as fine as LARGE_PLAN bytes allow; None where there is none."""
+    found = design_product(group, task.asked, float(task.epsilon.odds))
+    if found is None:
+        return None
+    for bits in PRODUCT_BITS:
+        plan = product_plan_of(found, group, task.epsilon, bits)
+        if compressed_size(plan) <= LARGE_PLAN:
+            break
+    return FourierDesign(task.domain, task.epsilon, task.asked, group, plan)
+
+
+def compressed_size(plan: Plan) -> int:
+    """Bytes of its compressed JSON."""
+    return len(zlib.compress(json.dumps(plan_to_json(plan), separators=(",", ":")).encode(), 9))
+
+
+def _mean_variance(design: FourierDesign) -> float:
+    """Per person, over the queries of its workload, people spread evenly over the group."""
+    needed, known = demand(design.workload, design.group), design.collected.information
+    asked = ((own[own > 0.0], known[face][own > 0.0]) for face, own in needed.items() if own.any())
+    return sum(float((own / told).sum()) for own, told in asked) + floor(needed)
+
+
 # -- the plan -------------------------------------------------------------------------------------
 
 
@@ -326,9 +391,31 @@ def plan_of(
         start, end = end, end + sum(len(part.weights) for part in parts)
         step = Step(tuple(mantissas[start:end].tolist()), tuple(exponents[start:end].tolist()))
         built.append(Face(sum(step.weights), (_part(parts, looks),), (step,)))
+    return _plan(built, group, epsilon, tables)
+
+
+def product_plan_of(design: ProductDesign, group: Group, epsilon: Epsilon, bits: int) -> Plan:
+    """The plan of a design in product form: first the listed families.
+
+    bits: of the mantissas of weights.
+    """
+    looks, tables = group.looks()
+    built: list[Face] = []
+    if design.listed:
+        listed = plan_of(design.listed, group, epsilon, bits).faces
+        share = sum(float(part.weights.sum()) for part in design.listed)
+        scale = share * _FACE_SCALE / sum(face.weight for face in listed)
+        built += (replace(face, weight=max(round(face.weight * scale), 1)) for face in listed)
+    built += product_faces(design, looks, _FACE_SCALE, bits)
+    return _plan(built, group, epsilon, tables)
+
+
+def _plan(
+    faces: Sequence[Face], group: Group, epsilon: Epsilon, tables: tuple[tuple[int, ...], ...]
+) -> Plan:
     signs = len(group.orders) - group.dimensions
     odds = int(epsilon.odds * WORDS)
-    return Plan((*group.sizes, *(2 for _ in range(signs))), (odds,), tuple(built), tables)
+    return Plan((*group.sizes, *(2 for _ in range(signs))), (odds,), tuple(faces), tables)
 
 
 def _merge(families: Iterable[Emitted]) -> list[list[Emitted]]:
@@ -348,20 +435,6 @@ def _merge(families: Iterable[Emitted]) -> list[list[Emitted]]:
         else:
             faces.append([part])
     return faces
-
-
-def round_weights(weights: Reals, bits: int) -> tuple[Integers, Integers]:
-    """Mantissas below 2^bits and exponents from 0: whole weights in proportion to the given ones.
-
-    Each is rounded to `bits` significant bits; very small ones are raised.
-    """
-    fractions, exponents = np.frexp(np.maximum(weights, weights.sum() * _LEAST_SHARE))
-    mantissas = np.rint(fractions * (1 << bits)).astype(np.int64)
-    # A fraction just below 1 is rounded up to 2^bits: half of that, and one more exponent.
-    is_full = mantissas == 1 << bits
-    mantissas[is_full] >>= 1
-    exponents = exponents.astype(np.int64) + is_full
-    return mantissas, exponents - exponents.min()
 
 
 def _part(parts: Sequence[Emitted], looks: Sequence[Look]) -> Part:

@@ -1,0 +1,639 @@
+"""Questions in product form: faces of a plan with one step per axis, and what their reports tell.
+
+Such a face stands for tens of thousands of questions, more than there are people. So nothing is
+done question by question: what they tell follows from the steps, and reports are worked on one by
+one. Source: docs/spec/fourier.md#13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import chain
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.decoders.fourier.group import (
+    Axes,
+    Group,
+    Integers,
+    Look,
+    Numbers,
+    Reals,
+    mirror,
+)
+from ldpsql.limits import in_time
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import HALVES, Arcs, Digit, Face, Varying
+
+Complexes = NDArray[np.complex128]
+
+HARMONICS = 64
+"""The order of a phase that several dimensions turn can be the product of theirs. Of its harmonics
+so many are used; the others hold less than a hundredth of what it tells."""
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class ArcRows:
+    """Arcs of one factor with reported phases, a row each: [0, length) on a circle of `orders`.
+
+    characters: shape (n, axes).  orders, lengths, phases: shape (n,).
+    """
+
+    characters: Integers
+    orders: Integers
+    lengths: Integers
+    phases: Integers
+
+    def pick(self, rows: Integers | slice) -> ArcRows:
+        """Some of them."""
+        return ArcRows(
+            self.characters[rows], self.orders[rows], self.lengths[rows], self.phases[rows]
+        )
+
+    def distinct(self) -> tuple[ArcRows, Integers]:
+        """Every row once, and which of these each row is, shape (n,)."""
+        columns = [*self.characters.T, self.lengths, self.phases]
+        key = np.zeros(len(self.orders), dtype=np.int64)
+        for column in columns:  # their ranges multiply to less than 2^63: see `ProductFace._check`
+            key = key * (int(column.max(initial=0)) + 1) + column
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        return self.pick(first), place
+
+    def transform(self, most: int) -> Complexes:
+        """B^(h) exp(-2 pi i h phi / r) for h = 0 .. most, 0 beyond r / 2; shape (n, most + 1)."""
+        # Few rows differ in order and length, on which the sizes of the geometric sums depend.
+        pairs, place = np.unique(self.orders << 32 | self.lengths, return_inverse=True)
+        orders, lengths = (pairs >> 32)[:, None], (pairs & 0xFFFFFFFF)[:, None]
+        harmonics = np.arange(most + 1)
+        angles = np.pi * harmonics / orders
+        # sin of a multiple of pi is only nearly 0, and what is never informed must be recognised.
+        is_zero = (lengths * harmonics % orders == 0) | (2 * harmonics > orders)
+        sizes = np.where(is_zero, 0.0, np.sin(lengths * angles))
+        sizes[:, 1:] /= np.where(2 * harmonics > orders, 1.0, np.sin(angles))[:, 1:]
+        sizes[:, 0] = lengths[:, 0]
+        # The sum is e^(-i (L-1) a) sin(L a) / sin(a) with a = pi h / r: turned by the phase, all
+        # powers of one number.
+        turns = np.exp(-1j * np.pi * (self.lengths - 1 + 2 * self.phases) / self.orders)
+        powers = np.empty((len(turns), most + 1), dtype=np.complex128)
+        powers[:, 0], powers[:, 1:] = 1.0, turns[:, None]
+        np.multiply.accumulate(powers, axis=1, out=powers)
+        powers *= sizes.take(place, axis=0)
+        return powers
+
+    def halves(self, most: int) -> Reals:
+        """1/2 where h and -h are one (0, and r / 2), else 1, shape (n, most + 1)."""
+        harmonics = np.arange(most + 1)
+        is_own = (harmonics == 0) | (2 * harmonics == self.orders[:, None])
+        return np.where(is_own, 0.5, 1.0)
+
+    def coordinates(self, axis: int, order: int, most: int) -> Integers:
+        """h k mod the order of one of the axes, shape (n, most + 1)."""
+        return np.asarray(np.outer(self.characters[:, axis], np.arange(most + 1)) % order)
+
+
+@dataclass(frozen=True, eq=False)
+class ArcFactor:
+    """One digit of a product face: a phase modulo `radix`, favoured in the interval of `length`.
+
+    characters: on every axis, one per choice of the axis' step, or a single one where it has none.
+    shares: of these choices.  has_step: by axis.
+
+    The order r of a character may be a part of the radix, r = radix / g. Then a record's phase is a
+    multiple of g, and a reported phase phi tells by (phi mod g, phi // g): given the first, its
+    *class*, the second answers an arc on the circle of r, whose length is the number of offsets
+    below `length` that the class allows: length / g, rounded down or up.
+    """
+
+    orders: tuple[int, ...]
+    axes: Axes
+    characters: tuple[Integers, ...]
+    shares: tuple[Reals, ...]
+    has_step: tuple[bool, ...]
+    radix: int
+    length: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether several of its axes have steps."""
+        return sum(self.has_step) > 1
+
+    @property
+    def harmonics(self) -> int:
+        """The largest that is used."""
+        return min(self.radix // 2, HARMONICS) if self.is_long else self.radix // 2
+
+    def _divisors(self, characters: Integers) -> Integers:
+        """g of every character, shape (n,)."""
+        turns = characters * self.radix // np.array(self.orders)
+        return np.asarray(np.gcd.reduce(np.gcd(turns, self.radix), axis=1))
+
+    def read(self, characters: Integers, phases: Integers) -> ArcRows:
+        """What reported phases answer to, shape (n,)."""
+        divisors = self._divisors(characters)
+        own = phases % divisors
+        # Offsets of a class are -own modulo g; so many are below `length`.
+        lengths = (self.length + divisors - 1 - -own % divisors) // divisors
+        orders = self.radix // divisors
+        return ArcRows(characters, orders, lengths, (phases // divisors + (own > 0)) % orders)
+
+    @cached_property
+    def classes(self) -> tuple[ArcRows, Integers, Integers]:
+        """The arcs of every character, rounded down and up: (arcs, number of classes of phases that
+        answer each, number of its character), characters as a grid, the last axis fastest."""
+        grid = np.meshgrid(*self.characters, indexing="ij")
+        characters = np.stack([own.ravel() for own in grid], axis=1)
+        divisors = self._divisors(characters)
+        down, more = np.divmod(self.length, divisors)
+        lengths = np.stack([down, down + 1], axis=1).ravel()
+        counts = np.stack([divisors - more, more], axis=1).ravel()
+        kept = np.flatnonzero((lengths > 0) & (counts > 0))
+        owner, lengths = kept // 2, lengths[kept]
+        orders = (self.radix // divisors)[owner]
+        rows = ArcRows(characters[owner], orders, lengths, np.zeros_like(lengths))
+        return rows, counts[kept], owner
+
+    @property
+    def chances(self) -> Reals:
+        """The probability of every character, in the order of the grid."""
+        return np.asarray(reduce(np.multiply.outer, self.shares, np.ones(())).ravel())
+
+    def half(self, rows: ArcRows) -> Complexes:
+        """Transforms over the frequencies of the axes, of the first axis up to half of its order,
+        shape (n, order // 2 + 1, cells of the others).
+
+        For factors that are not long: all axes but the first have order 2, where f is -f.
+        """
+        (order, *others), most, size = self.orders, self.harmonics, prod(self.orders[1:])
+        values, first = rows.transform(most), rows.coordinates(0, order, most)
+        place = np.zeros_like(first)
+        for axis, own in enumerate(others, 1):
+            place = place * own + rows.coordinates(axis, own, most)
+        is_far = 2 * first > order
+        place += np.where(is_far, order - first, first) * size
+        width = (order // 2 + 1) * size
+        place[2 * np.arange(most + 1) > rows.orders[:, None]] = width
+        dense = np.zeros((len(values), width + 1), dtype=np.complex128)
+        np.put_along_axis(dense, place, np.where(is_far, values.conj(), values), axis=1)
+        return dense[:, :width].reshape(len(values), -1, size)
+
+    def full(self, rows: ArcRows) -> Complexes:
+        """The same over all frequencies, shape (n, cells)."""
+        half = self.half(rows)
+        other = half[:, 1 : (self.orders[0] + 1) // 2][:, ::-1].conj()
+        return np.concatenate([half, other], axis=1).reshape(len(half), -1)
+
+    def flat(self, rows: ArcRows) -> Integers:
+        """Where f = h k lies in a flat array over the axes, shape (n, harmonics + 1)."""
+        place = np.zeros((len(rows.orders), self.harmonics + 1), dtype=np.int64)
+        for axis, order in enumerate(self.orders):
+            place = place * order + rows.coordinates(axis, order, self.harmonics)
+        return place
+
+
+@dataclass(frozen=True, eq=False)
+class ProductFace:
+    """The questions of one face of a plan: products of one or two arcs, one step for every axis.
+
+    Either the first factor is long and the second, if there is one, has no step; or both have one.
+    first: number of the first question.  shape: choices per step.  share: probability of the face.
+    """
+
+    group: Group
+    factors: tuple[ArcFactor, ...]
+    first: int
+    shape: tuple[int, ...]
+    share: float
+
+    @classmethod
+    def of(
+        cls, face: Face, looks: Sequence[Look], group: Group, first: int, share: float
+    ) -> ProductFace:
+        """SurveyError unless the face is one."""
+        (part, *others), steps = face.parts, list(face.steps)
+        response, factors, used = part.response, [], 0
+        foreign = SurveyError("the plan holds a question that is not in product form")
+        is_plain = not others and not face.coins and part.then is None
+        if not is_plain or not isinstance(response, Arcs) or response.odds != 0:
+            raise foreign
+        for digit, length in zip(part.digits, response.counts, strict=True):
+            if not isinstance(digit.radix, int) or not isinstance(length, int):
+                raise foreign
+            if not is_phase(digit, looks):
+                raise foreign
+            axes = tuple(term.attribute for term in digit.terms)
+            columns: list[Integers] = []
+            shares, has_step = [], []
+            for term in digit.terms:
+                turn = term.coefficient
+                has_step.append(isinstance(turn, Varying))
+                if isinstance(turn, Varying):
+                    if turn.step != used or steps[used].secret:
+                        raise foreign
+                    columns.append(turn.array)
+                    shares.append(np.array(steps[used].preimages, dtype=np.float64) / HALVES)
+                    used += 1
+                else:
+                    columns.append(np.array([turn], dtype=np.int64))
+                    shares.append(np.ones(1))
+            # A turn a is the character k = a m / radix; what is not whole fits no character.
+            orders = group.shape(axes)
+            scaled = [own * order for own, order in zip(columns, orders, strict=True)]
+            if any((own % digit.radix).any() for own in scaled):
+                raise SurveyError("a character does not fit the order of its phase")
+            characters = tuple(own // digit.radix for own in scaled)
+            factors.append(
+                ArcFactor(
+                    orders, axes, characters, tuple(shares), tuple(has_step), digit.radix, length
+                )
+            )
+        made = cls(group, tuple(factors), first, face.shape, share)
+        if used != len(steps) or not made._is_supported():
+            raise foreign
+        return made
+
+    def _is_supported(self) -> bool:
+        axes, steps = self.named, [sum(factor.has_step) for factor in self.factors]
+        rest = self.factors[1:] if steps[0] > 1 else self.factors
+        is_known = steps == [1, 1] or (steps[0] > 1 and steps[1:] in ([], [0]))
+        # What has no step is not moved: signs of measures.
+        is_known &= all(
+            axis >= self.group.dimensions
+            for factor in self.factors
+            for axis, stepped in zip(factor.axes, factor.has_step, strict=True)
+            if not stepped
+        )
+        is_known &= all(set(own.orders[1:]) <= {2} for own in rest)
+        is_known &= steps != [1, 1] or all(own.has_step[0] for own in rest)
+        is_known &= len(set(axes)) == len(axes) and self.group.block_of(axes) is not None
+        characters = zip(
+            chain(*(own.characters for own in self.factors)),
+            chain(*(own.orders for own in self.factors)),
+            strict=True,
+        )
+        is_known &= all(own.min() > 0 and own.max() < order for own, order in characters)
+        return bool(is_known and all(own.length < own.radix for own in self.factors))
+
+    @property
+    def named(self) -> list[int]:
+        """The axes of the factors, one factor after the other."""
+        return list(chain(*(factor.axes for factor in self.factors)))
+
+    @cached_property
+    def axes(self) -> Axes:
+        """Of all factors, ascending."""
+        return tuple(sorted(self.named))
+
+    @property
+    def questions(self) -> int:
+        """How many there are."""
+        return prod(self.shape)
+
+    @property
+    def phases(self) -> int:
+        """How many answers a question has."""
+        return prod(factor.radix for factor in self.factors)
+
+    @property
+    def base(self) -> int:
+        """How many of them are the likelier ones."""
+        return prod(factor.length for factor in self.factors)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the first factor is."""
+        return self.factors[0].is_long
+
+    def arrange(self, dense: Numbers) -> Numbers:
+        """An array over the factors' axes, factor by factor, as one over `axes`."""
+        shape = [order for factor in self.factors for order in factor.orders]
+        return np.asarray(np.transpose(dense.reshape(shape), np.argsort(self.named)))
+
+    def line_up(self, dense: Numbers) -> Numbers:
+        """The inverse: an array over `axes`, flat, as one over the cells of each factor, of which
+        there are two."""
+        places = [self.axes.index(axis) for axis in self.named]
+        shaped = np.transpose(dense.reshape(self.group.shape(self.axes)), places)
+        return np.asarray(shaped.reshape(prod(self.factors[0].orders), -1))
+
+    def information(self, odds: float) -> Reals:
+        """What its questions tell of every frequency, dense over the axes.
+
+        A class of phases is reported with probability s_c / s, where s_c is the sum of x over the
+        class, and tells |X_c(h)|^2 / s_c^2 at f = h k: together |X_c(h)|^2 / (s s_c).
+        """
+        first, counts, owner = self.factors[0].classes
+        weights = counts * self.factors[0].chances[owner]
+        if len(self.factors) > 1:
+            second, copies, again = self.factors[1].classes
+            power = np.abs(self.factors[1].full(second)) ** 2
+            power *= (copies * self.factors[1].chances[again])[:, None]
+        else:
+            ones = np.ones(1, dtype=np.int64)
+            second, power = ArcRows(ones[:, None], ones, ones, 0 * ones), np.ones((1, 1))
+        sums = np.multiply.outer(first.orders, second.orders).astype(np.float64)
+        sums += (odds - 1.0) * np.multiply.outer(first.lengths, second.lengths)
+        # What the second factor tells, by row of the first.
+        told = (weights[:, None] / sums) @ power
+        factor, cells = self.factors[0], prod(self.factors[0].orders)
+        if factor.is_long:
+            dense = np.zeros((cells, power.shape[1]))
+            step = max(1, _AT_ONCE // (factor.harmonics + 1))
+            for start in in_time(range(0, len(counts), step)):
+                part = slice(start, start + step)
+                rows = first.pick(part)
+                own = np.abs(rows.transform(factor.harmonics)) ** 2 * rows.halves(factor.harmonics)
+                places = factor.flat(rows).ravel()
+                for column in range(power.shape[1]):
+                    each = (own * told[part, column, None]).ravel()
+                    dense[:, column] += np.bincount(places, each, cells)
+            shaped = self.shaped(dense)
+            dense = shaped + mirror(shaped)
+        else:
+            dense = (np.abs(factor.full(first)) ** 2).T @ told
+        total = self.phases + (odds - 1.0) * self.base
+        dense = dense.ravel() * (self.share * (odds - 1.0) ** 2 / total)
+        dense[0] = self.share
+        return np.asarray(self.arrange(dense))
+
+    def shaped(self, dense: Numbers) -> Numbers:
+        """An array over the cells of each factor as one over their axes."""
+        return dense.reshape([order for factor in self.factors for order in factor.orders])
+
+    def sample(self, points: int, odds: float) -> tuple[ProductReports, Reals]:
+        """About so many reports as they are if people are spread evenly, and the share of all
+        reports that each stands for; every report once, if these are not more."""
+        cells = self.questions * self.phases
+        if cells <= points:
+            flat = np.arange(cells)
+            questions, phases = np.divmod(flat, self.phases)
+            chances = reduce(
+                np.multiply.outer, (own for f in self.factors for own in f.shares), np.ones(())
+            ).ravel()[questions]
+        else:
+            # Evenly spread points of a unit cube: multiples of powers of the root of
+            # x^(d+1) = x + 1, modulo 1, where d is the number of coordinates.
+            steps = [
+                own
+                for f in self.factors
+                for own, stepped in zip(f.shares, f.has_step, strict=True)
+                if stepped
+            ]
+            root = 2.0
+            for _ in range(64):
+                root = (1.0 + root) ** (1.0 / (len(steps) + 2))
+            turns = np.power(root, -np.arange(1.0, len(steps) + 2))
+            places = (0.5 + np.outer(turns, np.arange(1, points + 1))) % 1.0
+            choices = [
+                np.minimum(np.searchsorted(np.cumsum(own), place, "right"), len(own) - 1)
+                for own, place in zip(steps, places, strict=False)
+            ]
+            questions = np.ravel_multi_index(choices, self.shape)
+            phases = (places[-1] * self.phases).astype(np.int64)
+            chances = np.full(points, self.phases / points)
+        reports = self.read(questions, phases, odds)
+        total = self.phases + (odds - 1.0) * self.base
+        shares = self.share * chances * reports.sums / (total * reports.phases)
+        return reports, shares
+
+    def read(self, questions: Integers, phases: Integers, odds: float) -> ProductReports:
+        """Reports by their question's number within the face and their phase, shape (n,) each."""
+        choices = iter(np.unravel_index(questions, self.shape))
+        digits = np.unravel_index(phases, [factor.radix for factor in self.factors])
+        rows, orders, lengths = [], np.ones(len(phases)), np.ones(len(phases))
+        for factor, digit in zip(self.factors, digits, strict=True):
+            columns = [
+                own[next(choices)] if stepped else np.full(len(phases), own[0])
+                for own, stepped in zip(factor.characters, factor.has_step, strict=True)
+            ]
+            rows.append(factor.read(np.stack(columns, axis=1), digit))
+            orders, lengths = orders * rows[-1].orders, lengths * rows[-1].lengths
+        return ProductReports(self, rows, orders, orders + (odds - 1.0) * lengths, odds)
+
+
+@dataclass(frozen=True, eq=False)
+class ProductReports:
+    """Reports to the questions of a product face.
+
+    One report is worth u(f) = scale x the product over the factors of B^(h) exp(-2 pi i h phi / r),
+    at f = h k: the transform of x / s, moved. Decoding adds up u, and a report contributes the sum
+    of q^(f) conj(u(f)) / lambda_f to a query, besides what everybody does at f = 0.
+
+    rows: per factor.  phases, sums: |H| and s of the class of every report, shape (n,).  odds: E.
+    """
+
+    face: ProductFace
+    rows: Sequence[ArcRows]
+    phases: Reals
+    sums: Reals
+    odds: float
+
+    @cached_property
+    def scale(self) -> Reals:
+        """(E - 1) / s of every report, shape (n,)."""
+        return np.asarray((self.odds - 1.0) / self.sums)
+
+    def decode(self, weights: Reals) -> Complexes:
+        """The sum of u in these weights, shape (n,), over the face's axes; their sum at f = 0."""
+        face, (first, *others) = self.face, self.face.factors
+        if face.is_long:
+            cells = prod(first.orders), prod(order for own in others for order in own.orders)
+            dense = np.zeros(cells, dtype=np.complex128)
+            step = max(1, _AT_ONCE // (first.harmonics + 1))
+            for start in in_time(range(0, len(weights), step)):
+                part = slice(start, start + step)
+                values, places, other = self._long(part)
+                values *= weights[part, None]
+                for column in range(dense.shape[1]):
+                    flat = (values * other[:, column, None]).ravel()
+                    dense[:, column] += np.bincount(places.ravel(), flat.real, len(dense))
+                    dense[:, column] += 1j * np.bincount(places.ravel(), flat.imag, len(dense))
+        else:
+            dense = self._decode_split(weights)
+        shaped = face.shaped(dense)
+        told = (shaped + np.conj(mirror(shaped))).ravel()
+        told[0] = weights.sum()
+        return np.asarray(face.arrange(told))
+
+    def _long(self, part: slice) -> tuple[Complexes, Integers, Complexes]:
+        """Of some reports: u of the long factor (n, harmonics + 1), half where f is -f, where it
+        lies, and what the other factor multiplies it by (n, cells of it)."""
+        first, *others = self.face.factors
+        rows = self.rows[0].pick(part)
+        values = rows.transform(first.harmonics)
+        values *= rows.halves(first.harmonics) * self.scale[part, None]
+        other = np.ones((len(values), 1), dtype=np.complex128)
+        for factor in others:
+            distinct, place = self.rows[1].pick(part).distinct()
+            other = factor.full(distinct)[place]
+        return values, first.flat(rows), other
+
+    def _decode_split(self, weights: Reals) -> Complexes:
+        """Sum of the outer products of both factors' transforms, reports with the same row of the
+        first factor together: shape (cells of it, those of the second), the half of it with f = 0
+        and f = order / 2 of its first axis halved."""
+        one, other = self.face.factors
+        firsts, place = self.rows[0].distinct()
+        seconds, again = self.rows[1].distinct()
+        table, order = other.full(seconds), np.argsort(place, kind="stable")
+        left = one.half(firsts).reshape(len(firsts.orders), -1)
+        dense = np.zeros((left.shape[1], table.shape[1]), dtype=np.complex128)
+        step = max(1, _AT_ONCE // table.shape[1])
+        own = weights * self.scale
+        for start in in_time(range(0, len(order), step)):
+            some = order[start : start + step]
+            heads, starts = np.unique(place[some], return_index=True)
+            summed = np.add.reduceat(table[again[some]] * own[some, None], starts, axis=0)
+            dense += left[heads].T @ summed
+        return self._halved(dense)
+
+    def _halved(self, half: Complexes) -> Complexes:
+        """From half of the first axis to all of it, the rest 0; what is its own negative halved."""
+        order, *others = self.face.factors[0].orders
+        size = prod(others)
+        whole = np.zeros((order * size, half.shape[1]), dtype=np.complex128)
+        whole[: len(half)] = half
+        whole[:size] *= 0.5
+        if order % 2 == 0:
+            whole[len(half) - size : len(half)] *= 0.5
+        return whole
+
+    @cached_property
+    def _kept(self) -> tuple[Complexes, Integers, Complexes]:
+        """What contributions need: of long factors `_long`; of split ones both transforms."""
+        if self.face.is_long:
+            return self._long(slice(None))
+        one, other = self.face.factors
+        half = one.half(self.rows[0]).reshape(len(self.scale), -1) * self.scale[:, None]
+        order, size = one.orders[0], prod(one.orders[1:])
+        half[:, :size] *= 0.5
+        if order % 2 == 0:
+            half[:, -size:] *= 0.5
+        return half, np.zeros(0, dtype=np.int64), other.full(self.rows[1])
+
+    def contributions(self, divided: Sequence[NDArray[np.complexfloating]]) -> Reals:
+        """What reports contribute to queries, shape (k, n), besides f = 0.
+
+        divided: q^ / (N lambda) over the face's axes, flat.
+        """
+        values, places, other = self._kept
+        found = np.empty((len(divided), len(self.scale)))
+        for number, spectrum in enumerate(divided):
+            asked = self._without_zero(spectrum)
+            if self.face.is_long:
+                summed = np.einsum("nhc,nc->nh", asked[places], other.conj())
+                found[number] = 2.0 * np.einsum("nh,nh->n", summed, values.conj()).real
+            else:
+                asked = asked[: values.shape[1]]
+                rows, columns = (np.flatnonzero(asked.any(axis=axis)) for axis in (1, 0))
+                summed = values[:, rows].conj() @ asked[np.ix_(rows, columns)]
+                found[number] = 2.0 * np.einsum("nc,nc->n", summed, other[:, columns].conj()).real
+        return found
+
+    def _without_zero(self, spectrum: NDArray[np.complexfloating]) -> Complexes:
+        asked = np.array(self.face.line_up(spectrum))
+        asked[0, 0] = 0.0
+        return asked
+
+    def moved(
+        self, divided: Sequence[NDArray[np.complexfloating]], moved: Axes
+    ) -> Iterator[tuple[slice, Reals]]:
+        """Contributions to queries as these move, for some of the reports after the other: which,
+        and shape (k, n, *orders of those of the face's axes that are among `moved`)."""
+        own = tuple(axis for axis in self.face.axes if axis in moved)
+        if not own:
+            yield slice(None), self.contributions(divided)
+            return
+        step = max(1, _AT_ONCE // self.face.group.cells(own))
+        move = self._move_long if self.face.is_long else self._move_split
+        asked = [self._without_zero(spectrum) for spectrum in divided]
+        for start in in_time(range(0, len(self.scale), step)):
+            part = slice(start, start + step)
+            yield part, np.array([move(spectrum, own, part) for spectrum in asked])
+
+    def _move_long(self, asked: Complexes, moved: Axes, part: slice) -> Reals:
+        """The inverse transform of conj(q^) u / lambda over the axes that move; if these are
+        several, by way of the phase, on whose circle it is a function."""
+        values, places, other = (own[part] for own in self._kept)
+        factor, rows = self.face.factors[0], self.rows[0].pick(part)
+        summed = values * np.einsum("nhc,nc->nh", asked[places].conj(), other)
+        columns = [factor.axes.index(axis) for axis in moved]
+        count, most = len(summed), factor.harmonics
+        if len(moved) == 1:
+            order = factor.orders[columns[0]]
+            flat = rows.coordinates(columns[0], order, most) + np.arange(count)[:, None] * order
+            dense = np.bincount(flat.ravel(), summed.real.ravel(), count * order) + 1j * (
+                np.bincount(flat.ravel(), summed.imag.ravel(), count * order)
+            )
+            return np.asarray(2.0 * np.fft.ifft(dense.reshape(count, order)).real * order)
+        # A real inverse transform counts what lies strictly between 0 and half of the circle twice.
+        summed[:, 0] *= 2.0
+        if 2 * most == factor.radix:
+            summed[:, -1] *= 2.0
+        circle = np.fft.irfft(summed, n=factor.radix, axis=1) * factor.radix
+        shape = [count, *(factor.orders[column] for column in columns)]
+        phase = np.zeros((count, *(1 for _ in moved)), dtype=np.int64)
+        for place, column in enumerate(columns, 1):
+            order = factor.orders[column]
+            turns = rows.characters[:, column] * (factor.radix // order)
+            own = np.outer(turns, np.arange(order)) % factor.radix
+            phase = phase + own.reshape(
+                [n if axis in (0, place) else 1 for axis, n in enumerate(shape)]
+            )
+        phase -= factor.radix * (phase >= factor.radix)
+        phase += np.arange(count).reshape([-1, *(1 for _ in moved)]) * factor.radix
+        return np.asarray(circle.ravel().take(phase))
+
+    def _move_split(self, asked: Complexes, moved: Axes, part: slice) -> Reals:
+        """The same for two factors; one that stays is summed over first."""
+        values, other = self._kept[0][part], self._kept[2][part]
+        one, second = self.face.factors
+        asked = asked[: values.shape[1]].conj()
+        is_asked = [np.flatnonzero(asked.any(axis=axis)) for axis in (1, 0)]
+        asked = asked[np.ix_(*is_asked)]
+        found: Complexes
+        if one.axes[0] not in moved:
+            found = np.zeros_like(other)
+            found[:, is_asked[1]] = values[:, is_asked[0]] @ asked
+            return np.asarray(2.0 * _move_full(found * other, second).real)
+        if second.axes[0] not in moved:
+            found = np.zeros_like(values)
+            found[:, is_asked[0]] = other[:, is_asked[1]] @ asked.T
+            return _move_half((found * values)[:, :, None], one)[..., 0]
+        both = np.zeros((*values.shape, other.shape[1]), dtype=np.complex128)
+        rows, columns = is_asked
+        product = values[:, rows, None] * asked * other[:, None, columns]
+        both[:, rows[:, None], columns] = product
+        places = _move_half(_move_full(both, second), one)
+        return places if one.axes[0] < second.axes[0] else places.swapaxes(1, 2)
+
+
+def _move_full(dense: Complexes, factor: ArcFactor) -> Complexes:
+    """From the last axis, all frequencies of a factor, to the places of its first axis."""
+    order = factor.orders[0]
+    summed = dense.reshape(*dense.shape[:-1], order, -1).sum(axis=-1)
+    return np.asarray(np.fft.ifft(summed) * order)
+
+
+def _move_half(half: Complexes, factor: ArcFactor) -> Reals:
+    """From the second axis, half of the frequencies of a factor, those that are their own negatives
+    halved, to the places of its first axis."""
+    order = factor.orders[0]
+    summed = half.reshape(len(half), order // 2 + 1, -1, half.shape[2]).sum(axis=2)
+    summed[:, 0] *= 2.0
+    if order % 2 == 0:
+        summed[:, -1] *= 2.0
+    return np.asarray(np.fft.irfft(summed, n=order, axis=1) * order)
+
+
+def is_phase(digit: Digit, looks: Sequence[Look]) -> bool:
+    """Whether a digit is a sum of multiples of elements of the group, modulo its radix."""
+    is_sum = digit.modulus and digit.plus == 0 and digit.table is None
+    return is_sum and all(
+        term.table is None and (term.divide, term.cuts) == looks[term.attribute]
+        for term in digit.terms
+    )
