@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks import (
+    averages,
     flights,
     fourier_accuracy,
     fourier_bounds,
@@ -26,6 +27,7 @@ from benchmarks import (
 from benchmarks.tables import machine
 
 PARTS = {
+    "averages": averages.run,
     "speed": speed.run,
     "statistics": statistics.run,
     "real": real_data.run,

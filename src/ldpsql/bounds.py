@@ -7,12 +7,16 @@ least
 
     1'G1 / N^2 + (sum of roots of the eigenvalues of P G P)^2 / (T N),    P = 1 - 11'/N.
 
-It says nothing of the worst records or of biased answers, and is loose for large epsilon.
-Sources: docs/spec/rr-optimum.md#2.3 (after McKenna, Maity, Mazumdar, Miklau, VLDB 2020);
+It says nothing of the worst records or of biased answers, and is loose for large epsilon. Sources:
+docs/spec/rr-optimum.md#2.3 (after McKenna, Maity, Mazumdar, Miklau, VLDB 2020);
 docs/spec/fourier.md#1.3.
 
-The signs of k measures are axes of two. No query asks two of them, so in the basis of their
-products only k + 1 patterns occur: no sign, and each sign alone.
+Of a measure nothing is known but its bounds, so it counts as spread evenly between them: in half of
+their distance, about their middle, its mean square is 1/3. Kinds of records are infinitely many
+then, and T has its limit (E - 1)^2 / (4 E). As no set of a part s of the numbers tells more than
+3 s^2 (1 - s)^2 of them, sums of a single measure may count 4/3 times without raising T. No query
+asks two of k measures, so in an orthogonal basis only k + 1 patterns occur: no measure, and each
+measure alone. Source: docs/spec/fourier.md#7.1.
 """
 
 from __future__ import annotations
@@ -30,6 +34,10 @@ from ldpsql_device.epsilon import Epsilon
 BOUND_BELOW = 3.0
 """From this epsilon on the bounds are loose, and a distance from them says nothing."""
 EXACT_CELLS = 2000
+MEAN_SQUARE = 1.0 / 3.0
+"""Of numbers spread evenly between -1 and 1."""
+SINGLE = 4.0 / 3.0
+"""How much more sums of a single measure count without raising T."""
 _MOST_ROOTS = 1 << 16
 _ROUNDING = 1e-14
 _STEP = 0.25
@@ -43,17 +51,54 @@ def spectral_bound(workload: Workload, epsilon: Epsilon) -> float | None:
     (by interlacing, so a little lower, above _MOST_ROOTS cells), and up to EXACT_CELLS cells, the
     signs of measures included.
     """
+    asked = {entry.measure for entry in workload.classes}
+    asked |= {query.measure for query in workload.queries if query.contrast}
+    measures = len(asked - {None})
+    if not measures:  # where only people are counted, what else a record holds is of no use
+        return sign_bound(workload, epsilon)
+    square = MEAN_SQUARE * (SINGLE if measures == 1 else 1.0)
+    return _bound(workload, epsilon, square, limit_of_information(epsilon))
+
+
+def sign_bound(workload: Workload, epsilon: Epsilon) -> float | None:
+    """The same among mechanisms that round every measure to one of its bounds."""
+    return _bound(workload, epsilon, 1.0, None)
+
+
+def _bound(
+    workload: Workload, epsilon: Epsilon, square: float, known: float | None
+) -> float | None:
+    """square: the mean one of a measure.  known: T, by default that of all codes and signs."""
     sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
-    cells = math.prod(sizes) * signs
+    codes = math.prod(sizes)
     if len(workload.classes) == 1 and not workload.queries:
-        roots = _sum_of_roots_of_class(workload.classes[0], sizes)
-    elif cells <= EXACT_CELLS:
-        roots = _sum_of_roots(workload)
+        [entry] = workload.classes
+        roots = _sum_of_roots_of_class(entry, sizes)
+        roots *= 1.0 if entry.measure is None else math.sqrt(square)
+    elif codes * signs <= EXACT_CELLS:
+        roots = _sum_of_roots(workload, square)
     else:
         return None
-    # A pattern of signs has norm 2^(k/2), so every eigenvalue is 2^k times that of its block.
-    least: float = signs * roots**2 / (most_information(cells, epsilon) * cells)
+    # A pattern has as many times the eigenvalues of its block as there are kinds per combination.
+    information = most_information(codes * signs, epsilon) if known is None else known
+    least: float = roots**2 / (information * codes)
     return least
+
+
+def share_of_totals(workload: Workload) -> float:
+    """How much a workload's mean variance grows with that of the sum of a measure over everybody,
+    in half of the distance of its bounds and about their middle."""
+    share = sum(c.weight for c in workload.classes if c.measure is not None and not c.predicates)
+    for query in workload.queries:
+        if query.measure is not None and not query.constrained:
+            share += query.weight * (query.contrast * sum(factor for factor, _ in query.terms)) ** 2
+    return share
+
+
+def limit_of_information(epsilon: Epsilon) -> float:
+    """T for infinitely many kinds of records, which is more than for any number of them."""
+    odds = float(epsilon.odds)
+    return (odds - 1.0) ** 2 / (4.0 * odds)
 
 
 def most_information(cells: int, epsilon: Epsilon) -> float:
@@ -99,10 +144,12 @@ def pattern_gram(workload: Workload) -> Array:
     return blocks
 
 
-def _sum_of_roots(workload: Workload) -> float:
-    """From the eigenvalues of the whole Gram."""
+def _sum_of_roots(workload: Workload, square: float) -> float:
+    """From the eigenvalues of the whole Gram; square: the mean one of a measure."""
     blocks = pattern_gram(workload)
     cells = blocks.shape[1]
+    blocks[1:] *= math.sqrt(square)
+    blocks[:, :, 1:] *= math.sqrt(square)
     # P G P with P = 1 - 11'/N: the constant lies in the pattern without signs.
     blocks[0] -= blocks[0].mean(axis=0)
     blocks[:, :, 0] -= blocks[:, :, 0].mean(axis=2, keepdims=True)

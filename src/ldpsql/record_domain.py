@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ldpsql_device.schema import Dimension, Schema
+
+Array = NDArray[np.float64]
+TWO_LEVELS = (2, "linear")
 
 
 @dataclass(frozen=True)
@@ -18,6 +26,8 @@ class RecordDomain:
     and all of a category; none where it is empty.
     sensitive: for each dimension its sensitive codes in ascending order, empty where all are; no
     entries at all where no dimension declares any.
+    roundings: for each measure its number of levels and how it is rounded to them
+    (`ldpsql_device.schema.Measure`); empty where all are rounded to their bounds.
     """
 
     names: tuple[str, ...]
@@ -27,6 +37,7 @@ class RecordDomain:
     measured: tuple[int | None, ...]
     unordered: tuple[int, ...] = ()
     sensitive: tuple[tuple[int, ...], ...] = ()
+    roundings: tuple[tuple[int, str], ...] = ()
 
     @classmethod
     def of(cls, schema: Schema) -> RecordDomain:
@@ -34,6 +45,7 @@ class RecordDomain:
         dimensions, measures = schema.dimensions, schema.measures
         position = {dimension.name.lower(): i for i, dimension in enumerate(dimensions)}
         declared = tuple(dimension.sensitive for dimension in dimensions)
+        roundings = tuple((measure.levels, measure.rounding) for measure in measures)
         return cls(
             tuple(dimension.name for dimension in dimensions),
             tuple(dimension.size for dimension in dimensions),
@@ -42,12 +54,55 @@ class RecordDomain:
             tuple(position.get(measure.name.lower()) for measure in measures),
             tuple(count_unordered(dimension) for dimension in dimensions),
             declared if any(declared) else (),
+            roundings if set(roundings) - {TWO_LEVELS} else (),
         )
+
+    def round_measures(self, schema: Schema) -> Schema:
+        """The schema with its measures rounded as the mechanism takes them."""
+        if not self.roundings:
+            return schema
+        pairs = zip(schema.measures, self.roundings, strict=True)
+        measures = tuple(replace(m, levels=levels, rounding=how) for m, (levels, how) in pairs)
+        return replace(schema, measures=measures)
 
     @property
     def record_sizes(self) -> tuple[int, ...]:
-        """Codes of every attribute of an encoded record: dimensions, then signs of measures."""
-        return (*self.sizes, *(2 for _ in self.bounds))
+        """Codes of every attribute of an encoded record: dimensions, then levels of measures."""
+        return (*self.sizes, *self.levels)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """How many levels every measure has."""
+        return tuple(count for count, _ in self.roundings) or (2,) * len(self.bounds)
+
+    def level_values(self, measure: int) -> Array:
+        """What the levels of a measure stand for, ascending, shape (levels,)."""
+        (low, high), (count, how) = self.bounds[measure], self._rounding(measure)
+        if how == "linear":
+            return np.asarray(np.linspace(low, high, count))
+        half = (high - low) / (count - 2) / 2.0
+        return np.asarray(np.linspace(low - half, high + half, count))
+
+    def level_shares(self, measure: int) -> Array:
+        """The part of people at every level if they are spread evenly between the bounds."""
+        count, how = self._rounding(measure)
+        if how == "linear":
+            # Half of what lies between two levels is rounded to each of them.
+            return np.convolve(np.ones(count - 1), [0.5, 0.5]) / (count - 1)
+        # The integrals of (1/2 - u)^2 / 2, 3/4 - u^2 and (1/2 + u)^2 / 2 over a step.
+        return np.convolve(np.ones(count - 2), [1 / 6, 2 / 3, 1 / 6]) / (count - 2)
+
+    def _rounding(self, measure: int) -> tuple[int, str]:
+        return self.roundings[measure] if self.roundings else TWO_LEVELS
+
+    @cached_property
+    def cell_shares(self) -> Array:
+        """The part of people in every cell if they are spread evenly over all codes and between
+        the bounds of all measures, shape (cells,)."""
+        shares: Array = np.full(math.prod(self.sizes), 1.0 / math.prod(self.sizes))
+        for measure in range(len(self.bounds)):
+            shares = np.multiply.outer(shares, self.level_shares(measure)).ravel()
+        return shares
 
     def sensitive_codes(self, dimension: int) -> tuple[int, ...]:
         """The sensitive codes of a dimension: all of them unless some were declared."""
@@ -70,10 +125,11 @@ class RecordDomain:
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, for JSON."""
-        lists = {name: list(value) for name, value in vars(self).items()}
+        lists: dict[str, Any] = {f.name: list(getattr(self, f.name)) for f in fields(self)}
         lists["bounds"] = [list(pair) for pair in self.bounds]
         lists["sensitive"] = list(map(list, self.sensitive))
-        return lists if self.sensitive else {k: v for k, v in lists.items() if k != "sensitive"}
+        lists["roundings"] = list(map(list, self.roundings))
+        return {k: v for k, v in lists.items() if v or k not in ("sensitive", "roundings")}
 
 
 def count_unordered(dimension: Dimension) -> int:

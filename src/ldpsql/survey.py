@@ -379,7 +379,7 @@ class Survey(Published):
         design = mechanism(name).design(RecordDomain.of(schema), promise, chosen, workload)
         return cls(
             table,
-            schema,
+            design.domain.round_measures(schema),
             design,
             chosen,
             accept_no_guarantee=accept_no_guarantee,

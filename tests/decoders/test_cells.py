@@ -28,7 +28,7 @@ PLACES = {"flat": np.arange(12), "spiky": np.array([1, 4, 4, 4, 9]), "one cell":
 
 @cache
 def design_of(epsilon: str):
-    return mechanism("staircase").design(DOMAIN, Epsilon.parse(epsilon), {})
+    return mechanism("staircase").design(DOMAIN, Epsilon.parse(epsilon), {"levels": 2})
 
 
 def queries() -> list[LinearQuery]:

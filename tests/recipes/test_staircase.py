@@ -40,7 +40,7 @@ def whole_program(kind: str, cells: int, odds: float) -> Program:
     """Every pattern there is, weighed as well as can be."""
     patterns = all_patterns(cells)
     even = np.full(len(patterns), 2.0 / ((odds + 1.0) * len(patterns)))
-    return Program(gram(kind, cells), odds, patterns, even).improve(400, 1e-12)
+    return Program(gram(kind, cells), odds, patterns, even, np.ones(cells)).improve(400, 1e-12)
 
 
 def dual_bound(program: Program) -> float:
@@ -86,7 +86,7 @@ def test_careful_steps_never_raise_the_variance():
     random = np.random.default_rng(1)
     patterns = first_patterns(gram("prefix", 10), E, random)
     even = np.full(len(patterns), 2.0 / ((E + 1.0) * len(patterns)))
-    program = Program(gram("prefix", 10), E, patterns, even)
+    program = Program(gram("prefix", 10), E, patterns, even, np.ones(10))
     before = program.improve(1, 0.0).objective
     for steps in range(2, 6):
         after = program.improve(steps, 0.0).objective
@@ -101,7 +101,7 @@ def test_missing_patterns_are_found_and_lower_the_variance():
     inside = np.array([[a <= u < b for u in range(cells)] for a, b in spans])
     patterns = np.unique(np.concatenate([inside, ~inside]), axis=0)
     even = np.full(len(patterns), 2.0 / ((E + 1.0) * len(patterns)))
-    program = Program(gram("prefix", cells), E, patterns, even).improve(60, 1e-9)
+    program = Program(gram("prefix", cells), E, patterns, even, np.ones(cells)).improve(60, 1e-9)
     random = np.random.default_rng(1)
     missing = missing_patterns(program, random)
     assert len(missing)

@@ -195,8 +195,8 @@ def _first_codes(counts: Sequence[int], sizes: Sequence[int]) -> tuple[tuple[int
 
 
 def count_records(domain: RecordDomain) -> int:
-    """Number of different private records, signs of the measures included."""
-    return math.prod(domain.sizes) << len(domain.bounds)
+    """Number of different private records, levels of the measures included."""
+    return math.prod(domain.record_sizes)
 
 
 def smaller(domain: RecordDomain) -> Iterator[RecordDomain]:
@@ -223,6 +223,7 @@ def smaller(domain: RecordDomain) -> Iterator[RecordDomain]:
             tuple(i if i is not None and i < dimensions else None for i in measured),
             (),
             _first_codes(held, sizes),
+            domain.roundings[:measures],
         )
         if (dimensions or measures) and cut not in seen and count_records(cut) <= LARGEST_RECORDS:
             seen.add(cut)

@@ -191,9 +191,9 @@ def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
     """Records far apart: the lowest and the highest sensitive codes, the lowest and the highest of
     all, and those that differ from the lowest in one place, as far as they go."""
     held = [domain.sensitive_codes(j) for j in range(len(domain.sizes))]
-    signs = [(0, 1)] * len(domain.bounds)
-    low, high = (tuple(codes[end] for codes in [*held, *signs]) for end in (0, -1))
-    tops = tuple(size - 1 for size in domain.sizes) + (1,) * len(domain.bounds)
+    ends = [(0, count - 1) for count in domain.levels]
+    low, high = (tuple(codes[end] for codes in [*held, *ends]) for end in (0, -1))
+    tops = tuple(size - 1 for size in domain.record_sizes)
     zeros = (0,) * len(tops)
     single = (
         (*zeros[:place], code, *zeros[place + 1 :])
@@ -207,7 +207,7 @@ def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
 def random_records(domain: RecordDomain, entropy: Entropy) -> tuple[Outcome, ...]:
     """A few records from anywhere in the domain."""
     random = np.random.default_rng(entropy.words(2))
-    limits = (*domain.sizes, *(2 for _ in domain.bounds))
+    limits = domain.record_sizes
     rows = random.integers(0, limits, (_RANDOM_RECORDS, len(limits)))
     return tuple(dict.fromkeys(map(tuple, rows.tolist())))
 

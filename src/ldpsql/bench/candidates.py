@@ -94,7 +94,7 @@ class CandidateSpec:
             raise SurveyError(f"{design.name} has no estimator {estimator!r}; it has {known}")
         return Survey(
             file.table,
-            file.schema,
+            design.domain.round_measures(file.schema),
             design,
             options,
             estimator,

@@ -403,6 +403,6 @@ def _domain(domain: RecordDomain) -> str:
 
 
 def _record(record: Outcome, domain: RecordDomain) -> str:
-    """The codes and signs of a made-up record, by name."""
-    names = (*domain.names, *(f"sign of {name}" for name in domain.measure_names))
+    """The codes and levels of a made-up record, by name."""
+    names = (*domain.names, *(f"level of {name}" for name in domain.measure_names))
     return "(" + ", ".join(f"{n}={c}" for n, c in zip(names, record, strict=True)) + ")"

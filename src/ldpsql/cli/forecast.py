@@ -65,7 +65,10 @@ def forecast(designed: DesignedSurvey) -> list[str]:
     head = f"expected {_LEVEL} intervals with {designed.people} people:"
     if ratios:
         head = head.removesuffix(":") + ", and how many times the least that a survey of these "
-        head += "questions alone could have:"
+        head += "questions alone could have"
+        if designed.survey.schema.measures:
+            head += " with measures rounded to their bounds"
+        head += ":"
     lines = table_lines(first, others, [False] * len(first))
     return [head, *(line.rstrip() for line in lines), *distance(designed)]
 

@@ -87,9 +87,13 @@ class MatrixChannel(Channel):
     X^-1 Q' D^-1 c: a report *contributes* a fixed amount to every answer. It is the unbiased linear
     estimate of least variance for people spread evenly, and for a square Q the inverse. Source:
     docs/spec/rr-optimum.md#2 (after McKenna, Maity, Mazumdar, Miklau, VLDB 2020).
+
+    shares: where the variance is to be least for others, people per cell, with mean 1: D = Q shares
+    then. Unbiased in any case.
     """
 
     matrix: Array
+    shares: Array | None = None
 
     @property
     def cells(self) -> int:
@@ -98,13 +102,14 @@ class MatrixChannel(Channel):
 
     @cached_property
     def information(self) -> Array:
-        """X, whose rows and columns sum to 1, shape (cells, cells)."""
+        """X, shape (cells, cells); with even shares its rows and columns sum to 1."""
         return np.asarray(self.matrix.T @ (self.matrix / self._totals))
 
     @property
     def _totals(self) -> Array:
         """The diagonal of D; reports that nobody sends count as 1 to keep 0/0 out."""
-        totals = self.matrix.sum(axis=1, keepdims=True)
+        shares = np.ones(self.cells) if self.shares is None else self.shares
+        totals = (self.matrix @ shares)[:, None]
         return np.where(totals > 0.0, totals, 1.0)
 
     @cached_property
@@ -271,8 +276,8 @@ class TableDesign(LinearDesign[CellQuery]):
         return (TableAnswer(0, self.channel.cells, Moments(0.0), self.channel),)
 
     def even_shares(self, group: int, nodes: Codes) -> Array:
-        """Equal shares."""
-        return np.full(len(nodes), 1.0 / self.channel.cells)
+        """Equal shares of codes, and of what lies between the bounds of a measure."""
+        return self.domain.cell_shares[nodes]
 
     def prepare(self, query: LinearQuery) -> CellQuery:
         """The query as a weight for every cell, numbered row by row."""
@@ -281,9 +286,9 @@ class TableDesign(LinearDesign[CellQuery]):
         amounts = np.zeros(math.prod(domain.sizes))
         for share, box in boxes:
             amounts[cells_in(box, range(len(domain.sizes)), domain.sizes)] += share
-        for measure, bounds in enumerate(domain.bounds):
-            signs = bounds if measure == query.measure else (1.0, 1.0)
-            amounts = np.multiply.outer(amounts, signs).ravel()
+        for measure, count in enumerate(domain.levels):
+            values = domain.level_values(measure) if measure == query.measure else np.ones(count)
+            amounts = np.multiply.outer(amounts, values).ravel()
         return sum_cells(amounts, known, query.weight)
 
     def describe(self, planned: CellQuery) -> list[str]:
@@ -321,4 +326,4 @@ class RowsDesign(TableDesign):
     def channel(self) -> MatrixChannel:
         """The rows as the collector uses them."""
         rows = np.array(self.response.rows, dtype=np.float64)
-        return MatrixChannel(rows.T / WORDS)
+        return MatrixChannel(rows.T / WORDS, self.domain.cell_shares * len(rows))

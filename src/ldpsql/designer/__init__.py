@@ -81,7 +81,8 @@ class DesignedSurvey:
         """The smallest epsilon, of a report or of the shuffled batch as the survey promises it,
         with which the same mechanism reaches a half-width."""
         recipe, samples = registered(self.survey.design.name), self.forecast.samples
-        domain, own = RecordDomain.of(self.survey.schema), self._promise
+        # Levels of measures are chosen anew for another epsilon.
+        domain, own = replace(RecordDomain.of(self.survey.schema), roundings=()), self._promise
 
         def at(epsilon: Epsilon) -> Forecast:
             promise = epsilon if isinstance(own, Epsilon) else replace(own, epsilon=epsilon)
@@ -163,11 +164,11 @@ def design_survey(
     if file.mechanism == AUTO:
         ranking = choose(workload, file.promise, people, tell, quick=quick)
         best, trust = ranking.best, file.shuffled
-        schema = file.published_schema
         if is_smooth:
             ranking = _make_smooth(ranking, workload, file.promise, people)
             best = ranking.best
         made, options = best.forecast.design, best.options
+        schema = made.domain.round_measures(file.published_schema)
         survey = Survey(file.table, schema, made, options, chosen=AUTO, shuffled=trust)
     else:
         tell(file.mechanism)

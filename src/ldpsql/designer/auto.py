@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ldpsql.bounds import BOUND_BELOW, spectral_bound
+from ldpsql.bounds import BOUND_BELOW
 from ldpsql.designer.forecast import Forecast, SampledQueries, sample_queries
 from ldpsql.limits import deadline
 from ldpsql.recipes.base import AnyRecipe, Promise
+from ldpsql.recipes.bound_of_totals import least_variance
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -130,7 +131,7 @@ def bound_of(workload: Workload, promise: Promise) -> float | None:
     local promise alone."""
     if not isinstance(promise, Epsilon) or float(promise) >= BOUND_BELOW:
         return None
-    return spectral_bound(workload, promise)
+    return least_variance(workload, promise)
 
 
 def _best_options(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldpsql.bounds import spectral_bound
+from ldpsql.bounds import sign_bound
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.fourier.group import Group, Integers, Reals
 from ldpsql.decoders.fourier.spectra import class_power
@@ -36,7 +36,8 @@ _TURNS, _STEPS, _CLOSE, _FAINT = 60, 4, 1.005, 1e-3
 
 
 def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float:
-    """The least variance per person of a class that is asked alone, by the bound of its cells."""
+    """The least variance per person of a class that is asked alone, by the bound of its cells; of a
+    sum among mechanisms that round measures to their bounds."""
     axes = [axis for axis, _ in entry.predicates]
     names = tuple(domain.names[axis] for axis in axes)
     sizes = tuple(domain.sizes[axis] for axis in axes)
@@ -44,7 +45,7 @@ def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float
     alone = RecordDomain(names, sizes, ("m",) * len(bounds), bounds, (None,) * len(bounds))
     kinds = tuple((place, kind) for place, (_, kind) in enumerate(entry.predicates))
     renamed = QueryClass(1.0, kinds, 0 if bounds else None)
-    least = spectral_bound(Workload(alone, (renamed,), (), max(len(axes), 1)), epsilon)
+    least = sign_bound(Workload(alone, (renamed,), (), max(len(axes), 1)), epsilon)
     return math.inf if least is None else least
 
 

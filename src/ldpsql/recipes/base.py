@@ -38,6 +38,7 @@ class Takes:
     measures may be asked for.  codes, cells: the most codes of a dimension, and the most
     combinations of codes and signs of measures, None for any number.
     sensitive: whether it protects less where some values are declared not to be sensitive.
+    levels: whether measures may have more levels than their two bounds.
     instead: what to use where it does not fit.
     """
 
@@ -46,6 +47,7 @@ class Takes:
     codes: int | None = None
     cells: int | None = None
     sensitive: bool = False
+    levels: bool = False
     instead: str = "ahio, ehio or hgrr"
 
     def refusal(self, name: str, domain: RecordDomain) -> str | None:
@@ -57,6 +59,8 @@ class Takes:
                 f"{name} takes no private measure ({domain.measure_names[0]}); "
                 f"declare it public, or use {self.instead}"
             )
+        if domain.roundings and not self.levels:
+            return f"{name} rounds measures to their bounds and takes no other levels"
         if count < least or (most is not None and count > most):
             wanted = f"{least} to {most} dimensions"
             if most in (None, least):

@@ -9,28 +9,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ldpsql.bounds import BOUND_BELOW, spectral_bound
+from ldpsql.bounds import BOUND_BELOW
 from ldpsql.decoders.cells import RowsDesign
 from ldpsql.decoders.groups import whole
-from ldpsql.recipes.base import NoOptions, Recipe, Takes, Task
+from ldpsql.recipes.base import Recipe, Takes, Task
+from ldpsql.recipes.bound_of_totals import least_variance
 from ldpsql.recipes.staircase_optimiser import Patterns, cell_gram, optimise, raise_eigenvalues
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import WORDS, Staircase
+from ldpsql_device.schema import MOST_LEVELS
 
 MOST_CELLS = 256
 FAST_CELLS = 48
+LEVELS = (2, 3, 5, 7, 9, 11, 13, 17)
+"""Numbers of levels that are tried for measures."""
 LEAST_INFORMATION = 1e-12
 _MOST_REPORTS = 1 << 14
 _SPARE = 1e-12
+
+
+@dataclass(frozen=True)
+class StaircaseOptions:
+    """levels: of every measure; 0 for those with which the workload has the least mean variance, of
+    LEVELS, as far as there are not more than FAST_CELLS combinations."""
+
+    levels: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +88,18 @@ class StaircaseDesign(RowsDesign):
 
     @property
     def mean_variance(self) -> float:
-        """Over the workload's queries, per person, people counting as a sample spread evenly."""
-        gram = cell_gram(self.workload)
-        cells = len(gram)
-        second = float(np.sum(self.channel.inverse * gram)) / cells
-        return second - float(gram.sum()) / cells**2
+        """Over the workload's queries, per person, people counting as a sample spread evenly over
+        all codes, and between the bounds of measures."""
+        gram, shares = cell_gram(self.workload), self.domain.cell_shares
+        second = float(np.sum(self.channel.inverse * gram)) / len(gram)
+        return second - float(shares @ gram @ shares)
 
     @property
     def over_bound(self) -> float | None:
-        """Mean variance over the spectral bound; None where that is unknown or says nothing."""
+        """Mean variance over the least there can be; None where it is unknown or says nothing."""
         if float(self.epsilon) >= BOUND_BELOW:
             return None
-        bound = spectral_bound(self.workload, self.epsilon)
+        bound = least_variance(self.workload, self.epsilon)
         return self.mean_variance / bound if bound else None
 
     def to_json(self) -> Mapping[str, Any]:
@@ -100,27 +112,43 @@ class StaircaseDesign(RowsDesign):
         }
 
 
-class StaircaseRecipe(Recipe[NoOptions]):
+class StaircaseRecipe(Recipe[StaircaseOptions]):
     """COUNT, and SUM and AVG of private measures, over small domains."""
 
     name = "staircase"
-    takes = Takes(cells=MOST_CELLS)
+    takes = Takes(cells=MOST_CELLS, levels=True)
+    options = StaircaseOptions
     can_be_reserved = True
 
-    def make(self, task: Task[NoOptions]) -> StaircaseDesign:
-        """The patterns that answer the workload best."""
-        if math.prod(task.domain.record_sizes) == 1:
+    def make(self, task: Task[StaircaseOptions]) -> StaircaseDesign:
+        """The patterns that answer the workload best, over the levels that do."""
+        domain, chosen = task.domain, task.options.levels
+        if domain.roundings or not domain.bounds:
+            return self._make(task, domain)
+        tried = (chosen,) if chosen else LEVELS
+        domains = [replace(domain, roundings=_linear(count, domain)) for count in tried]
+        if chosen and (refusal := self.refusal(domains[0])):
+            raise SurveyError(refusal)
+        # Two levels are tried in any case.
+        fast = [own for own in domains if math.prod(own.record_sizes) <= FAST_CELLS]
+        designs = [self._make(task, own) for own in fast or domains[:1]]
+        return min(designs, key=lambda design: design.mean_variance)
+
+    def _make(self, task: Task[StaircaseOptions], domain: RecordDomain) -> StaircaseDesign:
+        """The patterns for these levels."""
+        asked = replace(task.asked, domain=domain)
+        if math.prod(domain.record_sizes) == 1:
             # A single cell tells nothing; its report is a coin's.
             patterns, theta = np.zeros((2, 1), dtype=bool), np.full(2, 0.5)
         else:
-            gram = raise_eigenvalues(cell_gram(task.asked))
-            program = optimise(gram, float(task.epsilon.odds))
+            gram = raise_eigenvalues(cell_gram(asked))
+            program = optimise(gram, float(task.epsilon.odds), domain.cell_shares * len(gram))
             patterns, theta = program.patterns, program.weights
         # In whole numbers, a trifle smaller than theta so that no cell's words run over.
         levels = 1.0 + (float(task.epsilon.odds) - 1.0) * patterns
         scale = WORDS * (1.0 - _SPARE) / (theta @ levels).max() if len(levels[0]) > 1 else WORDS
         weights = tuple(max(1, int(weight)) for weight in theta * scale)
-        return StaircaseDesign(task.domain, task.epsilon, task.asked, patterns, weights)
+        return StaircaseDesign(domain, task.epsilon, asked, patterns, weights)
 
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
@@ -150,6 +178,13 @@ class StaircaseRecipe(Recipe[NoOptions]):
         seconds = 1.5 * math.pow(cells / 64, 2.6)
         shown = max(1, int(round(seconds, -math.floor(math.log10(seconds)))))
         return f"its design takes about {shown} s for {cells} combinations; ask for it by name"
+
+
+def _linear(count: int, domain: RecordDomain) -> tuple[tuple[int, str], ...]:
+    """So many levels for every measure; nothing for two, which is what a domain has anyway."""
+    if not 2 <= count <= MOST_LEVELS:
+        raise SurveyError(f"levels must lie between 2 and {MOST_LEVELS}, or be 0 for the best")
+    return () if count == 2 else ((count, "linear"),) * len(domain.bounds)
 
 
 STAIRCASE = StaircaseRecipe()

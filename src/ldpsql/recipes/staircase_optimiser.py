@@ -2,10 +2,10 @@
 
 A staircase channel draws the report S from a cell u with probability theta_S x_S[u], where x_S is
 E = e^epsilon inside the pattern S of cells and 1 outside. With
-X = sum of theta_S x_S x_S' / (1'x_S) its mean variance is tr(X^-1 G) up to constants, G the
-workload's Gram matrix, which is convex in theta; the cells' probabilities sum to 1 where
-sum of theta_S x_S = 1. With
-w_S = x_S' X^-1 G X^-1 x_S / (1'x_S) weights are optimal where w_S <= lambda'x_S for all S, with
+X = sum of theta_S x_S x_S' / (p'x_S), p the people of every cell (with mean 1), its mean variance
+over these people is tr(X^-1 G) up to constants, G the workload's Gram matrix, which is convex in
+theta; the cells' probabilities sum to 1 where sum of theta_S x_S = 1. With
+w_S = x_S' X^-1 G X^-1 x_S / (p'x_S) weights are optimal where w_S <= lambda'x_S for all S, with
 equality where theta_S > 0. The multiplicative step
 
     theta_S <- theta_S (w_S / lambda'x_S)^p
@@ -37,20 +37,22 @@ _SEED = 1
 
 
 def cell_gram(workload: Workload) -> Array:
-    """Mean of q q' over a workload's queries, shape (cells, cells), signs of measures included.
+    """Mean of q q' over a workload's queries, shape (cells, cells), levels of measures included.
 
     A sum counts in units of half the distance of its measure's bounds, about their middle.
     """
-    blocks = pattern_gram(workload)
-    measures = blocks.shape[0] - 1
-    # signs[p, a]: the factor of a cell with the signs a in a query of pattern p: 1 for counts, and
-    # -1 or 1 for the sum of measure p - 1, the first measure's sign being the slowest.
-    signs = np.stack(
-        [np.ones(2**measures)]
-        + [2.0 * (np.arange(2**measures) >> (measures - 1 - m) & 1) - 1.0 for m in range(measures)]
-    )
-    whole = np.einsum("piqj,pa,qb->iajb", blocks, signs, signs, optimize=True)
-    cells = blocks.shape[1] * 2**measures
+    blocks, domain = pattern_gram(workload), workload.domain
+    # factors[p, a]: the factor of a cell with the levels a in a query of pattern p: 1 for counts,
+    # and for the sum of measure p - 1 what its level stands for, the first measure's being the
+    # slowest.
+    centred = replace(domain, bounds=((-1.0, 1.0),) * len(domain.bounds))
+    factors = np.ones((blocks.shape[0], 1))
+    for measure, count in enumerate(domain.levels):
+        own = np.ones((len(factors), count))
+        own[1 + measure] = centred.level_values(measure)
+        factors = (factors[:, :, None] * own[:, None, :]).reshape(len(factors), -1)
+    whole = np.einsum("piqj,pa,qb->iajb", blocks, factors, factors, optimize=True)
+    cells = blocks.shape[1] * factors.shape[1]
     return np.asarray(whole.reshape(cells, cells))
 
 
@@ -76,13 +78,15 @@ class Program:
     """Weighted patterns for a Gram matrix.
 
     gram: shape (cells, cells).  odds: E.  patterns: shape (reports, cells).  weights: theta,
-    shape (reports,).  start: lambda from which the next is sought, or None.
+    shape (reports,).  people: p, shape (cells,).  start: lambda from which the next is sought, or
+    None.
     """
 
     gram: Array
     odds: float
     patterns: Patterns
     weights: Array
+    people: Array
     start: Array | None = None
 
     @cached_property
@@ -92,8 +96,8 @@ class Program:
 
     @cached_property
     def totals(self) -> Array:
-        """1'x_S, shape (reports,)."""
-        return np.asarray(self.levels.sum(axis=1))
+        """p'x_S, shape (reports,)."""
+        return np.asarray(self.levels @ self.people)
 
     @cached_property
     def inverse(self) -> Array:
@@ -108,8 +112,8 @@ class Program:
 
     @property
     def variance(self) -> float:
-        """Mean over the queries, per person, of exactly these people spread evenly."""
-        return (self.objective - float(np.trace(self.gram))) / len(self.gram)
+        """Mean over the queries, per person, of exactly these people."""
+        return (self.objective - float(np.diagonal(self.gram) @ self.people)) / len(self.gram)
 
     @cached_property
     def slopes(self) -> Array:
@@ -186,7 +190,7 @@ class Program:
     def extend(self, patterns: Patterns, share: float) -> Program:
         """With more patterns, which get a share of the weight evenly."""
         old, cells = self.weights * (1.0 - share), len(self.gram)
-        totals = cells + (self.odds - 1.0) * patterns.sum(axis=1)
+        totals = cells + (self.odds - 1.0) * (patterns @ self.people)
         new = share * cells / (len(patterns) * totals)
         return replace(
             self,
@@ -263,7 +267,7 @@ class Search:
         self.program, self.patterns, self.prices = program, patterns.copy(), program.prices(0.5)
         self.products = levels @ program.slopes
         self.quadratics = np.einsum("si,si->s", self.products, levels)
-        self.totals = levels.sum(axis=1)
+        self.totals = levels @ program.people
         self.costs = levels @ self.prices
 
     @property
@@ -279,7 +283,7 @@ class Search:
     def flip(self) -> bool:
         """The best change of one cell of every pattern; whether any paid.
 
-        A change of x by d in cell u moves x'Hx by d (2 (Hx)_u + d H_uu), and the sums by d, so all
+        A change of x by d in cell u moves x'Hx by d (2 (Hx)_u + d H_uu), and p'x by d p_u, so all
         cells of all patterns are tried at once in O(patterns x cells).
         """
         slopes = self.program.slopes
@@ -287,7 +291,7 @@ class Search:
         quadratics = self.quadratics[:, None] + change * (
             2.0 * self.products + change * np.diagonal(slopes)
         )
-        values = quadratics / (self.totals[:, None] + change)
+        values = quadratics / (self.totals[:, None] + change * self.program.people)
         values -= self.costs[:, None] + change * self.prices
         best = values.argmax(axis=1)
         every = np.arange(len(best))
@@ -296,7 +300,7 @@ class Search:
         cells = best[rows]
         changed = change[rows, cells]
         self.quadratics[rows] = quadratics[rows, cells]
-        self.totals[rows] += changed
+        self.totals[rows] += changed * self.program.people[cells]
         self.costs[rows] += changed * self.prices[cells]
         self.products[rows] += changed[:, None] * slopes[cells]
         self.patterns[rows, cells] ^= True
@@ -311,15 +315,17 @@ _NEW_SHARE = 0.05
 _FAINT, _LIGHT = 1e-7, 0.05
 
 
-def optimise(gram: Array, odds: float) -> Program:
+def optimise(gram: Array, odds: float, people: Array | None = None) -> Program:
     """A channel whose mean variance is within about a hundredth of the least.
 
-    gram: positive definite, shape (cells, cells) with at least two cells.  Deterministic.
+    gram: positive definite, shape (cells, cells) with at least two cells.  people: of every cell,
+    with mean 1; as many in each by default.  Deterministic.
     """
+    people = np.ones(len(gram)) if people is None else people
     random = np.random.default_rng(_SEED)
     patterns = first_patterns(gram, odds, random)
     even = np.full(len(patterns), 2.0 / ((odds + 1.0) * len(patterns)))
-    program = Program(gram, odds, patterns, even).improve(_FIRST_STEPS, _FAINT)
+    program = Program(gram, odds, patterns, even, people).improve(_FIRST_STEPS, _FAINT)
     for _ in range(_ROUNDS):
         missing = missing_patterns(program, random)
         if not len(missing):

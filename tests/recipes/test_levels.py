@@ -1,0 +1,210 @@
+"""Measures of several levels: which are chosen, what they promise, and what they answer."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.significance import coverage_fits, is_unbiased
+
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.law import Law
+from ldpsql.designer import design_survey
+from ldpsql.recipes.registry import MECHANISMS, mechanism
+from ldpsql.recipes.staircase import FAST_CELLS, LEVELS
+from ldpsql.record_domain import RecordDomain
+from ldpsql.simulation import simulate
+from ldpsql.survey import Survey
+from ldpsql.workload import QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.schema import Measure
+
+ALONE = RecordDomain((), (), ("pay",), ((-10.0, 90.0),), (None,))
+BY_SEX = RecordDomain(("sex",), (2,), ("pay",), ((-10.0, 90.0),), (None,))
+TOTAL = Workload(ALONE, (QueryClass(1.0, (), 0),))
+GROUPED = Workload(
+    BY_SEX, (QueryClass(0.25, ((0, "equality"),)), QueryClass(0.75, ((0, "equality"),), 0))
+)
+SURVEY = """
+[survey]
+table = "people"
+epsilon = "{}"
+{}
+[dimension.sex]
+type = "category"
+values = ["f", "m"]
+[measure.hours]
+bounds = [0, 80]
+[workload]
+queries = ["SELECT sex, COUNT(*), SUM(hours), AVG(hours) FROM people GROUP BY sex",
+           "SELECT AVG(hours) FROM people"]
+"""
+
+
+def piecewise_variance(value: np.ndarray, epsilon: float) -> np.ndarray:
+    """Of the Piecewise Mechanism for numbers between -1 and 1 (Wang et al., ICDE 2019)."""
+    half = math.exp(epsilon / 2.0)
+    return value**2 / (half - 1.0) + (half + 3.0) / (3.0 * (half - 1.0) ** 2)
+
+
+def variance_at(design, values: np.ndarray) -> np.ndarray:
+    """Of one person's contribution to the sum, in half-widths, by what they hold; exactly.
+
+    Between two levels the second moment is a mixture of theirs.
+    """
+    centred = np.linspace(-1.0, 1.0, design.domain.levels[0])
+    channel = design.channel
+    amounts = channel.contributions @ centred
+    assert channel.matrix.T @ amounts == pytest.approx(centred, abs=1e-9)
+    return np.interp(values, centred, channel.matrix.T @ amounts**2) - values**2
+
+
+# Look-alikes of hours of work, of incomes and of delays, between -1 and 1.
+random = np.random.default_rng(11)
+TABLES = {
+    "hours": np.where(random.random(20_000) < 0.47, 0.0, random.normal(0, 0.4, 20_000)).clip(-1, 1),
+    "income": np.clip(np.exp(random.normal(10.5, 0.95, 20_000)) / 1e5 - 1.0, -1, 1),
+    "delays": np.clip((random.gamma(1.2, 25.0, 20_000) + 35.0) / 120.0 - 1.0, -1, 1),
+    "spread": random.uniform(-1, 1, 20_000),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4"])
+def test_an_average_alone_is_no_worse_than_by_the_piecewise_mechanism(name, epsilon):
+    design = mechanism("staircase").design(ALONE, Epsilon.parse(epsilon), {}, TOTAL)
+    values = TABLES[name]
+    own = variance_at(design, values).mean()
+    assert own <= piecewise_variance(values, float(epsilon)).mean()
+    if epsilon in ("2", "4"):
+        two = mechanism("staircase").design(ALONE, Epsilon.parse(epsilon), {"levels": 2}, TOTAL)
+        assert variance_at(two, values).mean() > own  # the negative control
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4"])
+def test_whatever_people_hold_it_is_hardly_worse_than_the_piecewise_mechanism(epsilon):
+    """At any single number that everybody might hold, the standard error too."""
+    design = mechanism("staircase").design(ALONE, Epsilon.parse(epsilon), {}, TOTAL)
+    values = np.linspace(-1.0, 1.0, 2001)
+    ratios = variance_at(design, values) / piecewise_variance(values, float(epsilon))
+    assert np.sqrt(ratios.max()) < 1.05
+    assert ratios.mean() < 0.97
+
+
+@pytest.mark.parametrize("epsilon", ["0.2", "0.5", "1", "2", "4", "6"])
+@pytest.mark.parametrize("workload", [TOTAL, GROUPED], ids=["alone", "by sex"])
+def test_chosen_levels_are_never_worse_than_two(workload, epsilon):
+    budget, recipe = Epsilon.parse(epsilon), mechanism("staircase")
+    chosen = recipe.design(workload.domain, budget, {}, workload)
+    two = recipe.design(workload.domain, budget, {"levels": 2}, workload)
+    assert chosen.mean_variance <= two.mean_variance
+    assert set(chosen.domain.levels) <= set(LEVELS)
+    assert math.prod(chosen.domain.record_sizes) <= FAST_CELLS
+
+
+def test_levels_by_hand():
+    recipe, one = mechanism("staircase"), Epsilon.parse("1")
+    assert recipe.design(ALONE, one, {"levels": 4}, TOTAL).domain.levels == (4,)
+    for wrong in (1, -3, 1025, 400):
+        with pytest.raises(SurveyError, match=r"levels must lie|at most 256 combinations"):
+            recipe.design(ALONE, one, {"levels": wrong}, TOTAL)
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "4"])
+@pytest.mark.parametrize("workload", [TOTAL, GROUPED], ids=["alone", "by sex"])
+def test_the_plan_keeps_its_promise_exactly(workload, epsilon):
+    """By enumerating the law of every record in whole numbers."""
+    design = mechanism("staircase").design(workload.domain, Epsilon.parse(epsilon), {}, workload)
+    assert max(design.domain.levels) > 2 or epsilon == "0.5"
+    law = design.law()
+    worst = worst_odds(law)
+    assert worst == design.worst_odds()
+    assert worst <= Epsilon.parse(epsilon).odds
+    assert float(worst) > 0.99 * math.exp(float(epsilon))
+
+
+def worst_odds(law: Law) -> Fraction:
+    """The largest ratio of probabilities of one report from two records."""
+    return max(
+        one / other
+        for report in zip(*law.probabilities, strict=True)
+        for one, other in itertools.permutations(report, 2)
+    )
+
+
+def test_every_other_mechanism_takes_two_levels():
+    """They round measures to their bounds and say so."""
+    domain = RecordDomain(
+        ("x",), (4,), ("pay",), ((0.0, 1.0),), (None,), roundings=((3, "linear"),)
+    )
+    for name, recipe in MECHANISMS.items():
+        if name != "staircase":
+            with pytest.raises(SurveyError, match="takes no"):
+                recipe.design(domain, Epsilon.parse("1"), {})
+
+
+@pytest.mark.parametrize("how", [(5, "linear"), (2, "linear"), (6, "quadratic"), (3, "quadratic")])
+def test_shares_and_values_of_levels_are_those_of_numbers_spread_evenly(how):
+    """By rounding many numbers at even distances with words at even distances."""
+    domain = RecordDomain((), (), ("pay",), ((-10.0, 90.0),), (None,), roundings=(how,))
+    measure = Measure("pay", (-10.0, 90.0), levels=how[0], rounding=how[1])
+    numbers = -10.0 + 100.0 * (np.arange(600) + 0.5) / 600
+    words = [(2 * k + 1) << 57 for k in range(64)]
+    levels = [[measure.level(measure.threshold(x)[0], w) for w in words] for x in numbers]
+    counts = np.bincount(np.ravel(levels), minlength=how[0]) / np.size(levels)
+    assert domain.level_shares(0) == pytest.approx(counts, abs=0.01)
+    assert domain.level_values(0)[levels].mean(axis=1) == pytest.approx(numbers, abs=2.0)
+    assert domain.level_shares(0) @ domain.level_values(0) == pytest.approx(40.0)
+
+
+@pytest.mark.parametrize("epsilon", ["2"])
+def test_a_survey_with_levels_is_published_and_asked(epsilon):
+    made = design_survey(SURVEY.format(epsilon, 'mechanism = "staircase"')).survey
+    assert made.schema.measures[0].levels > 2
+    again = Survey.from_json(made.to_json())
+    assert again == made
+    assert again.schema == made.schema
+    whole = Box((None,))
+    planned = again.design.prepare(LinearQuery.sum(0, whole))
+    assert again.design.variance([planned], 1000) > 0.0
+    table = people(3, 50_000)
+    hours = np.asarray(table["hours"])[np.asarray(table["sex"]) == "f"].mean()
+    for estimator in made.design.estimators:
+        with simulate(made, table, estimator=estimator) as connection:
+            asked = connection.execute("SELECT AVG(hours) FROM people WHERE sex = 'f'")
+            [(average,)] = asked.fetchall()
+        assert average == pytest.approx(hours, abs=3.0)
+
+
+def people(seed: int, count: int) -> pa.Table:
+    own = np.random.default_rng(seed)
+    sex = own.random(count) < 0.4
+    hours = np.where(own.random(count) < 0.5, 40.0, own.normal(30.0 + 12.0 * sex, 11.0, count))
+    return pa.table({"sex": np.where(sex, "f", "m"), "hours": np.clip(hours, 0.0, 80.0)})
+
+
+def test_sums_and_averages_are_unbiased_with_honest_intervals():
+    survey = design_survey(SURVEY.format("4", 'mechanism = "staircase"')).survey
+    assert survey.schema.measures[0].levels > 2
+    large, runs, count = people(0, 2_000_000), 150, 2_000
+    women, hours = np.asarray(large["sex"]) == "f", np.asarray(large["hours"])
+    truth = [women.mean() * count, (hours * women).mean() * count, hours[women].mean()]
+    asked = "SELECT COUNT(*), SUM(hours), AVG(hours) FROM people WHERE sex = 'f'"
+    found = []
+    for seed in range(runs):
+        with simulate(survey, people(seed + 1, count), seed=seed) as connection:
+            row = connection.execute(asked).arrow(intervals=True)
+        found.append([column[0].as_py() for column in row.columns])
+    values, _, low, high = np.moveaxis(np.array(found).reshape(runs, 3, 4), 2, 0)
+    for number in range(3):
+        inside = (low[:, number] <= truth[number]) & (truth[number] <= high[:, number])
+        assert coverage_fits(int(inside.sum()), runs)
+        if number < 2:
+            assert is_unbiased(values[:, number], truth[number])
+    # The negative control: what bounds that are off by a twentieth would give.
+    assert not is_unbiased(values[:, 1], 1.05 * truth[1])
