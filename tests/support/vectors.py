@@ -8,7 +8,7 @@ drawn from fixed seeds; `tests/device/test_vectors.py` runs them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -141,7 +141,9 @@ def read_value(kind: str, value: Any) -> Any:
         return value
 
 
-def designs(name: str) -> Iterator[tuple[str, str, Survey]]:
+def designs(
+    name: str, options: Mapping[str, Any] | None = None
+) -> Iterator[tuple[str, str, Survey]]:
     """Two or more small surveys of a recipe, with the name of the schema and the epsilon."""
     made = 0
     for epsilon in ("1", "3.5"):
@@ -149,7 +151,9 @@ def designs(name: str) -> Iterator[tuple[str, str, Survey]]:
             schema = Schema.from_keys(json.loads(json.dumps(keys)))
             for accepted in (False, True):
                 try:
-                    survey = Survey.of("app", schema, epsilon, name, accept_no_guarantee=accepted)
+                    survey = Survey.of(
+                        "app", schema, epsilon, name, options, accept_no_guarantee=accepted
+                    )
                 except Error:
                     continue
                 if len(survey.device_text) < LARGEST:
@@ -178,10 +182,10 @@ def records(schema: Schema, count: int, seed: int) -> Iterator[dict[str, Any]]:
         yield record
 
 
-def recipe_vectors(name: str) -> dict[str, Any]:
+def recipe_vectors(name: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """All vectors of a recipe."""
     surveys = []
-    for kind, epsilon, survey in designs(name):
+    for kind, epsilon, survey in designs(name, options):
         device = DeviceSurvey.from_json(survey.device_text)
         count = device.schema.words + device.plan.words
         random = np.random.default_rng(len(surveys))
@@ -631,6 +635,7 @@ def main() -> None:
         made = recipe_vectors(name)
         if made["surveys"]:
             files[f"recipe_{name}"] = made
+    files["recipe_fourier_product"] = recipe_vectors("fourier", {"form": "product"})
     for name, data in files.items():
         text = json.dumps(data, indent=1, ensure_ascii=True)
         (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")

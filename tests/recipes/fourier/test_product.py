@@ -1,0 +1,217 @@
+"""Designs in product form: what their weights tell, their plans, and when they are taken."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.spectra import demand, floor
+from ldpsql.recipes.fourier import recipe
+from ldpsql.recipes.fourier.folding import Folding
+from ldpsql.recipes.fourier.product import ProductDesign, design_product, shapes_over
+from ldpsql.recipes.fourier.recipe import Fourier, compressed_size, group_of, product_plan_of
+from ldpsql.record_domain import RecordDomain
+from ldpsql.simulation import SeededEntropy
+from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+
+FOURIER = Fourier()
+
+
+def domain_of(
+    sizes: tuple[int, ...], measures: int = 0, unordered: tuple[int, ...] = ()
+) -> RecordDomain:
+    names = tuple(f"d{axis}" for axis in range(len(sizes)))
+    signs = tuple(f"m{number}" for number in range(measures))
+    return RecordDomain(
+        names, sizes, signs, ((0.0, 1.0),) * measures, (None,) * measures, unordered
+    )
+
+
+def mean_variance(design: FourierDesign) -> float:
+    """Per person, from the information of the finished plan."""
+    needed, known = demand(design.workload, design.group), design.collected.information
+    told = sum(
+        float((own[own > 0] / known[face][own > 0]).sum())
+        for face, own in needed.items()
+        if own.any()
+    )
+    return told + floor(needed)
+
+
+@cache
+def made(
+    sizes: tuple[int, ...],
+    measures: int,
+    epsilon: str,
+    form: str,
+    equality: tuple[int, ...] = (),
+    predicates: int = 2,
+) -> FourierDesign:
+    domain = domain_of(sizes, measures)
+    workload = Workload.everyday(domain, dict.fromkeys(equality, "equality"), predicates)
+    return FOURIER.design(domain, Epsilon.parse(epsilon), {"form": form}, workload)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "measures", "epsilon", "equality", "most"),
+    [
+        ((32, 32), 0, "0.5", (), 1.02),
+        ((32, 32), 0, "2", (), 1.02),
+        ((24, 50), 0, "1", (), 1.02),
+        ((24, 7, 40), 0, "1", (), 1.02),
+        ((16, 12), 1, "1", (), 1.02),
+        ((24, 50), 0, "1", (0,), 1.02),
+    ],
+)
+def test_product_form_is_nearly_as_good_as_listing(
+    sizes: tuple[int, ...],
+    measures: int,
+    epsilon: str,
+    equality: tuple[int, ...],
+    most: float,
+) -> None:
+    """Expected errors over those of the listed design, both from their finished plans."""
+    listed = made(sizes, measures, epsilon, "listed", equality)
+    product = made(sizes, measures, epsilon, "product", equality)
+    assert product.table.products
+    assert not listed.table.products
+    assert sqrt(mean_variance(product) / mean_variance(listed)) <= most
+    assert compressed_size(product.plan) < compressed_size(listed.plan)
+
+
+@pytest.mark.parametrize("face", [(0, 1), (0, 1, 2)])
+def test_weights_are_chosen_by_what_the_finished_questions_tell(face: tuple[int, ...]) -> None:
+    """What a shape is taken to tell, while all classes of phases of a question count alike."""
+    domain = domain_of((12, 18), len(face) - 2)
+    group = group_of(domain, Workload.everyday(domain), 4096)
+    folding, random = Folding(group), np.random.default_rng(3)
+    for shape in shapes_over(folding, face, np.e):
+        tables = [random.dirichlet(np.full(size, 5.0)) for size in shape.tables]
+        told = np.zeros(folding.classes + 1)
+        shape.inform(1.0, tables, told)
+        plan = product_plan_of(
+            ProductDesign((), [(1.0, shape, tables)]), group, Epsilon.parse("1"), 16
+        )
+        design = FourierDesign(domain, Epsilon.parse("1"), Workload.everyday(domain), group, plan)
+        found = folding.fold_faces(
+            {
+                own: design.collected.information.get(
+                    own, np.zeros([order - 1 for order in group.shape(own)])
+                )
+                for own in group.faces
+            }
+        )
+        own = slice(folding.classes)
+        assert told[own].sum() == pytest.approx(found[own].sum(), rel=0.03)
+        assert np.abs(told[own] - found[own]).max() < 0.2 * found[own].max()
+
+
+def test_gains_are_slopes_of_what_is_told() -> None:
+    """Against differences, for every table of every shape."""
+    domain = domain_of((6, 8), 1)
+    group = group_of(domain, Workload.everyday(domain), 4096)
+    folding, random = Folding(group), np.random.default_rng(1)
+    slope = random.random(folding.classes + 1)
+    slope[-1] = 0.0
+
+    def value(shape: object, tables: list[np.ndarray]) -> float:
+        told = np.zeros(folding.classes + 1)
+        shape.inform(1.0, tables, told)  # type: ignore[attr-defined]
+        return float((told * slope * folding.frequencies)[:-1].sum())
+
+    for face in ((0, 1), (0, 1, 2)):
+        for shape in shapes_over(folding, face, 3.0):
+            tables = [random.random(size) for size in shape.tables]
+            for number, gains in enumerate(shape.gains(tables, slope)):
+                for place, gain in enumerate(gains):
+                    more = [own.copy() for own in tables]
+                    more[number][place] += 1.0
+                    expected = value(shape, more) - value(shape, tables)
+                    assert gain == pytest.approx(expected, rel=1e-9)
+
+
+def test_large_listed_plans_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default, and the remark says what was saved and what it costs."""
+    monkeypatch.setattr(recipe, "LARGE_PLAN", 2000)
+    domain = domain_of((24, 50))
+    design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
+    assert design.table.products
+    assert design.forms is not None
+    assert design.forms.product == compressed_size(design.plan) < design.forms.listed
+    listed = FOURIER.design(
+        domain, Epsilon.parse("1"), {"form": "listed"}, Workload.everyday(domain)
+    )
+    error = sqrt(mean_variance(design) / mean_variance(listed))
+    assert design.forms.error == pytest.approx(error)
+    remark = design.remarks[-1]
+    assert f"its {design.plan.questions} questions are in product form" in remark
+    assert f"{design.forms.listed / 1e3:.1f} kB" in remark
+    assert f"{100 * (error - 1):.1f} % more expected error" in remark
+
+
+def test_listed_plans_stay_where_product_form_is_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the remark says by how much."""
+    monkeypatch.setattr(recipe, "LARGE_PLAN", 2000)
+    monkeypatch.setattr(recipe, "MOST_LOSS", 0.9)
+    domain = domain_of((24, 50))
+    design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
+    assert not design.table.products
+    assert design.forms is not None
+    more = f"{100 * (design.forms.error - 1):.1f} % more expected error"
+    assert "listed one by one" in design.remarks[-1]
+    assert design.remarks[-1].endswith(more)
+
+
+def test_small_listed_plans_stay() -> None:
+    """Nothing else is tried."""
+    domain = domain_of((12, 10))
+    design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
+    assert compressed_size(design.plan) <= recipe.LARGE_PLAN
+    assert design.forms is None
+    assert not design.table.products
+
+
+@pytest.mark.parametrize(("sizes", "predicates"), [((12,), 2), ((12, 6, 5), 3), ((12, 6), 1)])
+def test_product_form_is_for_pairs_of_dimensions(sizes: tuple[int, ...], predicates: int) -> None:
+    domain = domain_of(sizes)
+    workload = Workload.everyday(domain, None, predicates)
+    group = group_of(domain, workload, 4096)
+    assert design_product(group, workload, np.e) is None
+    with pytest.raises(SurveyError, match="two dimensions together at most"):
+        FOURIER.design(domain, Epsilon.parse("1"), {"form": "product"}, workload)
+
+
+def test_plans_are_written_with_as_many_bits_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer make them smaller and hardly worse."""
+    sizes, errors = [], []
+    domain = domain_of((24, 50))
+    for most in (10_000, 650, 1):
+        monkeypatch.setattr(recipe, "LARGE_PLAN", most)
+        design = FOURIER.design(
+            domain, Epsilon.parse("1"), {"form": "product"}, Workload.everyday(domain)
+        )
+        sizes.append(compressed_size(design.plan))
+        errors.append(mean_variance(design))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[-1]
+    assert max(errors) < 1.02 * min(errors)
+
+
+def test_a_device_draws_what_the_plan_says() -> None:
+    """Every question of a large survey, and reports within their limits; JSON and back."""
+    design = made((24, 50), 1, "1", "product")
+    codes = np.zeros((50_000, 3), dtype=np.int64)
+    drawn = design.randomize(codes, SeededEntropy(1))
+    question, answer = (column.astype(np.int64) for column in drawn.columns.values())
+    assert (answer < design.plan.limits[question, 0]).all()
+    firsts = [face.first for face in design.table.products]
+    assert set(np.searchsorted(firsts, question, "right")) >= set(range(1, len(firsts) + 1))
+    again = FOURIER.restore(design.domain, design.epsilon, json.loads(json.dumps(design.to_json())))
+    assert again == design
