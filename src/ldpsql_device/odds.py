@@ -242,7 +242,7 @@ class _Bounds:
         sizes = [self.plan.sizes[attribute] for attribute in attributes]
         require(math.prod(sizes) <= _MOST_RECORDS, "a ladder over too many combinations of codes")
         records = np.zeros((math.prod(sizes), len(self.plan.sizes)), dtype=np.int64)
-        records[:, [*attributes]] = np.indices(sizes).reshape(len(sizes), -1).T
+        records[:, [*attributes]] = np.indices(sizes).reshape(len(sizes), len(records)).T
         return records
 
 

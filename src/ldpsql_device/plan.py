@@ -442,6 +442,8 @@ class Staircase(Rows):
         require(len(self.weights) == len(self.favoured), "symbols that every answer favours")
         enough = min(map(len, self.favoured), default=0) * 32 >= self.symbols
         require(enough, "a bit for every symbol")
+        largest = max(map(max, self.favoured), default=0)
+        require(largest < 1 << 32, "32 symbols that an answer favours to a number")
         vars(self).update(rows=tuple(map(self._row, range(self.symbols))))
         super()._check()
 

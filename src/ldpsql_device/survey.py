@@ -306,9 +306,9 @@ class Survey(Published):
         if data["ldpsql_survey"] != VERSION or type(data["ldpsql_survey"]) is not int:
             raise SurveyError(f"not a survey of version {VERSION}, which is the one known here")
         require_keys(data, "the survey", _NEEDED, _OPTIONAL)
-        for key in _OPTIONAL:
-            if data.get(key, "") is None:
-                raise SurveyError(f"not a survey: {key} is null; leave it out")
+        for key, value in data.items():
+            if value is None:
+                raise SurveyError(f"not a survey: {key} is null, as no key is; leave it out")
         guarantee, shuffled = read_promise(data["promise"])
         survey = cls(
             canonical(data),

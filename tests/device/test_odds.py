@@ -135,6 +135,14 @@ def ladder_over(table: tuple[int, ...], sizes: tuple[int, ...]) -> Plan:
     return Plan(sizes, (), (Face(1, (part,)),), (table,))
 
 
+def test_a_ladder_may_have_a_digit_that_is_about_nothing() -> None:
+    kept = ((Rung(1), Rung(0)),) * 3
+    drawn = (Rung(WORDS // 32, (0, 1)), Rung(0))
+    part = Part((Digit((Term(0),), 4), Digit((), 4)), Ladder((4, 4), (*kept, drawn)))
+    plan = Plan((4,), (), (Face(1, (part,)),))
+    assert odds(plan, LOCAL) == enumerated(plan)
+
+
 @pytest.mark.parametrize(
     ("table", "sizes"),
     [((0, 1, 2, 2), (4,)), ((0, 1, 2, 3), (4, 2)), ((0, 1, 2, 3), (4, 1))],

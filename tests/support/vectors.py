@@ -490,6 +490,9 @@ def bad_surveys() -> list[dict[str, str]]:
     }
     odds = [str(int(number) * 2) for number in plan["odds"]]
     face = plan["faces"][0]
+    [stairs] = (s for _, _, s in designs("staircase") if len(s.schema.sizes) == 1)
+    steep = json.loads(stairs.device_text)
+    steep["plan"]["faces"][0]["parts"][0]["response"]["favoured"][0][0] += 1 << 32
     found = [
         ("not JSON", text[:-1]),
         ("nested too deeply", "[" * 40 + "]" * 40),
@@ -533,6 +536,7 @@ def bad_surveys() -> list[dict[str, str]]:
         ("a validity of nothing", but(validity={})),
         ("an unknown key of the validity", but(validity={"to": MAY_1})),
         ("a null", but(validity=None)),
+        ("a null where a hash is needed", but(collector=None)),
         ("a replay window of nothing", but(replay_window=0)),
         ("an endless replay window", but(replay_window=10**9)),
         ("a replay window in words", but(replay_window="30")),
@@ -560,6 +564,7 @@ def bad_surveys() -> list[dict[str, str]]:
         ("no faces", but(plan={**plan, "faces": []})),
         ("a look-up table that is missing", but(plan={**plan, "tables": [[]]})),
         ("a hash of the wrong length", but(collector="00")),
+        ("more than 32 symbols to a number", canonical(steep)),
         ("a name that is not one", but(table="two words")),
         ("half a character", text.replace('"app"', '"\\ud800"')),
         ("a default of the plan that is written out", but(plan={**plan, "tables": []})),

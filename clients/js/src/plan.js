@@ -27,7 +27,7 @@ const RESPONSES = {
   scrambled: { odds: index, length: listed, seed: listed, flips: listed },
   ladder: { held: list(whole(1, RADIX), 1, 6), rungs: list(list(object({ width: big(0n, WORDS), drawn: [list(index), []] }), 1)) },
   rows: { rows: list(list(big(0n, ODDS), 1), 1) },
-  staircase: { symbols: whole(1, 4096), favour: big(WORDS, ODDS), weights: list(big(1n, ODDS), 1), favoured: list(list(index)) },
+  staircase: { symbols: whole(1, 4096), favour: big(WORDS, ODDS), weights: list(big(1n, ODDS), 1), favoured: list(list(whole(0, 2 ** 32 - 1))) },
   bits: { own: bits, other: bits },
   keep: {},
 };
@@ -173,7 +173,7 @@ function prepareLadder({ held, rungs }, radices) {
 function staircaseRows({ symbols, favour, weights, favoured }) {
   demand(symbols * weights.length <= MOST_QUESTIONS && weights.length === favoured.length && favoured.every((set) => set.length * 32 >= symbols), "a staircase has a favoured set for every answer, with a bit for every symbol");
   return Array.from({ length: symbols }, (_, symbol) => {
-    const isFavoured = favoured.map((set) => Math.floor(set[symbol >> 5] / 2 ** (symbol & 31)) % 2);
+    const isFavoured = favoured.map((set) => (set[symbol >> 5] >>> (symbol & 31)) & 1);
     const tops = weights.map((weight) => (weight * favour) / WORDS), row = weights.map((weight, a) => (isFavoured[a] ? tops[a] : weight));
     let left = WORDS - sum(row);
     return row.map((words, a) => {
