@@ -82,7 +82,8 @@ RAW = raw_table()
 
 
 def in_duckdb(sql: str) -> str:
-    """The same question for the raw table: bin() spelled out, and the sum of nobody 0."""
+    """The same question for the raw table: bin() and CDF() spelled out, and the sum of nobody 0."""
+    sql = re.sub(r"CDF\((\w+), ([^()]+)\)", r"AVG((\1 <= \2)::INT)", sql)
     sql = sql.replace("bin(age, 4)", "(age // 4) * 4").replace("AVG(active)", "AVG(active::INT)")
     sql = re.sub(r"AVG\((\w+ [<>=][^()]*)\)", r"AVG(CAST(\1 AS INT))", sql)
     for name in ("SUM(", "COUNT_IF("):
@@ -385,6 +386,10 @@ FUNCTIONS = [
     "MEDIAN(age)",
     "MEDIAN(age) FILTER (WHERE active) - AVG(pay)",
     "QUANTILE_CONT(age, 0.35)",
+    "QUANTILE_CONT(age // 3, 0.6)",
+    "QUANTILE_DISC(nullif(day(joined), 3), 0.5)",
+    "CDF(age, 6)",
+    "CDF(joined, DATE '2026-01-03') FILTER (WHERE active)",
     "QUANTILE_DISC(age, 0.25)",
     "QUANTILE_DISC(age, -0.25)",
     "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age)",
