@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ldpsql_device.arrow import ARROW_TYPES, HOLDS
 from ldpsql_device.errors import DataError, SurveyError
 from ldpsql_device.schema import RESERVED_PREFIX, check_name
 
@@ -31,19 +32,6 @@ _TEXTS: tuple[tuple[str, pa.DataType], ...] = (
     (rf"{_DAY}[ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?$", pa.timestamp("us")),
 )
 """What texts of a CSV file are read as, if all of a column match; 0042 stays a text."""
-
-_KINDS: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType], ...] = (
-    (pa.types.is_boolean, pa.bool_()),
-    (pa.types.is_integer, pa.int64()),
-    (pa.types.is_floating, pa.float64()),
-    (pa.types.is_decimal, pa.float64()),
-    (pa.types.is_string, pa.string()),
-    (pa.types.is_large_string, pa.string()),
-    (pa.types.is_string_view, pa.string()),
-    (pa.types.is_null, pa.string()),
-    (pa.types.is_date, pa.date32()),
-    (lambda kind: pa.types.is_timestamp(kind) and kind.tz is None, pa.timestamp("us")),
-)
 
 
 @dataclass(frozen=True)
@@ -147,7 +135,8 @@ def _plain(table: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column in the one type that stands for its kind."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    kind = next((kind for is_kind, kind in _KINDS if is_kind(column.type)), None)
+    kinds = (ARROW_TYPES[word] for word, holds in HOLDS.items() if holds(column.type))
+    kind = pa.string() if pa.types.is_null(column.type) else next(kinds, None)
     if kind is None:
         raise DataError(
             f"column {name} of look-up table {table} is of type {column.type}; give numbers, "

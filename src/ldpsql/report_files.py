@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql.intake import Intake
-from ldpsql_device.arrow import ARROW_TYPES, ID_COLUMN
+from ldpsql_device.arrow import ARROW_TYPES, HOLDS, ID_COLUMN
 from ldpsql_device.errors import ReportError
 from ldpsql_device.respond import ID_BYTES
 from ldpsql_device.survey import PERIOD_COLUMN
@@ -234,9 +234,7 @@ def require_types(intake: Intake, name: str, schema: pa.Schema) -> None:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return kind in (pa.string(), pa.large_string(), pa.string_view())
+    return HOLDS["text"](kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _is_id(kind: pa.DataType) -> bool:
@@ -248,21 +246,14 @@ def _is_id(kind: pa.DataType) -> bool:
     )
 
 
-def _is_timestamp(kind: pa.DataType) -> bool:
-    return pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
-
-
 _READABLE: Mapping[str, Callable[[pa.DataType], bool]] = {
-    "int": pa.types.is_integer,
-    "float": lambda kind: (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    ),
+    **HOLDS,
+    "float": lambda kind: HOLDS["int"](kind) or HOLDS["float"](kind),
     "text": _is_text,
-    "bool": pa.types.is_boolean,
-    "date": pa.types.is_date,
-    "timestamp": _is_timestamp,
+    "timestamp": lambda kind: HOLDS["date"](kind) or HOLDS["timestamp"](kind),
     ID: _is_id,
 }
+"""Which Arrow types are read as a type of column, or as ids."""
 
 
 # -- values ------------------------------------------------------------------------------------

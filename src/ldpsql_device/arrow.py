@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
@@ -24,6 +24,16 @@ ARROW_TYPES: Mapping[str, pa.DataType] = {
     "timestamp": pa.timestamp("us"),
 }
 """The Arrow type of every type of column."""
+
+HOLDS: Mapping[str, Callable[[pa.DataType], bool]] = {
+    "int": pa.types.is_integer,
+    "float": lambda kind: pa.types.is_floating(kind) or pa.types.is_decimal(kind),
+    "text": lambda kind: kind in (pa.string(), pa.large_string(), pa.string_view()),
+    "bool": pa.types.is_boolean,
+    "date": pa.types.is_date,
+    "timestamp": lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
+}
+"""Which Arrow types hold values of a type of column as they are."""
 
 
 def arrow_type(dimension: Dimension) -> pa.DataType:
