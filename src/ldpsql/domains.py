@@ -14,9 +14,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
-from ldpsql.boxes import NOTHING, CodeSet, codes, complement
+from ldpsql.boxes import NOTHING, CodeSet, code_set, codes, complement
 from ldpsql.errors import QueryError
 from ldpsql_device.schema import Attribute, Dimension, PublicColumn, Schema
 from ldpsql_device.values import Domain, Listed, Ordered, Value, microseconds
@@ -31,6 +32,7 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _DAY = 86_400_000_000
+_SHOWN = 5
 
 
 def find_dimension(schema: Schema, name: str) -> int | None:
@@ -59,22 +61,34 @@ def _position(attributes: Sequence[Attribute], name: str) -> int | None:
 def labels(dimension: Dimension) -> list[Value | None]:
     """One value per code, to stand for it in an answer; None for the code of NULL.
 
-    A bin is named by its lower edge, which is the value itself where it holds one value.
+    A bin is named by its lower edge, which is the value itself where it holds one value. QueryError
+    for a category with a code that stands for several values.
     """
     nulls: list[Value | None] = [None] if dimension.has_null else []
     return [*domain_labels(dimension.domain), *nulls]
 
 
 def domain_labels(domain: Domain) -> list[Value]:
-    """One value per code of a domain, without that of NULL."""
+    """One value per code of a domain, without that of NULL; QueryError as for `labels`."""
+    if isinstance(domain, Listed) and domain.merged:
+        raise _one_code(domain, next(c for c in domain.merged if domain.merged.count(c) > 1))
     return list(domain.values if isinstance(domain, Listed) else domain.edges[:-1])
 
 
 def is_listed_out(domain: Domain) -> bool:
     """Whether every code is that of a single value, and not of a bin."""
     if isinstance(domain, Listed):
-        return True
+        return not domain.merged
     return domain.is_discrete and domain.points[-1] - domain.points[0] == domain.size
+
+
+def code_names(dimension: Dimension) -> list[str]:
+    """Every code in words: its label, or all values that share it."""
+    domain, nulls = dimension.domain, ["NULL"] if dimension.has_null else []
+    if isinstance(domain, Listed):
+        own = [" or ".join(map(str, domain.values_of(code))) for code in range(domain.size)]
+        return own + nulls
+    return [str(label) for label in domain_labels(domain)] + nulls
 
 
 def null_codes(dimension: Dimension) -> CodeSet:
@@ -97,14 +111,44 @@ def matching(domain: Domain, comparison: str, literal: Value) -> CodeSet:
     if isinstance(domain, Listed):
         if type(literal) is not type(domain.values[0]):
             raise QueryError(f"a column of type {domain.type} cannot be compared with {literal!r}")
-        compare = COMPARISONS[comparison]
-        return codes(code for code, value in enumerate(domain.values) if compare(value, literal))
+        compare, found = COMPARISONS[comparison], dict[int, bool]()
+        for code, value in zip(domain.codes, domain.values, strict=True):
+            if found.setdefault(code, compare(value, literal)) != compare(value, literal):
+                raise _one_code(domain, code)
+        return codes(code for code, is_inside in found.items() if is_inside)
     point = _point(domain, literal)
     if comparison in ("=", "<>"):
         equal = _equal(domain, point)
         return equal if comparison == "=" else complement(equal, domain.size)
     cut = _cut(domain, point, inclusive=comparison in ("<=", ">"))
     return _span(0, cut) if comparison in ("<", "<=") else _span(cut, domain.size)
+
+
+def members(domain: Domain, literals: Sequence[Value]) -> CodeSet:
+    """Codes whose every value is one of some literals; errors as for `matching`."""
+    if isinstance(domain, Listed):
+        wanted = code_set(chain.from_iterable(matching(_apart(domain), "=", v) for v in literals))
+        inside = {place for low, high in wanted for place in range(low, high)}
+        found: dict[int, bool] = {}
+        for place, code in enumerate(domain.codes):
+            if found.setdefault(code, place in inside) != (place in inside):
+                raise _one_code(domain, code)
+        return codes(code for code, is_inside in found.items() if is_inside)
+    if not domain.is_discrete:
+        return code_set(chain.from_iterable(matching(domain, "=", value) for value in literals))
+    points: dict[int, set[Point]] = {}
+    for point in (_point(domain, literal) for literal in literals):
+        if domain.points[0] <= point < domain.points[-1] and point == math.floor(point):
+            points.setdefault(bisect_right(domain.points, point) - 1, set()).add(point)
+    for code, own in points.items():
+        if len(own) < domain.points[code + 1] - domain.points[code]:
+            raise _inside_a_bin(domain, min(own))
+    return codes(points)
+
+
+def _apart(domain: Listed) -> Listed:
+    """The same values, each with a code of its own."""
+    return Listed(domain.type, domain.values) if domain.merged else domain
 
 
 def is_outside(domain: Domain, comparison: str, literal: Value) -> bool:
@@ -148,7 +192,8 @@ def bins(domain: Domain, width: float) -> list[tuple[Value, CodeSet]]:
 def extent(domain: Domain, low: int, high: int) -> str:
     """Values of codes low..high-1 in words: 18..29 where there is a last one, else [0.5, 2.0)."""
     if isinstance(domain, Listed):
-        return ", ".join(map(str, domain.values[low:high]))
+        inside = zip(domain.values, domain.codes, strict=True)
+        return ", ".join(str(value) for value, code in inside if low <= code < high)
     first, end = domain.edges[low], domain.edges[high]
     last: Value | None = None
     if isinstance(end, date) and not isinstance(end, datetime):
@@ -235,6 +280,16 @@ def _equal(domain: Ordered, point: Point) -> CodeSet:
     if point != math.floor(point):
         return NOTHING
     return _span(_cut(domain, point, inclusive=False), _cut(domain, point, inclusive=True))
+
+
+def _one_code(domain: Listed, code: int) -> QueryError:
+    """The error for a question that tells values of one code apart."""
+    values = [repr(value) for value in domain.values_of(code)]
+    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return QueryError(
+        f"this has no exact answer: {', '.join(values[:_SHOWN])}{more} share one code",
+        hint="ask about all of them together, as with IN",
+    )
 
 
 def _inside_a_bin(domain: Ordered, point: Point) -> QueryError:

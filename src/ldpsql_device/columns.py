@@ -192,7 +192,10 @@ def _listed_codes(name: str, domain: Listed, column: pa.Array) -> tuple[Integers
     elif not _IS_OF_TYPE["bool" if domain.type == "bool" else "text"](column.type):
         raise _wrong_type(name, column.type, domain.type)
     codes = pc.index_in(column.cast(values.type), value_set=values)
-    return _filled(codes, absent=-1).astype(np.int64), readable
+    found = _filled(codes, absent=-1).astype(np.int64)
+    if domain.merged:
+        found = np.where(found < 0, -1, np.array(domain.merged)[found])
+    return found, readable
 
 
 Points = tuple[NDArray[Any], Mask | None]

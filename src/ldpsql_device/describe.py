@@ -206,8 +206,12 @@ def _promises(survey: Published) -> Iterator[str]:
 def describe_sensitive(dimension: Dimension, most: int = _FEW) -> str:
     """The values of a dimension that its survey calls sensitive, so many of them at most."""
     domain = dimension.domain
-    values = domain.values if isinstance(domain, Listed) else domain.edges
-    declared = [values[code] for code in dimension.sensitive if code < domain.size]
+    own = [code for code in dimension.sensitive if code < domain.size]
+    declared = (
+        [value for code in own for value in domain.values_of(code)]
+        if isinstance(domain, Listed)
+        else [domain.edges[code] for code in own]
+    )
     missing = ", or missing" if len(declared) < len(dimension.sensitive) else ""
     return f"{_list_values(declared, most)}{missing}"
 

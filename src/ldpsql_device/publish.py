@@ -144,8 +144,11 @@ def _dimension_keys(dimension: Dimension) -> dict[str, Any]:
     """The keys of a survey file that give a dimension back."""
     domain = dimension.domain
     if isinstance(domain, Listed):
-        values: Sequence[Value] = domain.values[: dimension.declared]
+        others = dimension.outside == "other"
+        values: Sequence[Value] = domain.values[: len(domain.values) - others]
         keys: dict[str, Any] = {} if domain.type == "bool" else {"values": list(values)}
+        if domain.merged:
+            keys["merged"] = list(domain.merged[: len(values)])
     else:
         values = domain.edges
         keys = {key: list(v) if isinstance(v, tuple) else v for key, v in domain.keys}
@@ -155,7 +158,11 @@ def _dimension_keys(dimension: Dimension) -> dict[str, Any]:
     if dimension.has_null:
         keys["missing"] = dimension.missing
     if dimension.sensitive:
-        keys["sensitive"] = [values[c] for c in dimension.sensitive if c < dimension.declared]
+        declared = [code for code in dimension.sensitive if code < dimension.declared]
+        if isinstance(domain, Listed):
+            keys["sensitive"] = [value for code in declared for value in domain.values_of(code)]
+        else:
+            keys["sensitive"] = [values[code] for code in declared]
         if dimension.has_null and domain.size not in dimension.sensitive:
             keys["sensitive_missing"] = False
     return keys

@@ -31,6 +31,7 @@ from ldpsql_device.values import (
     is_real,
     nearest_double,
     plain,
+    time_edges,
     time_range,
 )
 
@@ -39,7 +40,6 @@ LARGEST_SCHEMA = 1 << 22
 MOST_COLUMNS = 1_000
 LARGEST_WHOLE = 1 << 53
 ROLES = ("dimension", "measure", "public")
-RESERVED_KEYS = frozenset({"merged"})
 MOST_LEVELS = 1024
 LONGEST_LABEL = 200
 OTHER = "(other)"
@@ -455,10 +455,9 @@ def _read_tables(role: str, entries: Any) -> dict[str, dict[str, Any]]:
         if name in tables:
             raise SurveyError(f"{role} {name} is there twice")
         table = tables[name] = {key: value for key, value in entry.items() if key != "name"}
-        for key in RESERVED_KEYS.intersection(table):
-            raise SurveyError(f"{role} {name}: {key!r} is reserved for a later version")
         kind = table.get("type", "float")
-        for key in ("domain", "edges", "bounds", *(("sensitive",) if kind == "int" else ())):
+        numbers = ("domain", "edges", "bounds") if kind in ("int", "float") else ()
+        for key in (*numbers, *(("sensitive",) if kind == "int" else ())):
             if isinstance(table.get(key), list):
                 table[key] = [_read_number(number, kind == "float") for number in table[key]]
     return tables
@@ -511,7 +510,8 @@ def _read_dimension(name: str, keys: dict[str, Any]) -> Dimension:
     if outside == "other" and isinstance(domain, Listed) and isinstance(domain.values[0], str):
         if OTHER in domain.values:
             raise SurveyError(f'values lists {OTHER!r}, which outside = "other" adds')
-        domain = Listed(kind, (*domain.values, OTHER))
+        merged = (*domain.merged, domain.size) if domain.merged else ()
+        domain = Listed(kind, (*domain.values, OTHER), merged)
     dimension = Dimension(name, domain, outside, keys.pop("missing", "random"))
     if "sensitive" not in keys:
         return dimension
@@ -563,10 +563,15 @@ def _category(keys: dict[str, Any]) -> Domain:
         raise SurveyError("a value of a category above 2^53 must be written as a string")
     if not all(isinstance(value, str) or type(value) is int for value in values):
         raise SurveyError("the values of a category must be all strings or all ints")
-    return Listed("category", tuple(values))
+    merged = _list(keys, "merged") if "merged" in keys else None
+    if merged is not None and (not merged or not all(type(code) is int for code in merged)):
+        raise SurveyError("merged lists the code of every value, from 0 on")
+    return Listed("category", tuple(values), tuple(merged or ()))
 
 
 def _time_domain(kind: str, keys: dict[str, Any]) -> Domain:
+    if "edges" in keys:
+        return time_edges(kind, _list(keys, "edges"))
     return time_range(kind, *_pair(keys, "range"), keys.pop("unit", "day"))
 
 

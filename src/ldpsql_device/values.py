@@ -150,27 +150,48 @@ def is_real(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Listed:
-    """Values in the order of their codes (category: all strings or all ints; bool).
+    """Values written out (category: all strings or all ints; bool).
 
-    size: number of codes.
+    merged: the code of every value where some share one, each code first used after all below it;
+    empty where every value has a code of its own, in their order.  size: number of codes.
     """
 
     type: str
     values: tuple[Value, ...]
+    merged: tuple[int, ...] = ()
     size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", len(self.values))
-        if not 1 <= self.size <= LARGEST_DOMAIN:
+        count = len(self.values)
+        object.__setattr__(self, "size", max(self.merged) + 1 if self.merged else count)
+        if not 1 <= count <= LARGEST_DOMAIN:
             raise SurveyError(f"values must list 1 to {LARGEST_DOMAIN} values, chosen by a person")
         if len({type(value) for value in self.values}) != 1:
             raise SurveyError("the values of a category must be all strings or all ints")
-        if len(self._codes) != self.size:
+        if len(self._codes) != count:
             raise SurveyError("the values of a category must differ")
+        first = tuple(dict.fromkeys(self.merged))
+        if self.merged and (
+            len(self.merged) != count or first != tuple(range(self.size)) or self.size == count
+        ):
+            raise SurveyError(
+                "merged lists a code for every value, each first used after all below it, and some "
+                "code twice"
+            )
+
+    @property
+    def codes(self) -> Sequence[int]:
+        """The code of every value."""
+        return self.merged or range(len(self.values))
+
+    def values_of(self, code: int) -> tuple[Value, ...]:
+        """The values that share a code."""
+        pairs = zip(self.values, self.codes, strict=True)
+        return tuple(value for value, own in pairs if own == code)
 
     @cached_property
     def _codes(self) -> dict[Value, int]:
-        return {value: code for code, value in enumerate(self.values)}
+        return dict(zip(self.values, self.codes, strict=False))
 
     @cached_property
     def _kind(self) -> Any:
@@ -196,13 +217,17 @@ class Listed:
         return max(code, 0), is_outside if fits else MISSING
 
     def has_own_code(self, value: Any) -> bool:
-        """Whether the value is declared; each of them has a code of its own."""
+        """Whether the value is declared, and no other has its code."""
+        return self.has(value) and self.codes.count(self._codes[value]) == 1
+
+    def has(self, value: Any) -> bool:
+        """Whether the value is declared."""
         # True == 1, but is not the same value.
         return type(value) is self._kind and value in self._codes
 
     def describe(self) -> str:
         """The extent in words, for messages."""
-        return "false, true" if self.type == "bool" else f"{self.size} declared values"
+        return "false, true" if self.type == "bool" else f"{len(self.values)} declared values"
 
 
 BOOL = Listed("bool", (False, True))
@@ -451,6 +476,21 @@ def time_range(kind: str, first: Value, last: Value, unit: str) -> Ordered:
         raise SurveyError("the range must end before the year 9999 does")
     keys = (("range", (start.isoformat(), end.isoformat())), ("unit", unit))
     return Ordered(kind, _Series(edges.astype(np.int64), f"M8[{resolution}]"), keys)
+
+
+def time_edges(kind: str, edges: Sequence[Value]) -> Ordered:
+    """Dates or timestamps in bins edges[i] <= value < edges[i + 1]; edges are whole seconds."""
+    moments = [_moment(edge) for edge in edges]
+    written = tuple(moment.isoformat() for moment in moments)
+    example, length = ("2026-01-31", 10) if kind == "date" else ("2026-01-31T00:00:00", 19)
+    for edge, text in zip(edges, written, strict=True):
+        if len(text) != length or (isinstance(edge, str) and edge != text):
+            raise SurveyError(
+                f"an edge of a {kind} dimension is written {example}, not {edge!r:.60}"
+            )
+    points = np.array([microseconds(moment) for moment in moments], dtype=np.int64)
+    resolution, unit = ("D", 86_400_000_000) if kind == "date" else ("us", 1)
+    return Ordered(kind, _Series(points // unit, f"M8[{resolution}]"), (("edges", written),))
 
 
 def _moment(value: Value) -> date:

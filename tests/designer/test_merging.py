@@ -7,9 +7,10 @@ import pytest
 from ldpsql.designer import design_survey
 from ldpsql.designer.file import read_file, read_workload
 from ldpsql.designer.merging import merge_codes
-from ldpsql.errors import QueryError
+from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.values import Ordered
+from ldpsql_device.schema import Schema
+from ldpsql_device.values import Listed, Ordered
 
 FILE = """
 [survey]
@@ -40,6 +41,7 @@ RANGES = (
 
 def edges(*queries: str) -> dict[str, list[object]]:
     merged, _ = merge_codes(read_file(FILE.format(", ".join(queries))))
+    assert merged.workload.queries, "what is merged answers its queries"
     kinds = {d.name: d.domain for d in merged.schema.dimensions}
     return {name: list(own.edges) for name, own in kinds.items() if isinstance(own, Ordered)}
 
@@ -66,6 +68,15 @@ def test_what_tells_every_value_apart_merges_none(query: str) -> None:
 def test_all_rows_of_a_large_group_by_are_looked_at() -> None:
     found = edges('"SELECT weeks, age, COUNT(*) FROM app GROUP BY weeks, age"')
     assert (len(found["age"]), len(found["weeks"])) == (75, 54)
+
+
+def test_values_of_one_list_are_merged_and_those_of_several_conditions_are_not() -> None:
+    found = edges('"SELECT COUNT(*) FROM app WHERE age IN (30, 31, 40)"')
+    assert found["age"] == [17, 30, 32, 40, 41, 91]
+    found = edges('"SELECT COUNT(*) FROM app WHERE age = 30 OR age = 31"')
+    assert found["age"] == [17, 30, 31, 32, 91]
+    found = edges('"SELECT COUNT(*) FILTER (WHERE NOT age IN (30, 31)) FROM app"')
+    assert found["age"] == [17, 30, 32, 91]
 
 
 def test_the_code_of_null_stays_apart() -> None:
@@ -95,3 +106,89 @@ def test_beside_classes_nothing_is_merged() -> None:
     assert not design_survey(text, mechanism="fourier").notes
     with pytest.raises(SurveyError, match="queries alone"):
         design_survey(text, edges_from_workload=True)
+
+
+KINDS = """
+[survey]
+table = "app"
+epsilon = "1"
+mechanism = "grr"
+[dimension.day]
+type = "date"
+range = ["2026-01-01", "2026-12-31"]
+[dimension.hour]
+type = "timestamp"
+range = ["2026-01-01", "2026-01-02"]
+unit = "hour"
+[dimension.state]
+type = "category"
+values = ["NY", "CA", "TX", "WA"]
+outside = "other"
+missing = "code"
+[workload]
+queries = [{}]
+"""
+ASKED = (
+    "SELECT COUNT(*) FROM app WHERE day >= DATE '2026-04-01' AND day < DATE '2026-07-01'",
+    "SELECT COUNT(*) FROM app WHERE hour < TIMESTAMP '2026-01-01 09:00:00'",
+    "SELECT COUNT(*) FROM app WHERE state IN ('CA', 'WA')",
+)
+
+
+def test_dates_and_categories_are_merged_as_numbers_are() -> None:
+    designed = design_survey(KINDS.format(", ".join(f'"{text}"' for text in ASKED)))
+    day, hour, state = designed.survey.schema.dimensions
+    assert isinstance(day.domain, Ordered)
+    assert isinstance(hour.domain, Ordered)
+    assert isinstance(state.domain, Listed)
+    edges = [list(map(str, domain.edges)) for domain in (day.domain, hour.domain)]
+    assert edges[0] == ["2026-01-01", "2026-04-01", "2026-07-01", "2027-01-01"]
+    assert edges[1] == ["2026-01-01 00:00:00", "2026-01-01 09:00:00", "2026-01-03 00:00:00"]
+    assert (state.domain.merged, state.size) == ((0, 1, 0, 1, 2), 4)
+    notes = " ".join(designed.notes)
+    assert "day is collected in 3 bins, edges = [2026-01-01, 2026-04-01, 2026-07-01," in notes
+    assert "state is collected in 3 bins, NY, TX | CA, WA | (other): no declared" in notes
+
+
+def test_the_device_gets_them_and_answers_the_same() -> None:
+    """Written, read again, and encoded."""
+    designed = design_survey(KINDS.format(", ".join(f'"{text}"' for text in ASKED)))
+    schema = type(designed.survey).from_json(designed.survey.to_json()).schema
+    assert schema == designed.survey.schema
+    _, _, state = schema.dimensions
+    codes = {value: state.code(value, 1)[0] for value in ("NY", "CA", "TX", "WA", "??", None)}
+    assert codes == {"NY": 0, "CA": 1, "TX": 0, "WA": 1, "??": 2, None: 3}
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT COUNT(*) FROM app WHERE state = 'CA'", "'CA', 'WA' share one code"),
+        ("SELECT state, COUNT(*) FROM app GROUP BY state", "'NY', 'TX' share one code"),
+        ("SELECT COUNT(*) FROM app WHERE state LIKE 'C%'", "share one code"),
+        ("SELECT COUNT(*) FROM app WHERE CASE state WHEN 'CA' THEN 1 END = 1", "share one code"),
+        ("SELECT COUNT(*) FROM app WHERE day < DATE '2026-05-01'", "from 2026-04-01 up to"),
+        ("SELECT month(day), COUNT(*) FROM app GROUP BY month(day)", "2026-01-01"),
+        ("SELECT COUNT(*) FROM app WHERE state IN ('CA', 'WA') OR state IS NULL", None),
+        ("SELECT COUNT(*) FROM app WHERE quarter(day) = 2", None),
+        ("SELECT length(state), COUNT(*) FROM app WHERE state <> '(other)' GROUP BY 1", None),
+        (
+            "SELECT COUNT(*) FROM app WHERE state IN ('TX', 'NY') AND hour >= '2026-01-01 09:00'",
+            None,
+        ),
+    ],
+)
+def test_what_would_cut_a_bin_is_refused_with_the_bin(query: str, reason: str | None) -> None:
+    schema: Schema = design_survey(
+        KINDS.format(", ".join(f'"{text}"' for text in ASKED))
+    ).survey.schema
+    if reason is None:
+        assert read_workload({"queries": [query]}, "app", schema).queries
+    else:
+        with pytest.raises((QueryError, UnsupportedSQL), match=reason):
+            read_workload({"queries": [query]}, "app", schema)
+
+
+def test_sensitive_values_are_not_merged() -> None:
+    text = KINDS.format(f'"{ASKED[2]}"').replace('outside = "other"', 'sensitive = ["NY"]')
+    assert not design_survey(text).notes

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULES, LINES = 14, 4_010
+MODULES, LINES = 14, 4_060
 """At most; docs/architecture.md, docs/privacy.md and README say so too."""
 WITH_LEDGER = 1, 410
 """At most so many more for a ledger, says docs/privacy.md."""

@@ -37,7 +37,8 @@ def code_of(dimension: Json, value: Any, drawn: int) -> int:
         if not isinstance(value, type(values[0])):
             return missing
         if value in values:
-            return int(values.index(value))
+            place = int(values.index(value))
+            return int(dimension["merged"][place]) if "merged" in dimension else place
         return size if has_other else drawn
     point = point_of(kind, value)
     if point is None:
@@ -82,7 +83,8 @@ def whole_number(value: Any) -> Any:
 
 def declared_of(dimension: Json) -> int:
     """How many codes are declared: without those of other and missing values."""
-    sizes = {"bool": 2, "category": len(dimension.get("values", ()))}
+    codes = dimension.get("merged", range(len(dimension.get("values", ()))))
+    sizes = {"bool": 2, "category": len(set(codes))}
     return sizes.get(dimension["type"]) or len(edges_of(dimension)) - 1
 
 
@@ -113,6 +115,8 @@ def edges_of(dimension: Json) -> list[Any]:
         count = dimension["bins"]
         inner = [Fraction(low + (high - low) * i / count) for i in range(count)]
         return [*inner, Fraction(high)]
+    if "edges" in dimension:
+        return list(map(moment_of, dimension["edges"]))
     if kind in ("date", "timestamp"):
         first, last = dimension["range"]
         end = moment_of(last)

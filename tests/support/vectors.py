@@ -243,6 +243,20 @@ DIMENSIONS: list[tuple[dict[str, Any], list[Any]]] = [
     ),
     ({"type": "category", "values": ["CA", "NY"], "outside": "other"}, ["NY", "TX", None]),
     ({"type": "category", "values": [3, 7]}, [3, 7, 3.0, 8, 7.5, "3", True]),
+    (
+        {"type": "category", "values": ["CA", "NY", "WA", "TX"], "merged": [0, 1, 0, 1]},
+        ["CA", "NY", "WA", "TX", "ny", None],
+    ),
+    (
+        {
+            "type": "category",
+            "values": ["CA", "NY", "WA"],
+            "merged": [0, 1, 1],
+            "outside": "other",
+            "missing": "code",
+        },
+        ["CA", "WA", "TX", "(other)", None],
+    ),
     ({"type": "bool", "missing": "code"}, [True, False, None, 0, "true"]),
     (
         {"type": "date", "range": ["2025-11-15", "2026-02-01"], "unit": "month"},
@@ -255,6 +269,14 @@ DIMENSIONS: list[tuple[dict[str, Any], list[Any]]] = [
     (
         {"type": "timestamp", "range": ["2026-01-01", "2026-01-02"], "unit": "hour"},
         ["2026-01-01T00:59:59.999999", "2026-01-02T23:30:00", "2026-01-03T00:00:00", 0],
+    ),
+    (
+        {"type": "date", "edges": ["2025-11-15", "2026-02-01", "2026-02-02"]},
+        ["2025-11-14", "2025-11-15", "2026-01-31", "2026-02-01", "2026-02-02"],
+    ),
+    (
+        {"type": "timestamp", "edges": [f"2026-01-0{day}T12:30:00" for day in (1, 2, 3)]},
+        ["2026-01-02T12:29:59.999999", "2026-01-02T12:30:00"],
     ),
     (
         {"type": "timestamp", "range": ["2026-01-01", "2026-01-02"], "outside": "random"},
@@ -488,6 +510,7 @@ def bad_surveys() -> list[dict[str, str]]:
         "values": ["a", "b", "c", "d", "e"],
         "outside": "nearest",
     }
+    merged = {**letters, "outside": "random"}
     odds = [str(int(number) * 2) for number in plan["odds"]]
     face = plan["faces"][0]
     [stairs] = (s for _, _, s in designs("staircase") if len(s.schema.sizes) == 1)
@@ -546,7 +569,15 @@ def bad_surveys() -> list[dict[str, str]]:
         ("a period without its column", but(period="day")),
         ("a period whose column is not the first", but(period="day", schema=later)),
         ("a period whose column is a text", but(period="day", schema=as_text)),
-        ("a reserved key of a dimension", dimension(merged=[])),
+        ("a number of merged values", dimension(merged=[])),
+        (
+            "nothing merged",
+            but(schema={**schema, "dimension": [{**merged, "merged": []}, *others]}),
+        ),
+        (
+            "merged codes that skip one",
+            but(schema={**schema, "dimension": [{**merged, "merged": [0, 2, 2, 2, 2]}, *others]}),
+        ),
         ("an unknown way to encode what is outside", dimension(outside="reject")),
         ("a nearest category", but(schema={**schema, "dimension": [letters, *others]})),
         ("another code for numbers", dimension(outside="other")),

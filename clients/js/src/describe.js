@@ -76,8 +76,10 @@ function largestBelief(epsilon) {
 const small = (number) => shown(Number(decimalText(number, 60)), 3);
 
 function sensitiveOf(column) {
-  const { name, sensitive, domain: { edges } } = column, values = valuesOf(column) ?? edges.slice(0, -1), own = sensitive.filter((code) => code < values.length);
-  return `${name} ${list(own.map((code) => values[code]))}${own.length < sensitive.length ? ", or missing" : ""}`;
+  const { name, sensitive, domain: { edges, merged = [] }, declared } = column, values = valuesOf(column) ?? edges.slice(0, -1);
+  // (other) is no declared value, and has the code behind theirs.
+  const own = values.filter((value, place) => sensitive.includes(merged[place] ?? (merged.length ? declared : place)));
+  return `${name} ${list(own)}${own.length < sensitive.length ? ", or missing" : ""}`;
 }
 
 function promised({ promise: { kind, epsilon, delta, shuffle }, schema: { dimensions } }) {

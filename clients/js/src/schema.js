@@ -86,15 +86,16 @@ function ordered(where, edges, pointOf, isClosed) {
   return { size: count, find, edges };
 }
 
-function listed(where, values, fits) {
-  const codes = new Map(values.map((value, code) => [value, code]));
+/** merged: the code of every value, where some share one. */
+function listed(where, values, fits, merged = values.map((_, code) => code)) {
+  const codes = new Map(values.map((value, place) => [value, merged[place]])), size = new Set(merged).size;
   check(codes.size === values.length && codes.size <= MOST_CODES, where, "must have values that differ, 2^20 of them at most");
   const find = (value) => {
     const given = typeof value === "bigint" && BigInt(Number(value)) === value ? Number(value) : value, isFit = fits(given);
     const code = codes.get(isFit ? given : values[0]);
     return [code ?? 0, isFit ? Number(code === undefined) : MISSING];
   };
-  return { size: values.length, find, values };
+  return { size, find, values, merged };
 }
 
 /** So many edges from a rule, and the last one. */
@@ -117,8 +118,15 @@ const realNumbers = byEdges(realOf, true, (where, [low, high], _, bins) => {
   return series(bins, (i) => low + ((high - low) * i) / bins, high);
 });
 
-function moments({ type, range, unit = "day" }, where) {
+function moments({ type, range, edges, unit = "day" }, where) {
   const hasTime = type === "timestamp", [numberOf, startOf] = UNITS[unit];
+  if (edges) {
+    const points = edges.map((written) => momentOf(written, hasTime));
+    const isWritten = points.every((point, i) => point !== undefined && edges[i].length === (hasTime ? 19 : 10));
+    check(!range && unit === "day" && isWritten, where, "must have either a range or edges, as 2026-01-31 or 2026-01-31T00:00:00");
+    return ordered(where, points, (value) => momentOf(value, hasTime));
+  }
+  check(range, where, "must have a range");
   // A last one without a time of day includes its day.
   const [first, last] = range.map((written, end) => (hasTime ? momentOf(written, true) : undefined) ?? momentOf(written, false) + end * (DAY - 1));
   check(first <= last && (hasTime || unit !== "hour"), where, "must have a range of two days, and a unit of day, week, month, or hour for timestamps");
@@ -127,18 +135,26 @@ function moments({ type, range, unit = "day" }, where) {
   return ordered(where, series(count, (i) => startOf(start + i), startOf(start + count)), (value) => momentOf(value, hasTime));
 }
 
-function category({ values }, where) {
+function category({ values, merged }, where) {
   const kind = typeof values[0], isText = kind === "string";
   check((isText || kind === "number") && values.every((value) => typeof value === kind), where, "must have values that are all texts or all whole numbers");
-  return listed(where, values, (value) => (isText ? typeof value === kind : typeof value === "bigint" || Number.isInteger(value) || isInfinite(value)));
+  return listed(where, values, (value) => (isText ? typeof value === kind : typeof value === "bigint" || Number.isInteger(value) || isInfinite(value)), merged && checkMerged(merged, values.length, where));
+}
+
+/** Codes of values, each first used after all below it, and one of them twice. */
+function checkMerged(merged, count, where) {
+  let next = 0;
+  const isNumbered = merged.every((code) => code <= next && (next = Math.max(next, code + 1)));
+  check(isNumbered && merged.length === count && next < count, where, "must have merged codes of all values, each first used after all below it, and some code twice");
+  return merged;
 }
 
 /** By type, its domain, its keys, and what values count as that are not in the domain. */
-const any = (data) => data, ofTime = [moments, { range: list(any, 2, 2), unit: [oneOf(...Object.keys(UNITS))] }];
+const any = (data) => data, ofTime = [moments, { range: [list(any, 2, 2)], unit: [oneOf(...Object.keys(UNITS))], edges: [list(any)] }];
 const TYPES = {
   int: [wholeNumbers, { domain: [list(integer, 2, 2)], bin_width: [integer], edges: [list(integer)] }],
   float: [realNumbers, { domain: [list(real, 2, 2)], bins: [whole(1, MOST_CODES)], edges: [list(real)] }],
-  category: [category, { values: list(any) }],
+  category: [category, { values: list(any), merged: [list(whole(0, MOST_CODES))] }],
   bool: [(_, where) => listed(where, [false, true], (value) => typeof value === "boolean"), {}],
   date: ofTime,
   timestamp: ofTime,
@@ -170,7 +186,7 @@ function readDimension(data, where) {
   if (sensitive) {
     codes = sensitive.map((value) => {
       const [code, place] = domain.find(type === "int" ? integer(value, `${where}.sensitive`) : value);
-      const isOwn = values || (type === "int" && domain.edges[code + 1] - domain.edges[code] === 1n);
+      const isOwn = (values && domain.merged.filter((own) => own === code).length === 1) || (type === "int" && domain.edges[code + 1] - domain.edges[code] === 1n);
       check(isOwn && place === INSIDE, where, "must list as sensitive declared values with a code of their own");
       return code;
     });

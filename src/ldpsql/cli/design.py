@@ -218,7 +218,7 @@ def _sensitive(survey: Survey) -> Iterator[tuple[str, str]]:
         return ", ".join(values[:_MOST_VALUES]) + (f", ... ({more} more)" if more > 0 else "")
 
     for dimension in survey.schema.dimensions:
-        labels = ["NULL" if label is None else str(label) for label in domains.labels(dimension)]
+        labels = domains.code_names(dimension)
         sensitive = [labels[code] for code in dimension.sensitive]
         others = [label for code, label in enumerate(labels) if code not in dimension.sensitive]
         which = f"{some(sensitive)}; not: {some(others)}" if sensitive else "every value"

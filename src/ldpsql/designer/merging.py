@@ -1,20 +1,25 @@
-"""Codes that no declared query tells apart, as one bin: what is not asked need not be collected.
+"""Codes that no declared query tells apart, as one: what is not asked need not be collected.
 
-Predicates, groups and sums of a workload's SQL cut every ordered dimension; between two cuts all
-values are alike to it, and a survey that collects them as one answers it with less noise.
+Predicates, groups and sums of a workload's SQL cut every ordered dimension, and divide the values
+of every category; between two cuts, and within a part, all values are alike to it, and a survey
+that collects them as one answers it with less noise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from ldpsql import domains
+from ldpsql.boxes import CodeSet
 from ldpsql.designer.file import SurveyFile
-from ldpsql.designer.questions import UndesignedSurvey, find_cuts
+from ldpsql.designer.questions import UndesignedSurvey, find_sides
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Dimension
-from ldpsql_device.values import Ordered, float_edges, int_edges
+from ldpsql_device.values import Domain, Listed, Ordered, float_edges, int_edges, time_edges
 
 _SHOWN = 12
 
@@ -22,9 +27,9 @@ _SHOWN = 12
 def merge_codes(file: SurveyFile) -> tuple[SurveyFile, tuple[str, ...]]:
     """The file with the coarsest bins that its queries allow, and what to say of each dimension.
 
-    Dimensions of type int and float are merged; not those that nothing asks about, which no report
-    is spent on, and not those that declare sensitive values. SurveyError for a file whose
-    [workload] has no queries, or asks for everything beside them.
+    Dimensions that nothing asks about, on which no report is spent, and those with sensitive values
+    stay as they are. SurveyError for a file whose [workload] has no queries, or asks for
+    everything beside them.
     """
     if file.workload.classes:
         raise SurveyError(
@@ -33,31 +38,72 @@ def merge_codes(file: SurveyFile) -> tuple[SurveyFile, tuple[str, ...]]:
         )
     survey = UndesignedSurvey(file.table, file.published_schema)
     texts: Sequence[str] = (file.workload_options or {}).get("queries", ())
-    found = [find_cuts(text, survey) for text in texts]
+    found = [find_sides(text, survey) for text in texts]
     dimensions, notes = [], []
     for place, dimension in enumerate(file.schema.dimensions):
-        merged = _merge(dimension, frozenset[int]().union(*(cuts[place] for cuts in found)))
+        sides = frozenset[CodeSet]().union(*(own[place] for own in found))
+        merged = dimension if dimension.sensitive else _merge(dimension, sides)
         dimensions.append(merged)
-        if merged is not dimension and isinstance(merged.domain, Ordered):
-            edges = list(merged.domain.edges)
-            more = ", ..." if len(edges) > _SHOWN else ""
+        if merged is not dimension:
             notes.append(
-                f"{dimension.name} is collected in {merged.domain.size} bins, edges = "
-                f"[{', '.join(map(str, edges[:_SHOWN]))}{more}]: no declared query tells the "
-                "values of a bin apart"
+                f"{dimension.name} is collected in {_describe(merged.domain)}: no declared query "
+                "tells the values of a bin apart"
             )
     schema = replace(file.schema, dimensions=tuple(dimensions))
     return replace(file, schema=schema), tuple(notes)
 
 
-def _merge(dimension: Dimension, cuts: frozenset[int]) -> Dimension:
-    """The dimension with one code for all between two cuts; itself where that changes nothing."""
+def _merge(dimension: Dimension, sides: Iterable[CodeSet]) -> Dimension:
+    """The dimension with one code for all that no side tells apart; itself where that changes
+    nothing, or leaves one code."""
     domain = dimension.domain
+    if isinstance(domain, Listed):
+        parts = _divide(dimension.declared, sides)
+        count = len(set(parts))
+        if not 1 < count < dimension.declared:
+            return dimension
+        # The code of other values stays their own.
+        own = [*parts, *range(count, count + domain.size - dimension.declared)]
+        merged = tuple(_number([own[code] for code in domain.codes]))
+        return replace(dimension, domain=Listed(domain.type, domain.values, merged))
+    cuts = {end for side in sides for interval in side for end in interval}
     inner = sorted(cut for cut in cuts if 0 < cut < domain.size)
-    is_number = isinstance(domain, Ordered) and domain.type in ("int", "float")
-    if not is_number or not inner or dimension.sensitive or len(inner) + 1 == domain.size:
+    if not inner or len(inner) + 1 == domain.size:
         return dimension
-    assert isinstance(domain, Ordered)
     edges: list[Any] = [domain.edges[code] for code in (0, *inner, domain.size)]
-    make = int_edges if domain.type == "int" else float_edges
-    return replace(dimension, domain=make(edges))
+    return replace(dimension, domain=_bins(domain.type, edges))
+
+
+def _bins(kind: str, edges: list[Any]) -> Ordered:
+    """An ordered domain of a type by its edges."""
+    if kind in ("date", "timestamp"):
+        return time_edges(kind, edges)
+    return int_edges(edges) if kind == "int" else float_edges(edges)
+
+
+def _divide(size: int, sides: Iterable[CodeSet]) -> list[int]:
+    """The parts of codes 0 .. size-1 that are in the same sides, numbered as they first occur."""
+    part, used = np.zeros(size, dtype=np.int64), 1
+    for side in sorted(sides):
+        inside = np.concatenate([np.arange(low, min(high, size)) for low, high in side])
+        # What lies inside of a part becomes a new one.
+        known, place = np.unique(part[inside], return_inverse=True)
+        part[inside] = used + place
+        used += len(known)
+    return _number(part.tolist())
+
+
+def _number(parts: Sequence[int]) -> list[int]:
+    """The same parts, numbered 0, 1, ... as they first occur."""
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(part, len(numbers)) for part in parts]
+
+
+def _describe(domain: Domain) -> str:
+    """The bins, so many of them at most."""
+    more = ", ..." if domain.size > _SHOWN else ""
+    if isinstance(domain, Listed):
+        bins = (domains.extent(domain, code, code + 1) for code in range(min(domain.size, _SHOWN)))
+        return f"{domain.size} bins, {' | '.join(bins)}{more}"
+    edges = ", ".join(map(str, domain.edges[: _SHOWN + 1]))
+    return f"{domain.size} bins, edges = [{edges}{more}]"

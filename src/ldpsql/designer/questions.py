@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from ldpsql.aggregates import Aggregate, Amount, Target, aggregates, targets_of
+from ldpsql.boxes import CodeSet
 from ldpsql.designer.forecast import take_evenly
 from ldpsql.engine.plan import amounts_of, disjoint_slice, linear, rows
 from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
-from ldpsql.parser.query import Query
+from ldpsql.parser.query import Constant, Query, atoms
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery
 from ldpsql_device.schema import Schema
@@ -73,26 +74,29 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
     return tuple(replace(query, weight=query.weight / total) for query in queries)
 
 
-def find_cuts(sql: str, survey: UndesignedSurvey) -> tuple[frozenset[int], ...]:
-    """Per dimension the codes at which something begins or ends that one SQL text tells apart: a
+def find_sides(sql: str, survey: UndesignedSurvey) -> tuple[frozenset[CodeSet], ...]:
+    """Per dimension the sets of codes that one SQL text tells from all others: those of a
     predicate, a row of a GROUP BY, a value that is summed.
 
     Errors as for `declare_queries`, which has read the text before.
     """
     schema, statement = survey.schema, parse(sql, None, lambda _: survey)
-    cuts: list[set[int]] = [set() for _ in schema.dimensions]
+    sides: list[set[CodeSet]] = [set() for _ in schema.dimensions]
     for query in statement.bases:
-        found = slices(query.predicate, schema, sql, query.filters)
-        boxes = [box for piece in found for part in (piece.boxes, *piece.filtered) for box in part]
+        # Condition by condition: each is answered alone before they are joined.
+        predicates = (query.predicate or Constant(True), *query.filters)
+        conditions = (atom for predicate in predicates for atom in atoms(predicate))
+        pieces = (piece for each in conditions for piece in slices(each, schema, sql))
+        boxes = [box for piece in pieces for box in piece.boxes]
         boxes += [box for _, row in rows(query, schema, sql) for box in row]
         for column in query.columns:
             for aggregate in aggregates(column.expression):
                 for target in targets_of(aggregate, schema):
                     boxes += [box for _, box in amounts_of(target, schema, sql)]
         for box in boxes:
-            for own, side in zip(cuts, box.sides, strict=True):
-                own.update(end for interval in side or () for end in interval)
-    return tuple(map(frozenset, cuts))
+            for own, side in zip(sides, box.sides, strict=True):
+                own.update(() if side is None else (side,))
+    return tuple(map(frozenset, sides))
 
 
 def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:

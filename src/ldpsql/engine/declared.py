@@ -212,7 +212,9 @@ def _count(schema: Schema, index: int) -> int:
     dimension = schema.dimensions[index]
     domain = dimension.domain
     count = domain.size
-    if not isinstance(domain, Listed) and domain.is_discrete:
+    if isinstance(domain, Listed):
+        count = len(domain.values)
+    elif domain.is_discrete:
         span = int(domain.points[-1]) - int(domain.points[0])
         count = span // (_HOUR if domain.type == "timestamp" else 1)
     return count + bool(domains.null_codes(dimension))
@@ -221,7 +223,10 @@ def _count(schema: Schema, index: int) -> int:
 def _values(dimension: Dimension) -> tuple[Codes, pa.Array]:
     """The values that are looked at, in the order of their codes, with these."""
     domain, kind = dimension.domain, arrow_type(dimension)
-    if isinstance(domain, Listed) or not domain.is_discrete:
+    if isinstance(domain, Listed):
+        codes = np.array(domain.codes)
+        values = pa.array(domain.values, type=kind)
+    elif not domain.is_discrete:
         codes = np.arange(domain.size)
         values = pa.array(domains.domain_labels(domain), type=kind)
     else:
@@ -255,7 +260,7 @@ def _sandbox() -> Sandbox:
 def _by_code(numbers: Codes, dimensions: Sequence[Dimension], codes: Sequence[Codes]) -> Codes:
     """The value of every cell, from that of every combination of values."""
     for axis, (dimension, own) in enumerate(zip(dimensions, codes, strict=True)):
-        firsts = np.flatnonzero(np.diff(own, prepend=-1))
+        _, firsts = np.unique(own, return_index=True)
         if len(firsts) == len(own):
             continue
         by_code = numbers.take(firsts, axis)

@@ -300,7 +300,10 @@ def _labels(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region]:
     dimension = schema.dimensions[index]
     found: list[tuple[Value | None, CodeSet]]
     if key.width is None:
-        values = enumerate(domains.labels(dimension))
+        try:
+            values = enumerate(domains.labels(dimension))
+        except QueryError as error:
+            raise error.at(sql, key.place) from None
         found = [(value, ((code, code + 1),)) for code, value in values]
     else:
         try:

@@ -362,9 +362,7 @@ def _codes(atom: OfColumn, dimension: Dimension, wanted: bool) -> CodeSet:
     else:
         # True and 1 are equal, and of two types.
         values = {(type(value), value): value for value in atom.literals if value is not None}
-        true = code_set(
-            chain.from_iterable(domains.matching(domain, "=", value) for value in values.values())
-        )
+        true = domains.members(domain, list(values.values()))
         if not wanted and None in atom.literals:
             return NOTHING
     return true if wanted else complement(true, domain.size)

@@ -215,12 +215,13 @@ class Columns:
         if not isinstance(domain, Listed) or type(value) is not type(domain.values[0]):
             return
         assert value is not None
-        if domain.has_own_code(value):
+        if domain.has(value):
             return
         meant = ""
         if isinstance(value, str):
             meant = did_you_mean(value.strip(), map(str, domain.values), repr)
-        declared = _listed([f"{each!r:.40}" for each in domain.values[: _LISTED + 1]], domain.size)
+        shown = [f"{each!r:.40}" for each in domain.values[: _LISTED + 1]]
+        declared = _listed(shown, len(domain.values))
         raise wrong(f"{name} has no value {value!r:.40}", node, f"{meant}declared are {declared}")
 
     def is_bool(self, name: str) -> bool:

@@ -28,7 +28,7 @@ from ldpsql.parser.source import Refusal, unsupported, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql.sql import DECLARED, Join, Scalar, literal, quote
 from ldpsql_device.schema import Dimension, PublicColumn
-from ldpsql_device.values import Ordered, Value
+from ldpsql_device.values import Listed, Ordered, Value
 
 if TYPE_CHECKING:
     from ldpsql.lookups import PublicTable
@@ -328,8 +328,9 @@ def _centre(node: exp.Expr, columns: Columns) -> float:
     for name in scalar.columns:
         index = find_dimension(columns.schema, name)
         assert index is not None
-        labels = domains.domain_labels(columns.schema.dimensions[index].domain)
-        middle[name] = labels[len(labels) // 2]
+        domain = columns.schema.dimensions[index].domain
+        values = domain.values if isinstance(domain, Listed) else domain.edges[:-1]
+        middle[name] = values[len(values) // 2]
     return binder.number_at(scalar, middle, columns.schema)
 
 

@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ldpsql import domains
 from ldpsql.boxes import CodeSet, code_set
 from ldpsql.numerics import Array
 from ldpsql.record_domain import count_unordered
@@ -185,7 +184,14 @@ def values_of(dimension: Dimension, codes: Integers, random: np.random.Generator
     """A value per code: evenly among those that share the code; NULL for the code of NULL."""
     domain, kind = dimension.domain, arrow_type(dimension)
     if isinstance(domain, Listed):
-        return pa.array(domains.labels(dimension), type=kind).take(pa.array(codes))
+        order = np.argsort(domain.codes, kind="stable")  # values that share a code stand together
+        sizes = np.bincount(np.array(domain.codes))
+        starts, sizes = np.append(np.cumsum(sizes) - sizes, len(order)), np.append(sizes, 1)
+        drawn = starts[codes] + random.integers(0, sizes[codes])
+        nulls = pa.nulls(1, kind)  # the code of NULL is the last one
+        return pa.concat_arrays([pa.array(domain.values, kind).take(pa.array(order)), nulls]).take(
+            pa.array(drawn)
+        )
     if not isinstance(domain, Ordered):
         raise InternalError(f"no values can be drawn from a {type(domain).__name__} domain")
     missing = codes >= domain.size
