@@ -320,8 +320,8 @@ def test_an_interruption_anywhere_ends_with_130_and_says_nothing(monkeypatch, ar
 
 @pytest.mark.parametrize("verb", ["query", "explain"])
 def test_an_estimator_that_the_survey_has_not_is_refused(verb):
-    shown = run(verb, COUNT, "--estimator", "smooth")
-    assert "has no estimator 'smooth'" in refusal(shown, 1)
+    shown = run(verb, COUNT, "--estimator", "maxent")
+    assert "has no estimator 'maxent'" in refusal(shown, 1)
 
 
 def test_every_estimator_of_a_mechanism_can_be_named(tmp_path):

@@ -45,6 +45,9 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
 
+MOST_SMOOTHED = 1 << 10
+"""Cells up to which `smooth` is offered, which takes the covariances of all of them."""
+
 # -- channels --------------------------------------------------------------------------------------
 
 
@@ -274,6 +277,11 @@ class TableDesign(LinearDesign[CellQuery]):
     def answers(self) -> tuple[TableAnswer, ...]:
         """One question, about the cell."""
         return (TableAnswer(0, self.channel.cells, Moments(0.0), self.channel),)
+
+    @property
+    def can_smooth(self) -> bool:
+        """See `LinearDesign`."""
+        return self.channel.cells <= MOST_SMOOTHED
 
     def even_shares(self, group: int, nodes: Codes) -> Array:
         """Equal shares of codes, and of what lies between the bounds of a measure."""

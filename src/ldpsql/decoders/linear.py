@@ -498,8 +498,26 @@ class LinearDesign(Design[Q]):
 
     @property
     def estimators(self) -> Estimators[Q]:
-        """The unbiased one only, by actual group sizes."""
-        return {"unbiased": lambda histogram: self.solve(ReportedSource(histogram, self.answers))}
+        """The unbiased one, by actual group sizes, and where it can the smoothed one."""
+        smooth = {"smooth": self.smooth} if self.can_smooth else {}
+        return {"unbiased": self.unbiased, **smooth}
+
+    def unbiased(self, histogram: Histogram) -> Estimator[Q]:
+        """By actual group sizes."""
+        return self.solve(ReportedSource(histogram, self.answers))
+
+    @property
+    def can_smooth(self) -> bool:
+        """Whether it tells about all of a table of cells that is not too large (`smooth_nodes`)."""
+        return False
+
+    def smooth(self, histogram: Histogram) -> Estimator[Q]:
+        """Biased, with a smaller typical error."""
+        # Only smoothing needs scipy.fft, which takes a quarter of a second to import.
+        from ldpsql.decoders.smooth_nodes import SmoothNodes, tables_of  # noqa: PLC0415
+
+        source = ReportedSource(histogram, self.answers)
+        return SmoothNodes(tables_of(self), source, self.solve(source))
 
     def variance(self, queries: Sequence[Q], people: int) -> Array:
         """Predicted variance if records are spread evenly, shape (k,)."""

@@ -40,6 +40,10 @@ from ldpsql.trees import Levels, cover_box
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import Hash, Parity, Plan
 
+MOST_SMOOTHED, MOST_HASHED, MOST_CODES = 1 << 16, 1 << 13, 1 << 10
+"""Cells, those that are found by hashing, and codes of a dimension, up to which `smooth` is
+offered."""
+
 Piece = tuple[Levels, Codes, Array]
 """A level combination, some of its cells, and the weight of each."""
 
@@ -101,6 +105,14 @@ class GroupDesign(LinearDesign[Q]):
     def answers(self) -> tuple[OracleAnswer, ...]:
         """How every group answers."""
         return answers_of(self.plan)
+
+    @property
+    def can_smooth(self) -> bool:
+        """See `LinearDesign`; every cell of every group is decoded."""
+        cells = prod(self.domain.sizes) * (2 if self.domain.bounds else 1)
+        is_hashed = any(answer.oracle.kind == "olh" for answer in self.answers)
+        most = MOST_HASHED if is_hashed else MOST_SMOOTHED
+        return cells <= most and max(self.domain.sizes) <= MOST_CODES
 
     def even_shares(self, group: int, nodes: Codes) -> Array:
         """The part of all records at each node."""

@@ -201,6 +201,7 @@ class HaarHrr(Recipe[HaarOptions]):
 
     name = "haarhrr"
     takes = ONE_DIMENSION
+    estimator_names = ("unbiased",)
     options = HaarOptions
 
     def make(self, task: Task[HaarOptions]) -> AnyDesign:

@@ -563,7 +563,7 @@ class Urap(SensitiveRecipe[UrapOptions]):
     """COUNT of one attribute, SUM and AVG of public columns."""
 
     options = UrapOptions
-    estimator_names = ("unbiased", "smooth")
+    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth")
 
     def refusal(self, domain: RecordDomain) -> str | None:
         """See `Recipe.refusal`; a domain of too many sensitive values."""

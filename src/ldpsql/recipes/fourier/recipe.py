@@ -95,7 +95,6 @@ class Fourier(Recipe[FourierOptions]):
 
     name = "fourier"
     options = FourierOptions
-    estimator_names = ("unbiased", "smooth")
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
         """The defaults; for a very large dimension bins as fine as the people can tell."""
