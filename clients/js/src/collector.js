@@ -4,10 +4,8 @@ import { LdpsqlError, check, parseJson } from "./json.js";
 import { hex } from "./shapes.js";
 import { Survey, today } from "./survey.js";
 
-/** How a report was refused for good; everything else is tried again. */
-const FINAL = [400, 404, 410, 413, 415, 422];
-
-const reportsOf = (fingerprint) => `surveys/${fingerprint}/reports`;
+/** How a collector refuses a report for good. Others than it may have said anything else, which is tried again. */
+const FINAL = [410, 422];
 
 export class Collector {
   #waiting = [];
@@ -15,12 +13,16 @@ export class Collector {
   /** url: of the collector.  fetch: the system's, or one like it. */
   constructor(url, { fetch = globalThis.fetch?.bind(globalThis) } = {}) {
     this.url = String(url).replace(/\/+$/, "");
-    this.fetch = (path, options) => fetch(`${this.url}/v1/${path}`, { credentials: "omit", referrerPolicy: "no-referrer", ...options });
+    this.fetch = fetch;
     Object.freeze(this);
   }
 
+  #request(path, options) {
+    return this.fetch(`${this.url}/v1/${path}`, { credentials: "omit", referrerPolicy: "no-referrer", ...options });
+  }
+
   async #get(path) {
-    const response = await this.fetch(path);
+    const response = await this.#request(path);
     if (!response.ok) throw new LdpsqlError("survey", `the collector has no ${path} (${response.status})`);
     return response.text();
   }
@@ -42,7 +44,7 @@ export class Collector {
     this.#waiting = await ledger.pending(day);
     let settled = 0;
     for (const { survey, line } of [...this.#waiting]) {
-      const response = await this.fetch(reportsOf(survey), { method: "POST", keepalive: true, body: `${line}\n`, headers: { "content-type": "application/x-ndjson" } }).catch(() => undefined);
+      const response = await this.#request(`surveys/${survey}/reports`, { method: "POST", keepalive: true, body: `${line}\n`, headers: { "content-type": "application/x-ndjson" } }).catch(() => undefined);
       if (!response?.ok && !FINAL.includes(response?.status)) continue;
       await ledger.settle([line]);
       this.#waiting = this.#waiting.filter((report) => report.line !== line);
@@ -58,7 +60,7 @@ export class Collector {
    */
   beacon() {
     for (const { survey, line } of this.#waiting) {
-      globalThis.navigator?.sendBeacon?.(`${this.url}/v1/${reportsOf(survey)}`, new Blob([`${line}\n`], { type: "text/plain" }));
+      globalThis.navigator?.sendBeacon?.(`${this.url}/v1/surveys/${survey}/reports`, new Blob([`${line}\n`], { type: "text/plain" }));
     }
   }
 }

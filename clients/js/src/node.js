@@ -57,7 +57,7 @@ async function take(lock, end) {
       const owner = parse((await readText(lock)) ?? "");
       if (owner && (await isDead(owner))) await remove(lock, owner.id, end);
       else if (Date.now() > end) throw new LdpsqlError("ledger", `the lock ${lock} is held by process ${owner?.pid} of ${owner?.place}: wait for it, or remove the file if that has ended; nothing was sent`);
-      else await setTimeout(1 + Math.random() * 20);
+      else await setTimeout(5);
     }
   } finally {
     await rm(own, { force: true });

@@ -99,7 +99,10 @@ function listed(where, values, fits, merged = values.map((_, code) => code)) {
 }
 
 /** So many edges from a rule, and the last one. */
-const series = (count, rule, last) => [...Array.from({ length: count }, (_, i) => rule(i)), last];
+function series(where, count, rule, last) {
+  checkSize(count, where);
+  return [...Array.from({ length: count }, (_, i) => rule(i)), last];
+}
 
 /** A domain by its edges, or else by [low, high] and a rule. */
 const byEdges = (pointOf, isClosed, rule) => (keys, where) => {
@@ -108,14 +111,12 @@ const byEdges = (pointOf, isClosed, rule) => (keys, where) => {
   return ordered(where, edges ?? rule(where, domain, width ?? 1n, bins), pointOf, isClosed);
 };
 
-const wholeNumbers = byEdges(wholeOf, false, (where, [low, high], step) => {
-  check(step > 0n && high >= low && (high - low) / step < MOST_CODES, where, "must have 2 to 2^20 codes");
-  return series(Number((high - low) / step) + 1, (i) => low + BigInt(i) * step, high + 1n);
-});
+const wholeNumbers = byEdges(wholeOf, false, (where, [low, high], step) =>
+  series(where, step > 0n ? Number((high - low) / step) + 1 : 0, (i) => low + BigInt(i) * step, high + 1n));
 
 const realNumbers = byEdges(realOf, true, (where, [low, high], _, bins) => {
   check(bins, where, "must have bins");
-  return series(bins, (i) => low + ((high - low) * i) / bins, high);
+  return series(where, bins, (i) => low + ((high - low) * i) / bins, high);
 });
 
 function moments({ type, range, edges, unit = "day" }, where) {
@@ -131,8 +132,7 @@ function moments({ type, range, edges, unit = "day" }, where) {
   const [first, last] = range.map((written, end) => (hasTime ? momentOf(written, true) : undefined) ?? momentOf(written, false) + end * (DAY - 1));
   check(first <= last && (hasTime || unit !== "hour"), where, "must have a range of two days, and a unit of day, week, month, or hour for timestamps");
   const start = numberOf(first), count = numberOf(last) - start + 1;
-  checkSize(count, where);
-  return ordered(where, series(count, (i) => startOf(start + i), startOf(start + count)), (value) => momentOf(value, hasTime));
+  return ordered(where, series(where, count, (i) => startOf(start + i), startOf(start + count)), (value) => momentOf(value, hasTime));
 }
 
 function category({ values, merged }, where) {

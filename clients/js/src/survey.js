@@ -69,11 +69,10 @@ export class Survey {
     check(typeof text === "string", "", "must be a text");
     const data = parseJson(text);
     check(data?.ldpsql_survey === 1, "", "must be an object whose ldpsql_survey is 1, the version known here");
-    const read = readSurvey(data, ""), { schema, promise, plan, validity = {}, period, author, signature, previous, first } = read;
-    check(!previous === !first, "", "must have both previous and first, or neither");
+    const read = readSurvey(data, ""), { schema, promise, plan, validity = {}, period, author, first } = read;
+    for (const [one, other] of [["previous", "first"], ["author", "signature"]]) check(!read[one] === !read[other], "", `must have both ${one} and ${other}, or neither`);
     check(!read.validity || validity.from || validity.until, "validity", "must have from or until");
     check(!(validity.from > validity.until), "validity", "must not end before it starts");
-    check(!author === !signature, "", "must have both author and signature, or neither");
     check(!author || !SMALL_ORDER.includes(author.slice(0, 62) + (parseInt(author.slice(62), 16) & 127).toString(16).padStart(2, "0")), "author", "must not be a key under which anybody can sign");
     const [start, ...others] = schema.public, recordColumns = period ? others : schema.public;
     check(!period || (start?.name === "period" && start.type === "date"), "schema.public", "must begin with period, a date, in a survey with a period");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { Collector, Ledger, MemoryStore, Policy, Survey, TextStore, describe, respond } from "../src/index.js";
@@ -111,6 +112,11 @@ test("without the system's randomness nothing is drawn", async () => {
   assert.match(zeros, /"id":"0{32}"/);
 });
 
+test("nothing is drawn by Math.random", () => {
+  const folder = new URL("../src/", import.meta.url);
+  for (const name of readdirSync(folder)) assert.ok(!readFileSync(new URL(name, folder), "utf8").includes("Math.random"), name);
+});
+
 test("a report is sent until it is acknowledged", async () => {
   const ledger = new Ledger(new MemoryStore(), budgets), sent = [];
   let status = 503;
@@ -201,6 +207,15 @@ test("it needs nothing but what every engine has", async () => {
       if (property) Object.defineProperty(globalThis, name, property);
       else delete globalThis[name];
     }
+  }
+});
+
+test("a report is given up for what a collector alone says", async () => {
+  for (const [status, settled] of [[200, 1], [410, 1], [422, 1], [400, 0], [403, 0], [404, 0], [429, 0], [503, 0]]) {
+    const ledger = new Ledger(new MemoryStore(), budgets);
+    await respond(survey, {}, { policy, ledger, day });
+    const collector = new Collector("https://collect.example", { fetch: async () => new Response(null, { status }) });
+    assert.deepEqual(await collector.send(ledger, day), { settled, waiting: 1 - settled }, `${status}`);
   }
 });
 

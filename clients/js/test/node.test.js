@@ -39,6 +39,12 @@ test("a change that fails leaves the last value, and no lock", async () => {
   assert.equal(readFileSync(place("failing"), "utf8"), "2");
 });
 
+test("changes by many stores of one process do not overlap", async () => {
+  const add = async () => { for (let i = 0; i < 8; i++) await new FileStore(place("shared")).update((count = 0) => count + 1); };
+  await Promise.all(Array.from({ length: 5 }, add));
+  assert.equal(readFileSync(place("shared"), "utf8"), "40");
+});
+
 test("a lock of a living process is waited for, and then refused", async () => {
   const lock = place("held.lock"), store = new FileStore(place("held"), { patience: 50 });
   for (const owner of [{ pid: process.ppid, born: "" }, { pid: 2 ** 22 + 1, place: "another machine", born: "" }]) {
@@ -69,7 +75,7 @@ test("a lock of a process that has ended is removed, and so is that of one that 
 });
 
 test("processes that are killed at any point lose nothing that they were told is kept, and block nobody", { timeout: 60_000 }, async () => {
-  const path = place("count"), most = 30;
+  const path = place("count"), most = 20;
   let kept = 0, started = 0;
   const run = () => new Promise((resolve) => {
     const child = fork(fileURLToPath(new URL("../support/count.js", import.meta.url)), [path]);
