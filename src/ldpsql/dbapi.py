@@ -29,6 +29,7 @@ from ldpsql.limits import SECONDS
 from ldpsql.lookups import PublicTable
 from ldpsql.margins import read_margins
 from ldpsql.parser import Parameters
+from ldpsql.remote import RemoteSession, RemoteStore, is_address
 from ldpsql.store import Batch, Store, open_store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
@@ -129,6 +130,7 @@ def connect(
     path: str | Path | None = None,
     *,
     read_only: bool | None = None,
+    token: str | None = None,
     confidence: float = CONFIDENCE,
     estimator: str | None = None,
     timeout: float = SECONDS,
@@ -138,7 +140,9 @@ def connect(
 ) -> Connection:
     """Connect to a store of reports.
 
-    path: a store's file; None or ":memory:" makes a store in memory.  confidence: level of the
+    path: a store's file; None or ":memory:" makes a store in memory; or the address of a collector
+    (docs/collect.md#analysts), http://... or https://...  token: for that, LDPSQL_TOKEN of the
+    environment by default.  confidence: level of the
     intervals.  estimator: which of a design's estimators answers, such as "smooth"; None for the
     survey's own choice. Asking a survey that does not have it raises NotSupportedError.
     timeout: how many seconds a statement may take.
@@ -153,21 +157,22 @@ def connect(
     other process. None, the default, makes the file if there is none and holds it for writing
     only while `ingest` runs. Raises OperationalError for a file that cannot be used.
     """
+    settings: dict[str, Any] = {
+        "confidence": confidence,
+        "estimator": estimator,
+        "timeout": timeout,
+        "weights": weights,
+        "one_population": one_population,
+        "census": census,
+    }
+    if is_address(path):
+        return Connection(RemoteStore(str(path), token), **settings)
     place = None if path is None or str(path) == ":memory:" else Path(path)
     writes_to = place if read_only is None else None
     if writes_to is not None and not writes_to.exists():
         open_store(place, read_only=False).close()
     store = open_store(place, read_only=bool(read_only) or writes_to is not None)
-    return Connection(
-        store,
-        confidence=confidence,
-        estimator=estimator,
-        timeout=timeout,
-        weights=weights,
-        one_population=one_population,
-        census=census,
-        writes_to=writes_to,
-    )
+    return Connection(store, **settings, writes_to=writes_to)
 
 
 class Connection:
@@ -186,7 +191,7 @@ class Connection:
 
     def __init__(
         self,
-        store: Store,
+        store: Store | RemoteStore,
         *,
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
@@ -208,12 +213,16 @@ class Connection:
             "one_population": one_population,
             "census": census,
         }
-        self._session: Session | None = Session(store, **self._settings)
+        self._session: Session | RemoteSession | None = (
+            RemoteSession(store, **self._settings)
+            if isinstance(store, RemoteStore)
+            else Session(store, **self._settings)
+        )
         self._writes_to = writes_to
         self._uncommitted = False
 
     @property
-    def session(self) -> Session:
+    def session(self) -> Session | RemoteSession:
         """What answers the questions; InterfaceError once the connection is closed."""
         if self._session is None:
             raise InterfaceError("the connection is closed")
@@ -313,10 +322,13 @@ class Connection:
         said in its schema's metadata, `ldpsql.notes`. Raises DataError where there are no reports,
         NotSupportedError for a survey without dimensions, InterfaceError for rows below 1.
         """
-        return Synthesizer.of(self.session.store, table).table(rows, seed)
+        store = self.session.store
+        if isinstance(store, RemoteStore):
+            return store.synthesize(rows, table, seed)
+        return Synthesizer.of(store, table).table(rows, seed)
 
     @contextmanager
-    def _writable(self) -> Iterator[Store]:
+    def _writable(self) -> Iterator[Store | RemoteStore]:
         """The store, open for writing."""
         path, session = self._writes_to, self.session
         if path is None:

@@ -85,7 +85,7 @@ def test_an_answer_is_that_of_the_store_itself(app, secret):
 def test_arrow_brings_the_same_answer_whole(app, secret):
     expected = Session(app.state.store).execute(SQL, [30])
     answer = question(app, secret, accept=ARROW, sql=SQL, parameters=[30])
-    found = unpack(answer.body, {SURVEY.fingerprint: SURVEY})
+    found = unpack(answer.body, {SURVEY.fingerprint: SURVEY}.__getitem__)
     assert found.table.equals(expected.table)
     for name in ("stderr", "low", "high"):
         assert getattr(found.intervals[1], name).tolist() == pytest.approx(
@@ -196,7 +196,10 @@ def test_what_a_small_batch_keeps_is_told(tokens, secret):
     with answering(tokens, (survey, batch)) as (app, store):
         expected = Session(store).execute("SELECT COUNT(*) FROM app")
         answer = question(app, secret, accept=ARROW, sql="SELECT COUNT(*) FROM app")
-        assert unpack(answer.body, {survey.fingerprint: survey}).promised == expected.promised
+        assert (
+            unpack(answer.body, {survey.fingerprint: survey}.__getitem__).promised
+            == expected.promised
+        )
 
 
 def test_counters_tell_reports_by_result_and_no_more(app, secret):

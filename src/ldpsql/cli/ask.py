@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,11 @@ from ldpsql.cli.text import table_lines
 from ldpsql_device.errors import Error
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ldpsql.engine.session import Session
     from ldpsql.lookups import PublicTable
+    from ldpsql.remote import RemoteSession, RemoteStore
     from ldpsql.store.base import Store
     from ldpsql.survey import Survey
 
@@ -50,7 +54,7 @@ def explain(sql: str | None, verbose: bool, **settings: Any) -> None:
 
 def answer(
     sql: str,
-    database: Path,
+    database: Path | str,
     values: tuple[str, ...],
     form: str | None,
     target: Path | None,
@@ -63,14 +67,29 @@ def answer(
     parameters = options.read_parameters(values)
 
     from ldpsql.cli.results import write_result  # noqa: PLC0415  (what is heavy is loaded when needed)
+
+    with _asking(database, weights, settings) as session:
+        result = session.execute(sql, parameters)
+        write_result(result, form, target, intervals=intervals)
+
+
+@contextmanager
+def _asking(
+    database: Path | str, weights: tuple[Path, ...], settings: Mapping[str, Any]
+) -> Iterator[Session | RemoteSession]:
+    """What answers questions: the store in a file, or a collector."""
+    if isinstance(database, str):
+        from ldpsql.remote import RemoteSession, RemoteStore  # noqa: PLC0415
+
+        yield RemoteSession(RemoteStore(database, None), weights=weights, **settings)
+        return
+
     from ldpsql.engine.session import Session  # noqa: PLC0415
     from ldpsql.margins import read_margins  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
 
     with closing(open_store(database, read_only=True)) as store:
-        session = Session(store, weights=read_margins(weights), **settings)
-        result = session.execute(sql, parameters)
-        write_result(result, form, target, intervals=intervals)
+        yield Session(store, weights=read_margins(weights), **settings)
 
 
 def _text(sql: str | None) -> str:
@@ -83,7 +102,7 @@ def _text(sql: str | None) -> str:
 
 
 @click.command(short_help="Draw a table of made-up people.")
-@options.database
+@options.collector_or_database
 @click.option("--table", "table", metavar="NAME", help="Which survey.  [default: the only one]")
 @click.option(
     "-n",
@@ -98,7 +117,7 @@ def _text(sql: str | None) -> str:
 )
 @click.option("--seed", type=click.IntRange(0), help="The same seed draws the same table.")
 def synthesize(
-    database: Path, table: str | None, rows: int | None, target: Path, seed: int | None
+    database: Path | str, table: str | None, rows: int | None, target: Path, seed: int | None
 ) -> None:
     """Draw a table of made-up people that agrees with what the reports tell.
 
@@ -111,12 +130,22 @@ def synthesize(
 
     from ldpsql.store import open_store  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
+    from ldpsql.synthesis.synthesizer import NOTES_KEY  # noqa: PLC0415
 
-    with closing(open_store(database, read_only=True)) as store:
-        synthesizer = Synthesizer.of(store, table)
-    batches = synthesizer.batches(rows, seed)
-    write_document(Document(schema=synthesizer.columns, batches=batches), None, target)
-    for note in synthesizer.notes:
+    batches: Iterable[pa.Table]
+    if isinstance(database, str):
+        from ldpsql.remote import RemoteStore  # noqa: PLC0415
+
+        made = RemoteStore(database, None).synthesize(rows, table, seed)
+        batches, schema = [made], made.schema
+        notes = made.schema.metadata[NOTES_KEY.encode()].decode().splitlines()
+    else:
+        with closing(open_store(database, read_only=True)) as store:
+            synthesizer = Synthesizer.of(store, table)
+        batches, schema = synthesizer.batches(rows, seed), synthesizer.columns
+        notes = list(synthesizer.notes)
+    write_document(Document(schema=schema, batches=batches), None, target)
+    for note in notes:
         click.echo(f"note: {note}", err=True)
 
 
@@ -138,7 +167,7 @@ EXPLAIN SELECT ... says which reports answer, and how well, without asking them.
 def shell(
     ctx: click.Context,
     /,
-    database: Path,
+    database: Path | str,
     form: str | None,
     intervals: bool,
     weights: tuple[Path, ...],
@@ -149,19 +178,15 @@ def shell(
     From a pipe there is no prompt, and the exit code is 1 if any statement failed.
     """
     from ldpsql.cli.results import write_result  # noqa: PLC0415
-    from ldpsql.engine.session import Session  # noqa: PLC0415
-    from ldpsql.margins import read_margins  # noqa: PLC0415
-    from ldpsql.store import open_store  # noqa: PLC0415
 
     interactive, failed = sys.stdin.isatty(), False
-    with closing(open_store(database, read_only=True)) as store:
-        session = Session(store, weights=read_margins(weights), **settings)
+    with _asking(database, weights, settings) as session:
         for text in _inputs(_lines(interactive=interactive)):
             if text in (".quit", ".exit"):
                 break
             try:
                 if text.startswith("."):
-                    click.echo(_dot_command(store, text.encode(errors="replace").decode()))
+                    click.echo(_dot_command(session.store, text.encode(errors="replace").decode()))
                 else:
                     write_result(session.execute(text), form, None, intervals=intervals)
             except Error as error:
@@ -203,7 +228,7 @@ def _inputs(lines: Iterator[str]) -> Iterator[str]:
         yield buffer
 
 
-def _dot_command(store: Store, text: str) -> str:
+def _dot_command(store: Store | RemoteStore, text: str) -> str:
     word, *arguments = text.split()
     if word == ".help":
         return HELP

@@ -17,7 +17,8 @@ from ldpsql.cli.text import misfit_notes
 from ldpsql.errors import counted
 
 if TYPE_CHECKING:
-    from ldpsql.store import Batch
+    from ldpsql.remote import RemoteStore
+    from ldpsql.store import Batch, Store
 
 
 @click.command(short_help="Turn people's records into reports (device side).")
@@ -121,7 +122,7 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
 
 @click.command(short_help="Store reports.")
 @click.argument("paths", nargs=-1, required=True)
-@options.database
+@options.collector_or_database
 @click.option("--survey", type=options.EXISTING, help="Needed where the files do not carry it.")
 @click.option("--skip-invalid", is_flag=True, help="Keep the good rows of a file with bad ones.")
 @click.option(
@@ -135,7 +136,9 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     is_flag=True,
     help="Take a shuffled batch that is smaller than designed; every answer says what it keeps.",
 )
-def ingest(paths: tuple[str, ...], database: Path, survey: Path | None, **settings: Any) -> None:
+def ingest(
+    paths: tuple[str, ...], database: Path | str, survey: Path | None, **settings: Any
+) -> None:
     """Add files of reports to the database; directories and globs are expanded.
 
     Every file is taken whole or not at all, and every report once, by its id: repeats are dropped,
@@ -154,5 +157,12 @@ def ingest(paths: tuple[str, ...], database: Path, survey: Path | None, **settin
         click.echo(f"{batch.name}: {taken}{repeats}{skipped}", err=True)
 
     asked = None if survey is None else Intake.read(survey)
-    with closing(open_store(database, read_only=False)) as store:
+    opened: Store | RemoteStore
+    if isinstance(database, str):
+        from ldpsql.remote import RemoteStore  # noqa: PLC0415  (it loads what answers)
+
+        opened = RemoteStore(database, None)
+    else:
+        opened = open_store(database, read_only=False)
+    with closing(opened) as store:
         store.ingest(paths, survey=asked, tell=tell, **settings)

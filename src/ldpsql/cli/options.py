@@ -20,6 +20,12 @@ from ldpsql.limits import SECONDS
 Command = TypeVar("Command", bound=Callable[..., Any])
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
+
+def _read_place(text: str) -> Path | str:
+    """A file, or an address as it is."""
+    return text if text.startswith(("http://", "https://")) else Path(text)
+
+
 database = click.option(
     "--db",
     "database",
@@ -28,6 +34,18 @@ database = click.option(
     default="ldpsql.duckdb",
     show_envvar=True,
     help="The DuckDB file that holds the reports.",
+)
+
+collector_or_database = click.option(
+    "--db",
+    "database",
+    type=_read_place,
+    envvar="LDPSQL_DB",
+    default="ldpsql.duckdb",
+    show_envvar=True,
+    metavar="FILE|URL",
+    help="The DuckDB file that holds the reports, or the address of `ldpsql serve`, for which "
+    "LDPSQL_TOKEN holds a token.",
 )
 
 confidence = click.option(
@@ -180,10 +198,12 @@ def check_writable(target: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
 
 
-def keep_inputs(target: Path | None, *inputs: Path | None) -> None:
+def keep_inputs(target: Path | None, *inputs: Path | str | None) -> None:
     """UsageError, before any work, where the output would replace a file that the command reads."""
     for source in inputs:
-        if target and source and target.exists() and source.exists() and target.samefile(source):
+        if not target or not isinstance(source, Path):
+            continue
+        if target.exists() and source.exists() and target.samefile(source):
             raise click.UsageError(f"-o would replace {source}, which is read; name another file")
 
 
@@ -196,7 +216,15 @@ def asking(command: Command) -> Command:
 
 def settings(command: Command) -> Command:
     """The options that say of whom, and how, questions are answered."""
-    for option in (census, one_population, weights, estimator, confidence, timeout, database):
+    for option in (
+        census,
+        one_population,
+        weights,
+        estimator,
+        confidence,
+        timeout,
+        collector_or_database,
+    ):
         command = option(command)
     return command
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -51,10 +51,10 @@ def pack(result: Result, smallest: Mapping[str, int | None]) -> bytes:
     return data
 
 
-def unpack(data: bytes, surveys: Mapping[str, Survey]) -> Result:
-    """The answer in what `pack` wrote.  surveys: by fingerprint.
+def unpack(data: bytes, survey_of: Callable[[str], Survey]) -> Result:
+    """The answer in what `pack` wrote.
 
-    InterfaceError for anything else.
+    survey_of: of a fingerprint; LookupError if there is none. InterfaceError for anything else.
     """
     try:
         table = pa.ipc.open_stream(data).read_all()
@@ -69,7 +69,7 @@ def unpack(data: bytes, surveys: Mapping[str, Survey]) -> Result:
                 intervals[place] = Interval(*ends)
             if f"{place}_typical" in table.column_names:
                 typical[place] = table.column(f"{place}_typical").to_numpy()
-        asked = tuple(surveys[fingerprint] for fingerprint in said["surveys"])
+        asked = tuple(map(survey_of, said["surveys"]))
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError):
         raise InterfaceError("what came is no answer of a collector; check its address") from None
     guarantees = [

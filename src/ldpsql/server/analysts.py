@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
@@ -36,7 +37,7 @@ from ldpsql_device.errors import Error, StoreError
 ARROW = "application/vnd.apache.arrow.stream"
 QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
 _AT_ONCE, _SESSIONS = 2, 8
-_KEYS = {"sql", "parameters", "confidence", "estimator", "one_population", "timeout"}
+_KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
 
 T = TypeVar("T")
 
@@ -69,12 +70,20 @@ class Analysts:
                     for s in self._store.surveys()
                 ],
                 "lookups": [
-                    {"name": table.name, "columns": table.rows.column_names}
+                    {"name": table.name, "digest": table.digest, "columns": table.rows.column_names}
                     for table in self._store.lookups()
                 ],
             }
 
         return JSONResponse(await self._work(find))
+
+    async def lookup(self, request: Request) -> Response:
+        """The rows of a look-up table, as an Arrow stream."""
+        self._require(request, "analyst")
+        table = await self._work(lambda: self._store.lookup(request.path_params["name"]))
+        if table is None:
+            raise Problem(404, "unknown-table", "there is no such look-up table here")
+        return Response(_stream(table.rows), media_type=ARROW)
 
     async def synthesize(self, request: Request) -> Response:
         """A table of made-up people, as an Arrow stream."""
@@ -87,12 +96,7 @@ class Analysts:
         def make() -> bytes:
             synthesizer = Synthesizer.of(self._store, asked.get("table"))
             people = min(synthesizer.people, MADE_UP_ROWS)
-            table = synthesizer.table(rows or people, asked.get("seed"))
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, table.schema) as stream:
-                stream.write_table(table)
-            data: bytes = sink.getvalue().to_pybytes()
-            return data
+            return _stream(synthesizer.table(rows or people, asked.get("seed")))
 
         return Response(await self._work(make), media_type=ARROW)
 
@@ -119,7 +123,10 @@ class Analysts:
 
             def take() -> dict[str, Any]:
                 survey = None if fingerprint is None else self._store.intake_of(fingerprint)
-                [batch] = self._store.ingest([place], survey=survey, **options)
+                try:
+                    [batch] = self._store.ingest([place], survey=survey, **options)
+                except Error as error:  # of a file that has another place there
+                    raise type(error)(str(error).replace(f"{folder}{os.sep}", "")) from None
                 return {
                     "reports": batch.reports,
                     "repeats": batch.repeats,
@@ -177,6 +184,7 @@ class Analysts:
                 estimator=settings.get("estimator"),
                 seconds=min(float(settings.get("timeout", SECONDS)), SECONDS),
                 one_population=settings.get("one_population") is True,
+                census=settings.get("census") is True,
             )
         except (TypeError, ValueError):
             raise Problem(400, "wrong-question", "confidence and timeout are numbers") from None
@@ -214,6 +222,14 @@ class Analysts:
             raise Problem(401, "no-token", "give a token (ldpsql token add)", wanted)
         if role == "admin" and token.role != "admin":
             raise Problem(403, "not-allowed", "this takes the token of an admin")
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
 
 
 def _is_loopback(host: str) -> bool:

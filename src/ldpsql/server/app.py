@@ -64,6 +64,7 @@ def make_app(
             Route("/v1/synthesize", _answer(analysts.synthesize), methods=["POST"]),
             Route("/v1/files", _answer(analysts.files), methods=["POST"]),
             Route("/v1/tables", _answer(analysts.tables)),
+            Route("/v1/lookups/{name}", _answer(analysts.lookup)),
             Route("/metrics", _answer(analysts.metrics)),
         ]
     cors = Middleware(

@@ -1,0 +1,262 @@
+"""A collector at an address: `ldpsql serve` answers what a store in a file would.
+
+Questions are answered there, from the reports that it holds now; what comes back is an answer with
+its error bars.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote, urlencode, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ldpsql import errors
+from ldpsql.engine.result import Result
+from ldpsql.engine.wire import unpack
+from ldpsql.errors import Located, Place, QueryError
+from ldpsql.estimate import CONFIDENCE
+from ldpsql.intake import Intake, expand
+from ldpsql.limits import SECONDS
+from ldpsql.lookups import PublicTable
+from ldpsql.parser import Parameters
+from ldpsql.store.incoming import SUFFIXES
+from ldpsql.store.rules import Batch
+from ldpsql.survey import Survey
+from ldpsql_device import errors as device_errors
+from ldpsql_device.errors import DatabaseError, Error, InterfaceError, NotSupportedError, StoreError
+
+TOKEN = "LDPSQL_TOKEN"
+"""The variable of the environment that holds a token, where none is given."""
+_ARROW = "application/vnd.apache.arrow.stream"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_GRACE = 30.0
+
+
+def is_address(place: object) -> bool:
+    """Whether a store is a collector's address, not a file."""
+    return str(place).startswith(("http://", "https://"))
+
+
+class RemoteStore:
+    """What a collector has."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        """token: of an analyst; LDPSQL_TOKEN by default. InterfaceError where it would travel in
+        clear to another machine."""
+        parts = urlsplit(url)
+        if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+            raise InterfaceError(f"{url} is not https: a token travels over https alone")
+        self.url, self._token = url.rstrip("/"), token or os.environ.get(TOKEN, "")
+        self._texts: dict[str, tuple[str, str]] = {}
+        self._surveys: dict[str, Survey] = {}
+
+    def surveys(self) -> list[Survey]:
+        """All surveys that can be asked, by name."""
+        self._look()
+        return [self._read(fingerprint) for fingerprint in self._texts]
+
+    def survey(self, table: str) -> Survey:
+        """One survey; QueryError if there is none of that name."""
+        self._look()
+        for fingerprint, (name, _) in self._texts.items():
+            if name.lower() == table.lower():
+                return self._read(fingerprint)
+        names = ", ".join(name for name, _ in self._texts.values()) or "none yet"
+        raise QueryError(f"there is no survey {table!r:.60}", hint=f"the store has: {names}")
+
+    def of_fingerprint(self, fingerprint: str) -> Survey:
+        """One survey; LookupError if there is none."""
+        if fingerprint not in self._texts:
+            self._look()
+        return self._read(fingerprint)
+
+    def ingest(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        survey: Survey | Intake | None = None,
+        tell: Callable[[Batch], None] | None = None,
+        keep: str = "reports",
+        **options: bool,
+    ) -> list[Batch]:
+        """Have files of reports taken, as `Store.ingest` takes them; it needs an admin's token.
+
+        survey: one that the collector has. NotSupportedError for keep="counts".
+        """
+        if keep != "reports":
+            raise NotSupportedError("a collector keeps reports; keep counts where the database is")
+        given = {key: "true" for key, value in options.items() if value}
+        if survey is not None:
+            given["survey"] = Intake.of(survey).fingerprint
+        batches = list[Batch]()
+        for path in expand(paths, SUFFIXES):
+            query = urlencode({"name": path.name, **given}, quote_via=quote)
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                said = json.loads(self.ask(f"/v1/files?{query}", file, length=size))
+            batches.append(Batch(str(path), **said))
+            if tell is not None:
+                tell(batches[-1])
+        return batches
+
+    def synthesize(
+        self, rows: int | None = None, table: str | None = None, seed: int | None = None
+    ) -> pa.Table:
+        """A table of made-up people; see `Connection.synthesize`."""
+        asked = {"rows": rows, "table": table, "seed": seed}
+        data = self.ask("/v1/synthesize", json.dumps(asked).encode())
+        return pa.ipc.open_stream(data).read_all()
+
+    def ask(
+        self,
+        path: str,
+        body: Any = None,
+        *,
+        sql: str = "",
+        seconds: float = SECONDS,
+        length: int | None = None,
+        accept: str = "*/*",
+    ) -> bytes:
+        """What the collector answers; the error that it tells of, or StoreError where it cannot be
+        reached or does not let us in."""
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": accept}
+        if length is not None:
+            headers["Content-Length"] = str(length)
+        request = urllib.request.Request(f"{self.url}{path}", body, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=seconds + _GRACE) as response:
+                return cast(bytes, response.read())
+        except urllib.error.HTTPError as error:
+            raise self._told(error.code, error.read(), sql) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            said = getattr(reason, "strerror", None) or type(reason).__name__
+            raise StoreError(f"cannot reach {self.url}: {said}; check that it runs") from None
+
+    def _told(self, status: int, body: bytes, sql: str) -> Exception:
+        try:
+            said = json.loads(body)
+            detail, name = str(said["detail"]), said.get("error")
+        except (ValueError, LookupError, TypeError):
+            return StoreError(f"{self.url} is no collector (it answers {status}); check it")
+        if not isinstance(name, str):
+            way_out = f"; set {TOKEN}, or give token=" if status == 401 else ""
+            return StoreError(f"{self.url}: {detail}{way_out}")
+        kind: Any = {**vars(device_errors), **vars(errors)}.get(name)
+        if not (isinstance(kind, type) and issubclass(kind, Error)):
+            return DatabaseError(detail)
+        if not issubclass(kind, Located):
+            return kind(detail)
+        place = Place(*said["place"]) if "place" in said else None
+        return kind(said.get("reason", detail), sql=sql, place=place, hint=said.get("hint", ""))
+
+    def ingest_table(
+        self, reports: pa.Table, survey: Survey | Intake | None = None, **options: Any
+    ) -> Batch:
+        """The same for reports in memory."""
+        with tempfile.TemporaryDirectory(prefix="ldpsql-") as folder:
+            path = Path(folder, "table.parquet")
+            pq.write_table(reports, path)
+            [batch] = self.ingest([path], survey=survey, **options)
+        return replace(batch, name="the table")
+
+    def add_lookup(self, table: PublicTable, *, replace: bool = False) -> None:
+        """Not offered: NotSupportedError."""
+        raise _not_here("look-up tables are kept")
+
+    def remove_lookup(self, name: str) -> None:
+        """Not offered: NotSupportedError."""
+        raise _not_here("look-up tables are kept")
+
+    def lookups(self) -> list[PublicTable]:
+        """The tables that questions may join, by name."""
+        found = []
+        for table in json.loads(self.ask("/v1/tables"))["lookups"]:
+            data = self.ask(f"/v1/lookups/{quote(table['name'])}")
+            rows = pa.ipc.open_stream(data).read_all()
+            found.append(PublicTable(table["name"], rows, table["digest"]))
+        return found
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+    def _look(self) -> None:
+        said = json.loads(self.ask("/v1/tables"))
+        self._texts = {s["fingerprint"]: (s["table"], s["text"]) for s in said["surveys"]}
+
+    def _read(self, fingerprint: str) -> Survey:
+        if fingerprint not in self._surveys:
+            self._surveys[fingerprint] = Survey.from_json(self._texts[fingerprint][1])
+        return self._surveys[fingerprint]
+
+
+def _not_here(what: str) -> NotSupportedError:
+    return NotSupportedError(f"{what} where the database is, not over HTTP")
+
+
+class RemoteSession:
+    """Asks a collector, as a `Session` asks a store."""
+
+    def __init__(
+        self,
+        store: RemoteStore,
+        *,
+        confidence: float = CONFIDENCE,
+        estimator: str | None = None,
+        seconds: float = SECONDS,
+        weights: Sequence[Any] = (),
+        one_population: bool = False,
+        census: bool = False,
+    ) -> None:
+        """As of a `Session`. NotSupportedError for margins of a population."""
+        if weights:
+            raise _not_here("answers about a population (weights) are given")
+        self.store, self.seconds = store, seconds
+        self._settings: Mapping[str, Any] = {
+            "confidence": confidence,
+            "one_population": one_population,
+            "census": census,
+            "timeout": seconds,
+            **({} if estimator is None else {"estimator": estimator}),
+        }
+
+    def execute(self, sql: str, parameters: Parameters = None) -> Result:
+        """Have one SQL text answered. Raises errors under `ldpsql.Error` only."""
+        try:
+            asked = json.dumps({"sql": sql, "parameters": parameters, **self._settings})
+        except (TypeError, ValueError):
+            raise NotSupportedError(
+                "parameters over HTTP are numbers, texts, truth values and NULL; write dates as "
+                "DATE '2026-01-31'"
+            ) from None
+        body = asked.encode(errors="replace")
+        data = self.store.ask("/v1/query", body, sql=sql, seconds=self.seconds, accept=_ARROW)
+        return unpack(data, self.store.of_fingerprint)
+
+    def register(self, table: PublicTable) -> None:
+        """Not offered: NotSupportedError."""
+        raise _not_here("tables are registered")
+
+    def unregister(self, name: str) -> None:
+        """InterfaceError: none is registered."""
+        raise InterfaceError(f"no table {name!r:.60} is registered")
+
+    def lookups(self) -> list[PublicTable]:
+        """The tables that questions may join, by name."""
+        return self.store.lookups()
+
+    @property
+    def registered(self) -> list[PublicTable]:
+        """None."""
+        return []

@@ -1,0 +1,163 @@
+"""A collector's address in the place of a file."""
+
+from __future__ import annotations
+
+import json
+import socket
+from datetime import date
+
+import pyarrow.parquet as pq
+import pytest
+from support.command_line import run
+from support.http import serving
+from support.shuffled_survey import SCHEMA, raw_reports
+
+import ldpsql
+from ldpsql.errors import Place, QueryError
+from ldpsql.lookups import PublicTable
+from ldpsql.remote import TOKEN, RemoteStore
+from ldpsql.server.tokens import Tokens
+from ldpsql.store import open_store
+from ldpsql.survey import Survey
+from ldpsql_device.errors import (
+    FingerprintError,
+    InterfaceError,
+    NotSupportedError,
+    ReportError,
+    StoreError,
+)
+
+SURVEY = Survey.of("app", SCHEMA, "2", "hio")
+SQL = "SELECT member, COUNT(*) AS n FROM app WHERE age >= ? GROUP BY member ORDER BY member"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A collector's address, tokens of an analyst and an admin, and its database as it began."""
+    folder = tmp_path_factory.mktemp("served")
+    db, copy = folder / "s.duckdb", folder / "copy.duckdb"
+    reports = raw_reports(SURVEY, 3000)
+    for path in (db, copy):
+        with open_store(path, read_only=False) as store:
+            store.ingest_table(reports, SURVEY)
+            store.add_lookup(PublicTable.of("regions", {"age": [18, 19], "half": ["low", "high"]}))
+    tokens = Tokens.beside(db)
+    with serving("--db", str(db)) as (_, address):
+        yield address, tokens.add("ann", "analyst"), tokens.add("eve", "admin"), copy
+
+
+@pytest.fixture
+def remote(served):
+    with ldpsql.connect(served[0], token=served[1]) as connection:
+        yield connection
+
+
+def test_answers_are_those_of_the_file(served, remote):
+    with ldpsql.connect(served[3], read_only=True) as local:
+        for sql, parameters in (
+            (SQL, [30]),
+            ("SELECT COUNT(*) AS x, COUNT(*) AS x FROM app", None),
+            ("EXPLAIN SELECT COUNT(*) FROM app WHERE age < 30", None),
+            ("SELECT SUM(age) FROM app WHERE member = :m", {"m": True}),
+        ):
+            ours, theirs = remote.execute(sql, parameters), local.execute(sql, parameters)
+            assert ours.description == theirs.description
+            assert ours.fetchall() == theirs.fetchall()
+            assert ours.notes == theirs.notes
+            assert ours.arrow(intervals=True).equals(theirs.arrow(intervals=True))
+        assert [survey.table for survey in remote.surveys] == ["app"]
+
+
+def test_settings_go_with_the_question(served):
+    ends = []
+    for level in (0.5, 0.99):
+        with ldpsql.connect(served[0], token=served[1], confidence=level) as connection:
+            ends.append(connection.execute("SELECT COUNT(*) FROM app").result.level)
+    assert ends == [0.5, 0.99]
+
+
+def test_errors_are_those_of_the_file(remote):
+    with pytest.raises(QueryError, match="agee") as caught:
+        remote.execute("SELECT COUNT(*) FROM app\nWHERE agee > 3")
+    assert caught.value.place == Place(2, 7, 4)
+    assert caught.value.caret().splitlines()[1].strip() == "^^^^"
+    with pytest.raises(NotSupportedError, match="covariance is not sent"):
+        remote.execute(SQL, [30]).estimates  # noqa: B018
+    with pytest.raises(NotSupportedError, match="write dates as"):
+        remote.execute(SQL, [date(2026, 1, 1)])
+    for call in (
+        lambda: remote.register("regions", {"a": [1]}),
+        lambda: remote.add_lookup({"a": [1]}, "regions"),
+        lambda: remote.remove_lookup("regions"),
+    ):
+        with pytest.raises(NotSupportedError, match="where the database is"):
+            call()
+
+
+def test_look_up_tables_are_those_of_the_file(served, remote):
+    with ldpsql.connect(served[3], read_only=True) as local:
+        assert [table.name for table in remote.lookups] == ["regions"]
+        assert remote.lookups[0].rows.equals(local.lookups[0].rows)
+    sql = "SELECT COUNT(*) FROM app JOIN regions ON app.age = regions.age WHERE half = 'low'"
+    assert remote.execute(sql).fetchall()
+
+
+def test_made_up_people_are_those_of_the_file(served, remote):
+    with ldpsql.connect(served[3], read_only=True) as local:
+        assert remote.synthesize(40, seed=3).equals(local.synthesize(40, seed=3))
+
+
+def test_an_admin_brings_reports_and_repeats_count_once(served, remote, tmp_path):
+    address, _, admin, _ = served
+    more = raw_reports(SURVEY, 70)
+    pq.write_table(more, tmp_path / "r.parquet")
+    with pytest.raises(StoreError, match="token of an admin"):
+        remote.ingest(tmp_path / "r.parquet")
+    with ldpsql.connect(address, token=admin) as connection:
+        [batch] = connection.ingest(tmp_path)
+        assert (batch.name, batch.reports, batch.repeats) == (str(tmp_path / "r.parquet"), 70, 0)
+        [table] = connection.ingest(more.slice(10), survey=SURVEY)
+        assert (table.name, table.reports, table.repeats) == ("the table", 0, 60)
+        pq.write_table(more.drop_columns(["ldpsql_id"]), tmp_path / "r.parquet")
+        with pytest.raises(ReportError, match=r"^r\.parquet: its reports have no ids"):
+            connection.ingest(tmp_path)
+        other = Survey.of("other", SCHEMA, "1", "hio")
+        with pytest.raises(FingerprintError):
+            connection.ingest(raw_reports(other, 5))
+        with pytest.raises(NotSupportedError, match="keep counts where"):
+            connection.ingest(tmp_path, keep="counts")
+
+
+def test_who_cannot_get_in_is_told_why(served):
+    address = served[0]
+    with pytest.raises(StoreError, match=f"give a token .*set {TOKEN}"):
+        ldpsql.connect(address, token="wrong").execute("SELECT COUNT(*) FROM app")
+    with pytest.raises(InterfaceError, match="https alone"):
+        ldpsql.connect("http://collect.example", token="x")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(StoreError, match=r"cannot reach .*refused"):
+        ldpsql.connect(f"http://127.0.0.1:{port}", token="x").execute("SELECT COUNT(*) FROM app")
+    with pytest.raises(StoreError, match="is no collector"):
+        RemoteStore(f"{address}/healthz", "x").ask("/nothing")
+
+
+def test_the_command_line_takes_an_address_for_a_file(served, tmp_path, monkeypatch):
+    address, token, admin, copy = served
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(TOKEN, token)
+    sql = "SELECT member, COUNT(*) > 0 AS there FROM app GROUP BY member ORDER BY member"
+    ours, theirs = (run(sql, "--db", str(db), "--format", "json") for db in (address, copy))
+    assert ours.exit_code == theirs.exit_code == 0, ours.stderr
+    assert json.loads(ours.stdout)["rows"] == json.loads(theirs.stdout)["rows"]
+    assert run("explain", sql, "--db", address).exit_code == 0
+    shell = run("shell", "--db", address, text=f".tables\n.schema app\n{sql};\n")
+    assert shell.stdout.startswith("app\nregions (look-up table)\napp\n  age")
+    made = run("synthesize", "--db", address, "-n", "20", "--seed", "1", "-o", "made.csv")
+    assert (made.exit_code, len((tmp_path / "made.csv").read_text().splitlines())) == (0, 21)
+    assert "note: " in made.stderr
+    pq.write_table(raw_reports(SURVEY, 5), tmp_path / "r.parquet")
+    assert run("ingest", "r.parquet", "--db", address).exit_code == 3
+    monkeypatch.setenv(TOKEN, admin)
+    assert run("ingest", "r.parquet", "--db", address).stderr == "r.parquet: 5 reports\n"
+    assert run("ingest", "r.parquet", "--db", address).stderr == "r.parquet: already there\n"
