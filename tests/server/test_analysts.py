@@ -52,7 +52,7 @@ def secret(tokens):
 @pytest.fixture
 def app(tokens):
     with answering(tokens, (SURVEY, raw_reports(SURVEY, 2000))) as (made, store):
-        made.state.store = store
+        made.store = store
         yield made
 
 
@@ -67,7 +67,7 @@ def kind(answer):
 
 
 def test_an_answer_is_that_of_the_store_itself(app, secret):
-    expected = Session(app.state.store).execute(SQL, [30])
+    expected = Session(app.store).execute(SQL, [30])
     found = question(app, secret, sql=SQL, parameters=[30]).json
     assert found["columns"] == [
         {"name": "member", "type": "bool"},
@@ -83,7 +83,7 @@ def test_an_answer_is_that_of_the_store_itself(app, secret):
 
 
 def test_arrow_brings_the_same_answer_whole(app, secret):
-    expected = Session(app.state.store).execute(SQL, [30])
+    expected = Session(app.store).execute(SQL, [30])
     answer = question(app, secret, accept=ARROW, sql=SQL, parameters=[30])
     found = unpack(answer.body, {SURVEY.fingerprint: SURVEY}.__getitem__)
     assert found.table.equals(expected.table)
@@ -172,7 +172,7 @@ def test_an_admin_brings_files_and_an_analyst_does_not(app, tokens, secret):
     damaged = ask(app, path, b"PAR1", **own)
     assert kind(damaged) == (400, "wrong-question")
     assert damaged.json["error"] == "ReportError"
-    assert app.state.store.sizes("app").sum() == 2050
+    assert app.store.sizes("app").sum() == 2050
 
 
 def test_made_up_people_come_as_a_table(app, secret):

@@ -50,7 +50,7 @@ def collecting(*surveys, **settings):
 @pytest.fixture
 def app():
     with collecting() as (made, store):
-        made.state.store = store
+        made.store = store
         yield made
 
 
@@ -59,7 +59,7 @@ def line(shop="north"):
 
 
 def people(app):
-    return int(app.state.store.sizes("people").sum())
+    return int(app.store.sizes("people").sum())
 
 
 def refusal(answer):
@@ -94,7 +94,7 @@ def test_an_unknown_survey_is_not_found(app, path):
 def test_a_survey_that_comes_later_is_found(app):
     later = Intake.read(canonical({**json.loads(device_text()), "table": "later"}))
     assert ask(app, f"/v1/surveys/{later.fingerprint}").status == 404
-    app.state.store.register(later)
+    app.store.register(later)
     assert ask(app, f"/v1/surveys/{later.fingerprint}").status == 200
 
 
@@ -234,7 +234,7 @@ def test_a_full_disk_is_said_and_the_next_reports_are_taken(app, monkeypatch):
         def full(*_):
             raise StoreError("the store cannot be used: no space left on device /secret")
 
-        patch.setattr(app.state.store, "take", full)
+        patch.setattr(app.store, "take", full)
         answer = ask(app, REPORTS, line(), **NDJSON)
         assert refusal(answer) == (503, "not-kept")
         assert answer.headers["retry-after"] == "30"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import wraps
+from typing import Any
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ldpsql.server.analysts import Analysts
 from ldpsql.server.devices import Attest, Devices
@@ -23,7 +22,6 @@ from ldpsql.server.writer import Writer
 from ldpsql.store.base import Store
 
 _DAY = 86_400
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(
@@ -33,7 +31,7 @@ def make_app(
     *,
     origins: Sequence[str] = (),
     attest: Attest | None = None,
-) -> Starlette:
+) -> ASGIApp:
     """The application in front of a store, which stays the caller's to close.
 
     writer: into that store; closed when the application ends.  tokens: of analysts; without, nobody
@@ -46,49 +44,54 @@ def make_app(
         return JSONResponse({"status": "ok", "waiting": writer.waiting})
 
     @asynccontextmanager
-    async def life(_: Starlette) -> AsyncIterator[None]:
+    async def life(_: Any) -> AsyncIterator[None]:
         yield
         await run_in_threadpool(writer.close)
 
     routes = [
-        Route("/v1/tables/{table}", _answer(devices.table)),
-        Route("/v1/surveys/{fingerprint}", _answer(devices.survey)),
-        Route("/v1/surveys/{fingerprint}/reports", _answer(devices.reports), methods=["POST"]),
-        Route("/healthz", _answer(health)),
+        Route("/v1/surveys/{fingerprint}/reports", _Answer(devices.reports), methods=["POST"]),
+        Route("/v1/surveys/{fingerprint}", _Answer(devices.survey), methods=["GET"]),
+        Route("/v1/tables/{table}", _Answer(devices.table), methods=["GET"]),
+        Route("/healthz", _Answer(health), methods=["GET"]),
     ]
     if tokens is not None:
         analysts = Analysts(store, writer, tokens)
         routes += [
-            Route("/v1/query", _answer(analysts.query), methods=["POST"]),
-            Route("/v1/explain", _answer(analysts.explain), methods=["POST"]),
-            Route("/v1/synthesize", _answer(analysts.synthesize), methods=["POST"]),
-            Route("/v1/files", _answer(analysts.files), methods=["POST"]),
-            Route("/v1/tables", _answer(analysts.tables)),
-            Route("/v1/lookups/{name}", _answer(analysts.lookup)),
-            Route("/metrics", _answer(analysts.metrics)),
+            Route("/v1/query", _Answer(analysts.query), methods=["POST"]),
+            Route("/v1/explain", _Answer(analysts.explain), methods=["POST"]),
+            Route("/v1/synthesize", _Answer(analysts.synthesize), methods=["POST"]),
+            Route("/v1/files", _Answer(analysts.files), methods=["POST"]),
+            Route("/v1/tables", _Answer(analysts.tables), methods=["GET"]),
+            Route("/v1/lookups/{name}", _Answer(analysts.lookup), methods=["GET"]),
+            Route("/metrics", _Answer(analysts.metrics), methods=["GET"]),
         ]
-    cors = Middleware(
-        CORSMiddleware,
+    router = Router(routes, lifespan=life)
+    if not origins:
+        return router
+    return CORSMiddleware(
+        router,
         allow_origins=list(origins),
         allow_methods=["GET", "POST"],
         allow_headers=["content-type", "content-encoding"],
         max_age=_DAY,
     )
-    return Starlette(routes=routes, middleware=[cors] if origins else [], lifespan=life)
 
 
-def _answer(endpoint: Endpoint) -> Endpoint:
+class _Answer:
     """An endpoint whose refusals are problem documents, and whose faults say nothing of the request
-    in any log."""
+    in any log. As an application of its own it costs a third of what starlette adds otherwise."""
 
-    @wraps(endpoint)
-    async def answer(request: Request) -> Response:
+    def __init__(self, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            return await endpoint(request)
+            response = await self._endpoint(Request(scope, receive, send))
         except Problem as problem:
-            return problem.response()
+            response = problem.response()
         except Exception as error:
             print(f"ldpsql: a request failed: {type(error).__name__}", file=sys.stderr)  # noqa: T201
-            return Problem(500, "failed", "the collector failed; send it again later").response()
-
-    return answer
+            response = Problem(
+                500, "failed", "the collector failed; send it again later"
+            ).response()
+        await response(scope, receive, send)

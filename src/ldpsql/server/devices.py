@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import re
 import threading
@@ -113,7 +112,7 @@ class Devices:
         if done is None:
             raise Problem(503, "busy", "too many reports wait; send them again later", RETRY)
         try:
-            return await asyncio.wrap_future(done)
+            return await done
         except StoreError:
             detail = "the reports could not be kept; send them again later"
         except Error:  # the survey ended between the two looks at the calendar

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Callable
 from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 IDLE_SECONDS, HEAD_SECONDS, DRAIN_SECONDS = 30, 10, 3
@@ -50,7 +51,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(
-    app: Starlette, *, host: str, port: int, tell: Callable[[str], None], **options: Any
+    app: ASGIApp, *, host: str, port: int, tell: Callable[[str], None], **options: Any
 ) -> None:
     """Answer requests until SIGTERM or SIGINT; what came until then is committed first.
 
@@ -78,6 +79,7 @@ def serve(
     with socket.create_server((host, port), family=family, backlog=_BACKLOG) as listening:
         # uvicorn raises again what ended it; there is more to do before this process ends.
         handlers = {number: signal.signal(number, lambda *_: None) for number in _ENDING}
+        gc.freeze()  # what imports made lives on, and need not be looked through again
         try:
             _Server(config, tell).run([listening])
         finally:

@@ -6,12 +6,13 @@ bounded: what does not fit is refused at once, and the device sends it again.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -29,6 +30,7 @@ _TIDY, _LITTLE = 20_000, 500_000
 _WHILE = 60.0
 
 Refused = list[tuple[int, str]]
+_Told = tuple[asyncio.Future[Refused], Refused | Exception]
 
 
 @dataclass
@@ -37,7 +39,7 @@ class _Request:
 
     intake: Intake
     lines: Sequence[bytes]
-    done: Future[Refused] = field(default_factory=Future)
+    done: asyncio.Future[Refused]
 
 
 class Writer:
@@ -62,13 +64,13 @@ class Writer:
         """Reports that wait to be committed."""
         return self._waiting
 
-    def submit(self, intake: Intake, lines: Sequence[bytes]) -> Future[Refused] | None:
-        """Have lines taken; None if too many wait, or it is closed.
+    def submit(self, intake: Intake, lines: Sequence[bytes]) -> asyncio.Future[Refused] | None:
+        """Have lines taken; None if too many wait, or it is closed. Called within an event loop.
 
         The future tells, once the others are committed, which lines are no reports, each with its
         place and the reason; or it raises what kept all of them from being committed.
         """
-        request = _Request(intake, lines)
+        request = _Request(intake, lines, asyncio.get_running_loop().create_future())
         with self._wake:
             if self._is_closed or self._waiting + len(lines) > WAITING:
                 return None
@@ -123,8 +125,7 @@ class Writer:
             taken = self._store.take(intake, batches, self._source) if batches else 0
         except Exception as error:  # the next ones may fare better, and no request waits for ever
             known = error if isinstance(error, Error) else RuntimeError(type(error).__name__)
-            for request in requests:
-                request.done.set_exception(known)
+            _tell([(request.done, known) for request in requests])
             return
         self._untidy += taken
         good = len(lines) - len(refused)
@@ -134,12 +135,13 @@ class Writer:
             ("refused", len(refused)),
         ):
             self.counts[intake.table, what] += count
-        reasons, start = dict(refused), 0
+        reasons, start, told = dict(refused), 0, list[_Told]()
         for request in requests:
             places = range(len(request.lines))
             own = [(at, reasons[start + at]) for at in places if start + at in reasons]
-            request.done.set_result(own)
+            told.append((request.done, own))
             start += len(request.lines)
+        _tell(told)
 
     def _tidy(self, *, at_rest: bool) -> None:
         """Put what came in order if it is time to: when a day is over, when it has doubled, and, as
@@ -155,3 +157,23 @@ class Writer:
         except Error:
             return
         self._tidied, self._untidy, self._day = 0 if today != self._day else whole, 0, today
+
+
+def _tell(told: Sequence[_Told]) -> None:
+    """Hand results to the loops that wait for them, which wakes each of them once."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Told]] = {}
+    for each in told:
+        by_loop.setdefault(each[0].get_loop(), []).append(each)
+    for loop, own in by_loop.items():
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits
+            loop.call_soon_threadsafe(_settle, own)
+
+
+def _settle(told: Sequence[_Told]) -> None:
+    for future, result in told:
+        if future.done():  # its request was given up
+            continue
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
