@@ -6,7 +6,9 @@ Where there is no node these tests are left out, which pytest says.
 from __future__ import annotations
 
 import base64
+import copy
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -34,6 +36,7 @@ from support.vectors import FOLDER, MISFITS, Given, answer, read_record, schedul
 from ldpsql.designer import design
 from ldpsql_device.describe import describe
 from ldpsql_device.encode import encode
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.law import law
 from ldpsql_device.respond import Report
 from ldpsql_device.survey import Survey
@@ -107,6 +110,81 @@ def test_the_client_gives_the_same_reports() -> None:
 def test_the_client_gives_a_million_of_the_same_reports() -> None:
     """Bit for bit, over every mechanism."""
     assert compare_reports(1 + 1_000_000 // len(surveys())) >= 1_000_000
+
+
+ODD: tuple[Any, ...] = (
+    *(None, True, False, "", "x", "undefined", [], {}, [[]], [0], ["a", "b"], {"step": 0}),
+    *(-1, 0, 1, 2, 31, 64, 65, 1 << 20, 1 << 32, 1 << 53, str((1 << 53) + 1), str(1 << 64)),
+    *("0.5", "1e5", "2026-02-30", "2026-05-01", "hour", "code", "random", "other", "uldp", "none"),
+)
+KEYS = ("outside", "missing", "sensitive", "edges", "levels", "merged", "label", "plus", "divide")
+KEYS += ("coefficient", "table", "cuts", "modulus", "then", "fakes", "secret", "coins", "delta")
+
+
+def mutate(data: Any, generator: random.Random) -> None:
+    """Change one or two places of a survey: drop, double, exchange, or replace what is there."""
+    for _ in range(generator.choice((1, 1, 2))):
+        places = list(walk(data))
+        holder, key = generator.choice(places)
+        value, chance = holder[key], generator.randrange(6)
+        if chance == 0:
+            del holder[key]
+        elif chance == 1 and isinstance(value, int):
+            holder[key] = value + generator.choice((-2, -1, 1, 2, value))
+        elif chance == 1 and isinstance(value, str) and value.isdecimal():
+            holder[key] = str(int(value) + generator.choice((-1, 1, 1 << 40, -(1 << 40), 1 << 62)))
+        elif chance == 2 and isinstance(value, list) and value:
+            value.append(copy.deepcopy(generator.choice(value)))
+        elif chance == 2 and isinstance(value, dict):
+            value[generator.choice(KEYS)] = copy.deepcopy(generator.choice(ODD))
+        elif chance == 3:
+            other, name = generator.choice(places)
+            holder[key] = copy.deepcopy(other[name])
+        else:
+            holder[key] = copy.deepcopy(generator.choice(ODD))
+
+
+def walk(data: Any) -> Iterator[tuple[Any, Any]]:
+    """The containers within parsed JSON, each with its keys; of long arrays both ends."""
+    keys = list(data) if isinstance(data, dict) else [*range(len(data))]
+    for key in keys if isinstance(data, dict) or len(keys) < 8 else (0, 1, len(keys) - 1):
+        yield data, key
+        if isinstance(data[key], dict | list):
+            yield from walk(data[key])
+
+
+def compare_refusals(count: int, seed: int) -> Counter[bool]:
+    """How many of so many mutated surveys both implementations took, and refused."""
+    generator = random.Random(seed)
+    originals = [data for data, _ in surveys()]
+    texts = []
+    for _ in range(count):
+        data = copy.deepcopy(generator.choice(originals))
+        mutate(data, generator)
+        texts.append(json.dumps(data))
+    [found] = run_client([{"texts": texts}])
+    taken: Counter[bool] = Counter()
+    for text, problem in zip(texts, found, strict=True):
+        try:
+            Survey.from_json(text)
+        except SurveyError as error:
+            assert problem, f"only Python refuses, as {error}: {text}"
+        else:
+            assert not problem, f"only JavaScript refuses, as {problem}: {text}"
+        taken[not problem] += 1
+    return taken
+
+
+def test_the_client_refuses_the_same_surveys() -> None:
+    """Whatever has happened to them."""
+    taken = compare_refusals(400, 3)
+    assert min(taken[True], taken[False]) >= 20
+
+
+@pytest.mark.slow
+def test_the_client_refuses_the_same_of_many_surveys() -> None:
+    """Ten thousand of them."""
+    assert compare_refusals(10_000, 5).total() == 10_000
 
 
 ORDERED = """

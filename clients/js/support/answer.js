@@ -1,7 +1,7 @@
 /**
  * Answers surveys that a test of another language hands in: a JSON object per line of standard input,
  * {survey, records, words}, {survey, records, draws} or {survey}, and the reports, or the survey's
- * description, as a JSON array per line.
+ * description, as a JSON array per line; {texts}, and for each what is wrong with it as a survey, or "".
  *
  * words: of all records, 64 bits each, in base64, little-endian.  draws: reports per record, by the
  * system's randomness.
@@ -13,8 +13,24 @@ import { Policy, Survey, describe, respond } from "../src/index.js";
 
 const report = (line) => JSON.parse(line).report;
 
+/** What is wrong with the text of a survey; "" for none. */
+function problemOf(text) {
+  try {
+    new Survey(text);
+    return "";
+  } catch (error) {
+    if (error.kind !== "survey") throw error;
+    return error.message;
+  }
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
-  const { survey: data, records, words, draws } = JSON.parse(line), survey = new Survey(JSON.stringify(data)), answers = [];
+  const { survey: data, records, words, draws, texts } = JSON.parse(line);
+  if (texts) {
+    process.stdout.write(`${JSON.stringify(texts.map(problemOf))}\n`);
+    continue;
+  }
+  const survey = new Survey(JSON.stringify(data)), answers = [];
   if (words !== undefined) {
     const bytes = Buffer.from(words, "base64"), count = survey.words;
     records.forEach((record, i) => {
