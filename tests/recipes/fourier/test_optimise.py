@@ -392,3 +392,13 @@ def test_more_people_need_less_of_a_prior() -> None:
         errors.append(error(design, workload))
     assert errors[1] == pytest.approx(errors[0], rel=0.01)
     assert 1.2 * errors[0] < errors[2] < 5.0 * errors[0]
+
+
+def test_single_axes_keep_half_of_their_design() -> None:
+    problem = dictionary_problem(all_of((32,), "range"), float(np.e))
+    plain = problem.solve(problem.start(), STEPS)
+    power = 100_000 * optimise._expected_power(problem.folding)
+    lean = optimise._lean(problem, plain, power, STEPS)
+    before, after = (problem.information(weights) for weights in (plain, lean))
+    assert (after >= 0.999 * optimise.UNBIASED_ALONE * before).all()
+    assert (after < 0.7 * before).any()

@@ -18,7 +18,8 @@ from ldpsql.estimate import Array
 
 _ONE_AXIS, _FURTHER_AXIS, _SLOPE = 0.1, 0.04, -2.0
 _SCALE_SPREAD, _SLOPE_SPREAD = 1.5, 1.0
-"""Standard deviations, before reports, of the logarithm of a face's power and of its exponents."""
+"""Standard deviations, before reports, of the logarithm of a face's power, and of its slope and its
+bend in the logarithm of the frequency."""
 _STEPS, _ENOUGH, _LEAST_STEP = 40, 1e-4, 1e-3
 _LARGEST_LOG = 60.0
 
@@ -61,8 +62,9 @@ def fit_power(
     coefficient is exact, inf where it was not observed.  weight: how many real numbers it stands
     for.  In units of shares of people.
 
-    On every face log s = b0 + sum over its axes of b_i log k_i, with the b that make the energies
-    likeliest: T_f is normal with the variance s + v. Fisher scoring with halved steps: the matrix
+    On every face log s is b0 + the sum over its axes of b_i log k_i + c_i (log k_i)^2: a power law
+    that may bend, as that of a wide bump does. The b and c are those that make the energies
+    likeliest; T_f is normal with the variance s + v. Fisher scoring with halved steps: the matrix
     is positive definite whatever the energies, so a short enough step never makes it worse.
     """
     logs, centre = (
@@ -76,9 +78,10 @@ def fit_power(
         face = (is_present == present).all(axis=1)
         axes = np.flatnonzero(present & np.array(is_ordered))
         # log s - centre is linear in the parameters' distances from their prior means.
-        regressors = np.column_stack([np.ones(int(face.sum())), logs[face][:, axes]])
+        own_logs = logs[face][:, axes]
+        regressors = np.column_stack([np.ones(len(own_logs)), own_logs, own_logs**2])
         own = used[face]
-        spread = np.array([_SCALE_SPREAD, *[_SLOPE_SPREAD] * len(axes)])
+        spread = np.array([_SCALE_SPREAD, *[_SLOPE_SPREAD] * 2 * len(axes)])
         found = _score(
             regressors[own],
             centre[face][own],

@@ -345,7 +345,7 @@ def select(
     normal; every candidate works on A and is judged by B, in the workload's metric. B is noise
     mostly, and a candidate that looks better by chance may be much worse, so all are compared with
     the usual choice, whose prior fits most data, and marked down by two standard errors of the
-    difference.
+    difference. With one axis there are few candidates, and none is that much worse.
     finalists: how many of the shrinkages, the best in the information metric, also compete in the
     workload metric, which takes several times the steps. Source: docs/spec/fourier.md#8.
     """
@@ -356,6 +356,7 @@ def select(
     judge = problem.observed - math.sqrt(SHARE / (1.0 - SHARE)) * noise
     # Of the mean of the draws of B: the noise of T is in all of them.
     spread = 1.0 + SHARE / (1.0 - SHARE) / draws
+    doubts = _DOUBTS if "ind" in problem.shrinkages else 0.0
     marks: dict[str, tuple[bool, float]] = {}
 
     def compete(names: Sequence[str], usual: Coefficients | None) -> Coefficients:
@@ -367,7 +368,7 @@ def select(
             doubt = problem.doubt(found[name] - usual, spread)
             # In the workload's metric what has not converged can be anything.
             is_open = name.endswith("+g") and not result.converged.all()
-            marks[name] = is_open, float(error + _DOUBTS * doubt)
+            marks[name] = is_open, float(error + doubts * doubt)
         return usual
 
     simple = [f"{shrinkage}+i" for shrinkage in problem.shrinkages]

@@ -45,8 +45,10 @@ _HARMONIC_COST, _PRODUCT_COST, _COMPONENT_COST, _MOST_SECONDS = 4e-8, 1e-9, 1e-4
 """Rough seconds of one step per harmonic, multiplication and component, and of all steps."""
 _ROUNDS = 4
 _FAINT = 1e-6
-UNBIASED = 0.2
-"""The part of a design for smooth answers that stays as it is best for unbiased ones."""
+UNBIASED, UNBIASED_ALONE = 0.2, 0.5
+"""The part of a design for smooth answers that stays as it is best for unbiased ones; and where
+only single axes are asked, of which a prior says less: values that very many people have are as
+likely as a smooth distribution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,11 +232,13 @@ def _lean(problem: Problem, weights: Reals, power: Reals, steps: int) -> Reals:
     frequency has the error n / (1 / (n s) + lambda): the prior counts as information. Of the
     weights UNBIASED stay, so that everything keeps an unbiased answer.
     """
+    is_alone = all(len(face) == 1 for face in problem.folding.group.faces)
+    kept = UNBIASED_ALONE if is_alone else UNBIASED
     prior = np.divide(1.0, power, out=np.zeros_like(power), where=power > 0.0)
-    rest = 1.0 - UNBIASED
-    known = (prior + UNBIASED * problem.information(weights)) / rest
+    rest = 1.0 - kept
+    known = (prior + kept * problem.information(weights)) / rest
     own = replace(problem, known=known, floor=0.0, continued=None).solve(weights, steps)
-    return np.asarray(UNBIASED * weights + rest * own)
+    return np.asarray(kept * weights + rest * own)
 
 
 def equality_axes(workload: Workload) -> frozenset[int]:
