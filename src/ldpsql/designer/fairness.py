@@ -33,6 +33,8 @@ _MOST_FACES, _MOST_CELLS = 60, 1 << 22
 """For larger groups weights are those of ideal designs."""
 _SAMPLE = 48
 _TURNS, _STEPS, _CLOSE, _FAINT = 60, 4, 1.005, 1e-3
+_MOST_SECONDS = 10.0
+"""Roughly, for all turns: each comes closer than the weights of ideal designs do."""
 
 
 def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float:
@@ -140,7 +142,7 @@ def _balance(
     shares = shares / shares.sum()
     weights, found = problem.start(), shares
     least = math.inf
-    for _ in range(_TURNS):
+    for _ in range(min(_TURNS, 1 + int(_MOST_SECONDS / (_STEPS * problem.cost)))):
         total = np.zeros(len(needed))
         for weight, (numbers, power) in zip((shares / best).tolist(), spectra, strict=True):
             total[numbers] += weight * power

@@ -50,7 +50,7 @@ def some_weights(component: Component) -> np.ndarray:
     """Positive on at most forty of the candidates."""
     random = np.random.default_rng(8)
     weights = np.zeros(component.shape)
-    allowed = np.flatnonzero(component.start(np.ones(component.folding.classes + 1)))
+    allowed = np.flatnonzero(component.start(np.ones(component.folding.classes + 1), 1.0))
     chosen = random.choice(allowed, min(40, len(allowed)), replace=False)
     weights.ravel()[chosen] = random.random(len(chosen)) + 0.1
     return weights / weights.sum()

@@ -22,9 +22,9 @@ from ldpsql_device.plan import LARGEST_LISTED
 
 LARGEST_ACTIVE = 3
 COMB_EPSILON, PAIR_EPSILON = 1.0, 0.75
-_ARC_ENTRIES, _ALL_ARC_ENTRIES, _MANY_ARC_ENTRIES, _MANY_FACES = 1 << 23, 1 << 24, 1 << 21, 60
+_ARC_ENTRIES, _ALL_ARC_ENTRIES, _MANY_ARC_ENTRIES, _MANY_FACES = 1 << 23, 1 << 23, 1 << 21, 60
 _ROWS, _FEWEST_ROWS = {2: 400, 3: 96, 4: 24, 5: 12}, 6
-_PAIR_ROWS = 384
+_PAIR_ROWS, _FEWEST_PAIRS, _PAIR_ENTRIES = 384, 9, 1 << 24
 _ALL_PRODUCTS = 1 << 22
 _GENERATORS = 3
 _COMBS = 6144
@@ -73,9 +73,12 @@ class ArcBundle:
         """The order."""
         return np.array(self.order)
 
-    def start(self, demand: Reals) -> Reals:
-        """Proportional to sqrt(gamma) of the character: the best if harmonics did not overlap."""
-        own = np.sqrt(demand[self.harmonics[:, 0]]) / len(self.lengths)
+    def start(self, roots: Reals, total: float) -> Reals:
+        """Proportional to sqrt(gamma) of the character: the best if harmonics did not overlap.
+
+        roots: sqrt(gamma) by class.  total: their sum.
+        """
+        own = roots[self.harmonics[:, 0]] / len(self.lengths)
         return np.repeat(own[:, None], len(self.lengths), axis=1)
 
     def inform(self, weights: Reals, into: Reals) -> None:
@@ -172,10 +175,10 @@ class Products:
         by_factor = np.transpose(self.folding.numbers(self.axes), places)
         return by_factor.reshape([factor.powers.shape[1] for factor in self.factors])
 
-    def start(self, demand: Reals) -> Reals:
+    def start(self, roots: Reals, total: float) -> Reals:
         """Alike, a tenth of what the arcs of all classes have."""
         used = (self.scale > 0.0).astype(np.float64)
-        return used / max(float(used.sum()), 1.0) * float(np.sqrt(demand).sum()) * 0.1
+        return used / max(float(used.sum()), 1.0) * total * 0.1
 
     def inform(self, weights: Reals, into: Reals) -> None:
         """lambda at (f_1, ..., f_P) += sum over combinations of w scale prod_p power_p(f_p), per
@@ -327,6 +330,7 @@ class Dictionary:
         components: list[Component] = []
         faces = [face for face in self.folding.faces if self._needed(face).any()]
         entries, part = self._share_entries(faces), self._share_products(faces)
+        pair_rows = min(int(_PAIR_ROWS * part**0.5), self._share_pairs(faces))
         for face in faces:
             components += self._arcs(face, entries)
             if len(face) == 1:
@@ -336,10 +340,11 @@ class Dictionary:
             widths = 6 if len(face) <= LARGEST_ACTIVE else 3
             factors = tuple(self._axis_factor(axis, most, widths) for axis in face)
             components.append(self._products(factors))
-            if len(face) == LARGEST_ACTIVE and self.odds > np.exp(PAIR_EPSILON) - 1e-9:
+            if self._has_pairs(face) and pair_rows >= _FEWEST_PAIRS:
                 # Arcs of characters on two axes times arcs on the third, in all groupings.
                 for lone in face:
-                    pair = self._pair_factor(tuple(axis for axis in face if axis != lone), part)
+                    both = tuple(axis for axis in face if axis != lone)
+                    pair = self._pair_factor(both, pair_rows)
                     rows = max(int(96 * part**0.5), 3)
                     components.append(self._products((pair, self._axis_factor(lone, rows, 3))))
         for block in self.folding.blocks:
@@ -379,6 +384,20 @@ class Dictionary:
             if len(face) > 1:
                 total += float(_ROWS.get(len(face), _FEWEST_ROWS)) ** dimensions
         return min(1.0, _ALL_PRODUCTS / max(total, 1.0))
+
+    def _has_pairs(self, face: Axes) -> bool:
+        """Whether arcs of two axes times arcs of the third are candidates of a face."""
+        return len(face) == LARGEST_ACTIVE and self.odds > np.exp(PAIR_EPSILON) - 1e-9
+
+    def _share_pairs(self, faces: Sequence[Axes]) -> int:
+        """How many arcs each pair of axes may have, so that what they tell is _PAIR_ENTRIES numbers
+        at most."""
+        pairs = (
+            prod(self.folding.shape(tuple(axis for axis in face if axis != lone)))
+            for face in filter(self._has_pairs, faces)
+            for lone in face
+        )
+        return _PAIR_ENTRIES // max(sum(pairs), 1)
 
     def _spanning(self, faces: Sequence[Axes], components: Sequence[Component]) -> list[Component]:
         """Products of arcs for the faces in which a needed frequency has no arc of its own.
@@ -477,9 +496,9 @@ class Dictionary:
             self._kept[order, rows, widths] = self._factor((axis,), chosen[:, None], widths)
         return replace(self._kept[order, rows, widths], axes=(axis,))
 
-    def _pair_factor(self, pair: Axes, part: float = 1.0) -> Factor:
+    def _pair_factor(self, pair: Axes, rows: int = _PAIR_ROWS) -> Factor:
         """Characters with both coordinates non-zero; the neediest if there are many."""
-        need, most = self._needed(pair), max(int(_PAIR_ROWS * part**0.5) // 3, 1)
+        need, most = self._needed(pair), max(rows // 3, 1)
         best = np.sort(np.argsort(-need.ravel(), kind="stable")[:most])
         return self._factor(pair, np.stack(np.unravel_index(best, need.shape), axis=1) + 1, 3)
 

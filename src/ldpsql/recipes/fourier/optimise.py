@@ -41,7 +41,7 @@ _COVERED, _SPANNING = 0.3, 8
 _LEAST_COVERED, _MOST_ROUNDS = 1e-4, 12
 _LARGE, _MANY_HARMONICS, _HUGE_HARMONICS = 8000, 1 << 21, 1 << 22
 _STEPS = ((100, 300, 150), (60, 140, 60), (25, 35, 20), (12, 12, 8), (6, 6, 4))
-_HARMONIC_COST, _PRODUCT_COST, _COMPONENT_COST, _MOST_SECONDS = 4e-8, 1e-9, 1e-4, 30.0
+_HARMONIC_COST, _PRODUCT_COST, _COMPONENT_COST, _MOST_SECONDS = 4e-8, 1e-9, 1e-4, 18.0
 """Rough seconds of one step per harmonic, multiplication and component, and of all steps."""
 _ROUNDS = 4
 _FAINT = 1e-6
@@ -111,22 +111,31 @@ class Problem:
         sizes = self.folding.frequencies[needed]
         return float((sizes * self.demand[needed] / information[needed]).sum())
 
+    @property
+    def cost(self) -> float:
+        """Rough seconds of one step."""
+        total = len(self.components) * _COMPONENT_COST
+        for component in self.components:
+            if isinstance(component, ArcBundle):
+                total += component.harmonics.size * _HARMONIC_COST
+            elif isinstance(component, Products):
+                total += component.work * _PRODUCT_COST
+        return total
+
     def steps(self) -> tuple[int, int, int]:
         """How many to take before, between and after pruning: fewer where one costs much."""
         arcs = sum(c.harmonics.size for c in self.components if isinstance(c, ArcBundle))
         is_large = self.folding.classes > _LARGE or arcs > _MANY_HARMONICS
         tier = 2 if arcs > _HUGE_HARMONICS else int(is_large)
-        cost = arcs * _HARMONIC_COST + len(self.components) * _COMPONENT_COST
-        for component in self.components:
-            if isinstance(component, Products):
-                cost += component.work * _PRODUCT_COST
-        while tier < len(_STEPS) - 1 and cost * sum(_STEPS[tier]) > _MOST_SECONDS:
+        while tier < len(_STEPS) - 1 and self.cost * sum(_STEPS[tier]) > _MOST_SECONDS:
             tier += 1
         return _STEPS[tier]
 
     def start(self) -> Reals:
         """Weights that sum to 1: without that the first comparison of gains with F says nothing."""
-        parts = [component.start(self.demand).ravel() for component in self.components]
+        roots = np.sqrt(self.demand)
+        total = float(roots.sum())
+        parts = [component.start(roots, total).ravel() for component in self.components]
         weights = np.concatenate(parts)
         return np.asarray(weights / weights.sum())
 

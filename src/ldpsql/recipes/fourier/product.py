@@ -284,7 +284,9 @@ class _Search:
         shapes: Sequence[Shape],
     ) -> None:
         self.folding, self.needed, self.listed, self.shapes = folding, needed, listed, shapes
-        self.families = [own.start(needed).reshape(own.shape) for own in listed]
+        roots = np.sqrt(needed)
+        total = float(roots.sum())
+        self.families = [own.start(roots, total).reshape(own.shape) for own in listed]
         starts = [shape.start(needed) for shape in shapes]
         self.weights = [weight for weight, _ in starts]
         self.tables = [tables for _, tables in starts]
