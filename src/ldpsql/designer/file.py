@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -121,8 +121,13 @@ class SurveyFile:
     def merges_codes(self) -> bool:
         """Whether codes that no query tells apart are collected as one: where only queries are
         declared, unless the file says otherwise."""
-        is_wanted = (self.workload_options or {}).get("merge", True) is True
-        return is_wanted and not self.workload.classes
+        return self.asks_queries_alone and bool((self.workload_options or {}).get("merge", True))
+
+    @property
+    def asks_queries_alone(self) -> bool:
+        """Whether no key of [workload] asks for classes of queries."""
+        keys = set(self.workload_options or {}) - {"weights", "merge"}
+        return keys == {"queries"} and bool((self.workload_options or {})["queries"])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -278,11 +283,7 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
         raise SurveyError(
             f"[workload]: weights must be one of {', '.join(WEIGHTS)}, not {weights!r}"
         )
-    texts = keys.get("queries", [])
-    if not all(isinstance(text, str) for text in texts):
-        raise SurveyError("[workload]: queries must be a list of SQL texts")
-    if len(texts) > MOST_QUERIES:
-        raise SurveyError(f"[workload]: at most {MOST_QUERIES} queries, not {len(texts)}")
+    texts = read_texts(keys)
     if not texts:
         return _read_classes(keys, schema)
     # Reading SQL loads sqlglot, which a survey without queries does not need.
@@ -300,6 +301,16 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
     everyday = _read_classes(keys, schema)
     classes = tuple(replace(entry, weight=entry.weight * share) for entry in everyday.classes)
     return Workload(everyday.domain, classes, queries, max(most, everyday.max_predicates))
+
+
+def read_texts(keys: Mapping[str, Any]) -> Sequence[str]:
+    """The SQL texts of a table [workload]; SurveyError for anything else."""
+    texts: Sequence[str] = keys.get("queries", [])
+    if not all(isinstance(text, str) for text in texts):
+        raise SurveyError("[workload]: queries must be a list of SQL texts")
+    if len(texts) > MOST_QUERIES:
+        raise SurveyError(f"[workload]: at most {MOST_QUERIES} queries, not {len(texts)}")
+    return texts
 
 
 def _read_classes(keys: Mapping[str, Any], schema: Schema) -> Workload:

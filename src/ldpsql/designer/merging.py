@@ -15,7 +15,7 @@ import numpy as np
 
 from ldpsql import domains
 from ldpsql.boxes import CodeSet
-from ldpsql.designer.file import SurveyFile
+from ldpsql.designer.file import SurveyFile, read_texts
 from ldpsql.designer.questions import UndesignedSurvey, find_sides
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Dimension
@@ -31,14 +31,14 @@ def merge_codes(file: SurveyFile) -> tuple[SurveyFile, tuple[str, ...]]:
     stay as they are. SurveyError for a file whose [workload] has no queries, or asks for
     everything beside them.
     """
-    if file.workload.classes:
+    if not file.asks_queries_alone:
         raise SurveyError(
             "edges can be taken from a [workload] of queries alone; its other keys ask about "
             "every value"
         )
     survey = UndesignedSurvey(file.table, file.published_schema)
-    texts: Sequence[str] = (file.workload_options or {}).get("queries", ())
-    found = [find_sides(text, survey) for text in texts]
+    texts = enumerate(read_texts(file.workload_options or {}), 1)
+    found = [find_sides(text, number, survey) for number, text in texts]
     dimensions, notes = [], []
     for place, dimension in enumerate(file.schema.dimensions):
         sides = frozenset[CodeSet]().union(*(own[place] for own in found))

@@ -7,13 +7,14 @@ questions, so that what is designed for is what will be asked.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 
 from ldpsql.aggregates import Aggregate, Amount, Target, aggregates, targets_of
-from ldpsql.boxes import CodeSet
+from ldpsql.boxes import Box, CodeSet
 from ldpsql.designer.forecast import take_evenly
-from ldpsql.engine.plan import amounts_of, disjoint_slice, linear, rows
+from ldpsql.engine.plan import amounts_of, disjoint_slice, key_regions, linear, rows
 from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
@@ -34,6 +35,28 @@ class UndesignedSurvey:
     table: str
     schema: Schema
 
+    def find(self, name: str) -> UndesignedSurvey:
+        """Itself; QueryError for any other table."""
+        if name.lower() != self.table.lower():
+            raise QueryError(
+                f"a workload cannot ask {name}", hint=f"it asks its own survey: FROM {self.table}"
+            )
+        return self
+
+
+@contextmanager
+def _naming(number: int) -> Iterator[None]:
+    """Errors name the text by its number."""
+    try:
+        yield
+    except (QueryError, UnsupportedSQL) as error:
+        raise type(error)(
+            f"[workload] query {number}: {error.reason}",
+            sql=error.sql,
+            place=error.place,
+            hint=error.hint,
+        ) from None
+
 
 def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[DeclaredQuery, ...]:
     """The declared queries of one SQL text, their weights summing to 1.
@@ -44,15 +67,8 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
     UnsupportedSQL carry the place in it.
     """
 
-    def find_survey(name: str) -> UndesignedSurvey:
-        if name.lower() != survey.table.lower():
-            raise QueryError(
-                f"a workload cannot ask {name}", hint=f"it asks its own survey: FROM {survey.table}"
-            )
-        return survey
-
-    try:
-        statement = parse(sql, None, find_survey)
+    with _naming(number):
+        statement = parse(sql, None, survey.find)
         queries = [
             replace(query, weight=query.weight / len(statement.bases), text=number)
             for base in statement.bases
@@ -63,40 +79,37 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
                 "it asks for nothing that reports must tell",
                 hint="COUNT(*) of everybody is exact, and what cannot match is 0; leave it out",
             )
-    except (QueryError, UnsupportedSQL) as error:
-        raise type(error)(
-            f"[workload] query {number}: {error.reason}",
-            sql=error.sql,
-            place=error.place,
-            hint=error.hint,
-        ) from None
     total = sum(query.weight for query in queries)
     return tuple(replace(query, weight=query.weight / total) for query in queries)
 
 
-def find_sides(sql: str, survey: UndesignedSurvey) -> tuple[frozenset[CodeSet], ...]:
+def find_sides(sql: str, number: int, survey: UndesignedSurvey) -> tuple[frozenset[CodeSet], ...]:
     """Per dimension the sets of codes that one SQL text tells from all others: those of a
-    predicate, a row of a GROUP BY, a value that is summed.
-
-    Errors as for `declare_queries`, which has read the text before.
+    predicate, a row of a GROUP BY, a value that is summed. Errors as for `declare_queries`.
     """
-    schema, statement = survey.schema, parse(sql, None, lambda _: survey)
-    sides: list[set[CodeSet]] = [set() for _ in schema.dimensions]
-    for query in statement.bases:
-        # Condition by condition: each is answered alone before they are joined.
-        predicates = (query.predicate or Constant(True), *query.filters)
-        conditions = (atom for predicate in predicates for atom in atoms(predicate))
-        pieces = (piece for each in conditions for piece in slices(each, schema, sql))
-        boxes = [box for piece in pieces for box in piece.boxes]
-        boxes += [box for _, row in rows(query, schema, sql) for box in row]
-        for column in query.columns:
-            for aggregate in aggregates(column.expression):
-                for target in targets_of(aggregate, schema):
-                    boxes += [box for _, box in amounts_of(target, schema, sql)]
-        for box in boxes:
-            for own, side in zip(sides, box.sides, strict=True):
-                own.update(() if side is None else (side,))
+    sides: list[set[CodeSet]] = [set() for _ in survey.schema.dimensions]
+    with _naming(number):
+        for query in parse(sql, None, survey.find).bases:
+            for box in _boxes_of(query, survey.schema, sql):
+                for own, side in zip(sides, box.sides, strict=True):
+                    own.update(() if side is None else (side,))
     return tuple(map(frozenset, sides))
+
+
+def _boxes_of(query: Query, schema: Schema, sql: str) -> Iterator[Box]:
+    """Condition by condition, key by key: each is answered alone before they are joined."""
+    for predicate in (query.predicate or Constant(True), *query.filters):
+        for atom in atoms(predicate):
+            for piece in slices(atom, schema, sql):
+                yield from piece.boxes
+    for key in query.keys:
+        if key.is_private(schema):
+            for _, boxes in key_regions(key, schema, sql):
+                yield from boxes
+    for column in query.columns:
+        for aggregate in aggregates(column.expression):
+            for target in targets_of(aggregate, schema):
+                yield from (box for _, box in amounts_of(target, schema, sql))
 
 
 def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:

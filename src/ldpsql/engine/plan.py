@@ -266,7 +266,7 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
     UnsupportedSQL for more than MAX_ROWS combinations.
     """
     private = [place for place, key in enumerate(query.keys) if key.is_private(schema)]
-    labels = {place: _labels(query.keys[place], schema, sql) for place in private}
+    labels = {place: key_regions(query.keys[place], schema, sql) for place in private}
     everybody = [(None, (Box.whole(len(schema.dimensions)),))]
     sets = query.sets if query.sets is not None else (tuple(range(len(query.keys))),)
     by_set = [[labels[p] if p in own else everybody for p in private] for own in sets]
@@ -291,7 +291,7 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
     return tuple(kept)
 
 
-def _labels(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region]:
+def key_regions(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region]:
     """The values of one private key with their boxes."""
     if key.scalar is not None:
         return regions(key.scalar, schema, sql)
