@@ -30,7 +30,7 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import Guarantee, Shuffled
 from ldpsql_device.plan import Plan
-from ldpsql_device.publish import plan_to_json, write_survey
+from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema, check_label
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import (
@@ -292,7 +292,7 @@ class Survey(Published):
         if not isinstance(rest["options"], dict):
             raise SurveyError("not a survey: options must be an object")
         domain, epsilon = RecordDomain.of(device.schema), Epsilon.parse(rest["epsilon"])
-        decoder = {**rest["decoder"], "plan": plan_to_json(device.plan)}
+        decoder = {**rest["decoder"], "plan": device.plan}
         survey = cls(
             device.table,
             device.schema,

@@ -79,12 +79,15 @@ class Decoding:
 
     version: of `decode`; what another version made is made anew.  numbers: how many numbers the
     arrays are.  decode: arrays by name, of the same lengths for all histograms of a design, that
-    add up over people; `report.TYPES` is among them.
+    add up over people; `report.TYPES` is among them.  derive: arrays that follow from the design
+    alone and take long to make.  recall: gives them to the design, which then does not make them.
     """
 
     version: int
     numbers: int
     decode: Callable[[Histogram], Mapping[str, Array]]
+    derive: Callable[[], Mapping[str, Array]]
+    recall: Callable[[Mapping[str, Array]], None]
 
 
 class Design(ABC, Generic[Q]):

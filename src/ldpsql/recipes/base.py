@@ -224,7 +224,8 @@ class Recipe(ABC, Generic[O]):
     def restore(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
         """The design that `Design.to_json` wrote as `data`; SurveyError where they do not fit.
 
-        In a published survey `plan` is in the part for devices; `data` holds it in any case.
+        In a published survey `plan` is in the part for devices; `data` holds it in any case, as
+        JSON or as the `Plan` that was read.
         """
         self._check(domain)
         return self.remake(domain, epsilon, data)

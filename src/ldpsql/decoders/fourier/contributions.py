@@ -19,7 +19,7 @@ from ldpsql.decoders.fourier.families import Batch, Complexes, batches
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals, add, gather_faces, parts_of
 from ldpsql.decoders.fourier.products import ProductReports
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum, box_terms
-from ldpsql.report import Histogram, Pair, Rows
+from ldpsql.report import Pair, Rows
 
 POINTS, MOST_CELLS_OF_ALL = 512, 1 << 19
 """Points of a sample of families, and the phases up to which all of them are taken."""
@@ -27,7 +27,11 @@ PRODUCT_POINTS = 1024
 """Reports of a sample of those to questions in product form."""
 MOST_ODDS = 12.5
 KEPT, FACES_KEPT = 8, 32
+MOST_CELLS = 1 << 25
+"""Cells of all queries together whose contributions are kept."""
 _ENTRIES, _AT_ONCE = 1 << 15, 1 << 12
+MOST_ENTRIES = 1 << 22
+"""Contributions to the phases of a sample that are kept for those who ask the same."""
 
 
 def count_phases(rows: Rows, batch: Batch, pair: Pair) -> Reals:
@@ -43,14 +47,15 @@ def count_phases(rows: Rows, batch: Batch, pair: Pair) -> Reals:
     return np.asarray(flat.reshape(len(numbers), phases))
 
 
-def sum_spectra(collected: Collected, histogram: Histogram, rows: Rows, pair: Pair) -> Spectrum:
+def sum_spectra(collected: Collected, rows: Rows, pair: Pair) -> Spectrum:
     """B(f), the sum over families of C^_j(h) X_j(h) / s_j at f = h k_j, by faces; lambda T^(f) on
     average. People count with a product of weights.
 
-    rows: all of the histogram.
+    rows: all of a histogram.
     """
     dense: dict[Axes, Complexes] = {}
-    present = np.flatnonzero(histogram.sizes[: len(collected.table.shares)])
+    present = np.unique(rows.columns[0])
+    present = present[present < len(collected.table.shares)]
     for batch in batches(collected.table, collected.odds, present):
         informed = batch.transform_counts(count_phases(rows, batch, pair)) * batch.transform
         add(dense, batch.cluster.axes, batch.scatter(informed))
@@ -77,9 +82,12 @@ class SharedContributions:
 
     def __init__(self, collected: Collected) -> None:
         self.collected = collected
-        self.of = lru_cache(KEPT)(self._of)
+        # How many queries' contributions to all cells are kept.
+        self.most = min(KEPT, MOST_CELLS // max(1, int(collected.table.phases.sum())))
+        self.of = lru_cache(self.most)(self._of)
         self.covariance = lru_cache(KEPT)(self._covariance)
         self.sample = lru_cache(FACES_KEPT)(self._sample)
+        self._kept_cells = lru_cache(KEPT)(lambda *asked: tuple(self._cells(*asked)))
 
     @cached_property
     def starts(self) -> Integers:
@@ -101,6 +109,33 @@ class SharedContributions:
         spectra = [self.collected.spectrum(query) for query in queries]
         pairs = [[self.collected.covariance(one, other) for other in spectra] for one in spectra]
         return np.array(pairs).reshape(len(queries), len(queries))
+
+    def cells(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterable[Reals]:
+        """c of some queries, without weights, at every phase of each batch of a sample, then of its
+        reports in product form, but for those at f = 0: shapes (k, cells). They are kept where they
+        are few, for others who ask the same."""
+        sample = self.sample(faces)
+        phases = sum(len(batch.families) * batch.cluster.phases for batch in sample.batches)
+        phases += sum(map(len, (shares for _, shares in sample.products)))
+        if phases * len(queries) <= MOST_ENTRIES:
+            return self._kept_cells(faces, queries)
+        return self._cells(faces, queries)
+
+    def _cells(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterator[Reals]:
+        collected, dense = self.collected, dict[Axes, NDArray[np.complexfloating]]()
+        divided = [collected.divide(collected.spectrum(query)) for query in queries]
+
+        def over(axes: Axes) -> NDArray[np.complexfloating]:
+            if axes not in dense:
+                dense[axes] = collected.spread(divided, axes)
+            return dense[axes]
+
+        sample = self.sample(faces)
+        for batch in sample.batches:
+            found = batch.correlate(over(batch.cluster.axes))
+            yield np.asarray(found.reshape(len(queries), -1))
+        for reports, _ in sample.products:
+            yield np.asarray(reports.contributions(list(over(reports.face.axes))))
 
     def _sample(self, faces: frozenset[Axes]) -> Sample:
         """Of the families that tell something about these faces."""
@@ -252,7 +287,11 @@ class SecondMoments:
         damped = np.clip(free, *ends)
         scale = np.divide(damped, free, out=np.ones_like(free), where=damped != free)
         scale *= shares[:, None]
-        return {pair: self._expected(batch, pair) * scale for pair in pairs}
+        found: dict[frozenset[Weight | None], Reals] = {frozenset((None,)): free * scale}
+        for pair in pairs:
+            if frozenset(pair) not in found:
+                found[frozenset(pair)] = self._expected(batch, pair) * scale
+        return {pair: found[frozenset(pair)] for pair in pairs}
 
     def excess_of_products(
         self, reports: ProductReports, shares: Reals, pairs: Iterable[Pair]
@@ -299,7 +338,6 @@ class SecondMoments:
         as if (c_a - mean)(c_b - mean) had been sampled.
         """
         whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
-        divided = [self.collected.divide(own) for own in spectra]
         alike: dict[Any, list[int]] = {}
         for number, group in enumerate(groups):
             kind = tuple(queries[n].weight for n in group)
@@ -311,9 +349,10 @@ class SecondMoments:
             rows = np.array([groups[n] for n in members], dtype=np.int64)
             rows = rows.reshape(len(members), len(kind))
             asked, places = np.unique(rows, return_inverse=True)
-            own = [divided[n] for n in asked]
+            sample = self.shared.sample(faces)
+            cells = self.shared.cells(faces, tuple(bare(queries[n]) for n in asked))
             first, second = self._sample_sums(
-                self.shared.sample(faces), own, kind, places.reshape(rows.shape)
+                sample, cells, kind, places.reshape(rows.shape), whole[rows]
             )
             uniform = np.array([even[n] for n in members]).reshape(second.shape)
             found = self.complete(kind, whole[rows], estimated[rows], uniform, first, second)
@@ -323,40 +362,34 @@ class SecondMoments:
     def _sample_sums(
         self,
         sample: Sample,
-        divided: Sequence[Spectrum],
+        cells: Iterable[Reals],
         kind: Sequence[Weight | None],
         rows: Integers,
+        whole: Reals,
     ) -> tuple[Reals, Reals]:
         """What a sample, standing for all families, adds to the even sums of contributions (R, T),
         and of products of them (R, T, T).
 
-        divided: q^ / (N lambda) of some queries.  kind: weights of T queries.  rows: which
-        queries make a row, shape (R, T).
+        cells: see `SharedContributions.cells`.  kind: weights of T queries.  rows: which of those
+        with cells make a row, shape (R, T).  whole: their q^(0) / N, shape (R, T).
         """
         first, second = np.zeros(rows.shape), np.zeros((*rows.shape, len(kind)))
         columns = {w: np.array([n for n, own in enumerate(kind) if own == w]) for w in kind}
         pairs = [(one, other) for one in columns for other in (None, *columns)]
-        dense: dict[Axes, NDArray[np.complexfloating]] = {}
+        amounts_of = iter(cells)
         for batch, shares in limits.in_time(zip(sample.batches, sample.shares, strict=True)):
-            axes = batch.cluster.axes
-            if axes not in dense:
-                dense[axes] = self.collected.spread(divided, axes)
-            cells = batch.correlate(dense[axes]).reshape(len(divided), -1)
+            amounts = next(amounts_of)
             excess = {pair: own.ravel() for pair, own in self.excess(batch, shares, pairs).items()}
-            for start in range(0, cells.shape[1], _AT_ONCE):
+            for start in range(0, amounts.shape[1], _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
-                own = {weight: cells[rows[:, place], part] for weight, place in columns.items()}
+                own = {weight: amounts[rows[:, place], part] for weight, place in columns.items()}
                 for left, place in columns.items():
                     first[:, place] += own[left] @ excess[left, None][part]
                     for right, other in columns.items():
                         weighted = own[left] * excess[left, right][part]
                         second[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
-        whole = np.array([own[()].real if () in own else 0.0 for own in divided])[rows]
         for reports, shares in limits.in_time(sample.products):
-            axes = reports.face.axes
-            if axes not in dense:
-                dense[axes] = self.collected.spread(divided, axes)
-            found = reports.contributions(list(dense[axes]))[rows]
+            found = next(amounts_of)[rows]
             excess = self.excess_of_products(reports, shares, pairs)
             own_sums = sum_contributions(kind, excess, found.transpose(2, 1, 0), whole.T)
             first += np.moveaxis(own_sums[0], 0, -1)

@@ -19,7 +19,6 @@ from ldpsql import limits
 from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.decoders.base import Decoding, Design, Estimators
 from ldpsql.decoders.fourier.contributions import (
-    KEPT,
     SecondMoments,
     SharedContributions,
     bare,
@@ -61,8 +60,8 @@ if TYPE_CHECKING:
     from ldpsql.decoders.fourier.smoothing import SmoothEstimator
 
 NO_ENERGY = 1e-20
-MANY, MOST_CELLS = 4, 1 << 22
-"""Histograms from which contributions are worked out once, and cells up to which they are."""
+MANY = 4
+"""Histograms for which contributions are worked out once, if not for too many cells."""
 _AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
 _PATTERNS = 256
 MOST_KEPT = 1 << 22
@@ -267,13 +266,27 @@ class FourierDesign(Design[BoxQuery]):
     def decoding(self) -> Decoding | None:
         """The sums B(f) of every face, unless there are too many."""
         numbers = 2 * sum(self.group.cells(face) for face in self.group.faces)
-        return Decoding(1, numbers, self._decode) if numbers <= MOST_KEPT else None
+        if numbers > MOST_KEPT:
+            return None
+        return Decoding(1, numbers, self._decode, self._derive, self._recall)
 
     def _decode(self, histogram: Histogram) -> Mapping[str, Array]:
         """See `Decoding`: real and imaginary parts by turns."""
-        sums = sum_spectra(self.collected, histogram, histogram.load_all(), (None, None))
+        sums = sum_spectra(self.collected, histogram.load_all(), (None, None))
         arrays = {face_name(face): own.ravel().view(np.float64) for face, own in sums.items()}
         return {TYPES: histogram.sizes.astype(np.float64), **arrays}
+
+    def _derive(self) -> Mapping[str, Array]:
+        """See `Decoding`: what a report tells about every frequency."""
+        known = self.collected.information
+        return {face_name(face): np.asarray(known[face]).ravel() for face in known}
+
+    def _recall(self, derived: Mapping[str, Array]) -> None:
+        collected = self.collected
+        faces = [face for face in ((), *self.group.faces) if face_name(face) in derived]
+        collected.recall(
+            {face: derived[face_name(face)].reshape(collected.face_shape(face)) for face in faces}
+        )
 
     def estimator(self, histogram: Histogram | Decoded) -> FourierEstimator:
         """Unbiased."""
@@ -481,8 +494,8 @@ class FourierEstimator:
         histograms (one per day, say) and its contributions are worked out once. None where decoding
         costs less: for few histograms, many queries, or a large design."""
         asked, shared = list(map(bare, queries)), self.shared
-        few = self.histogram.siblings < MANY or len(set(asked)) > KEPT
-        if few or self.collected.table.products or shared.starts[-1] > MOST_CELLS:
+        few = self.histogram.siblings < MANY or len(set(asked)) > shared.most
+        if few or self.collected.table.products:
             return None
         rows = self._rows
         family, phase = rows.columns
@@ -530,7 +543,7 @@ class FourierEstimator:
         """B(f) of every face about which families tell something."""
         held, shape = self.histogram, self.collected.face_shape
         if isinstance(held, Histogram):
-            return sum_spectra(self.collected, held, self._rows, pair)
+            return sum_spectra(self.collected, self._rows, pair)
         return Faces(
             self.collected.information,
             lambda face: held.sum(face_name(face), pair).view(np.complex128).reshape(shape(face)),

@@ -319,6 +319,10 @@ class Collected:
                 own = face.read(questions[part] - face.first, phases[part], self.odds)
                 yield face.axes, own.decode(rows.moment(*pair)[part])
 
+    def recall(self, information: dict[Axes, Reals]) -> None:
+        """Take `information` as it was worked out before."""
+        vars(self).setdefault("information", information)
+
     @cached_property
     def _inverse(self) -> Mapping[Axes, Reals]:
         """1 / lambda_f; 0 where nothing is known."""

@@ -148,7 +148,8 @@ class Fourier(Recipe[FourierOptions]):
         if type(restricted) is not bool:
             raise SurveyError("whether a design is restricted is true or false")
         workload = Workload.from_json(domain, data["workload"])
-        plan = plan_from_json(data["plan"])
+        given = data["plan"]
+        plan = given if isinstance(given, Plan) else plan_from_json(given)
         return FourierDesign(domain, epsilon, workload, group, plan, restricted)
 
 

@@ -3,7 +3,8 @@
     decoded         one row per survey that keeps any: the version of its decoder, and the last
                     batch whose reports are in
     parts_<survey>  groups of people who are alike in the first public columns
-    sums_<survey>   the arrays of every part by name, and those of everybody
+    sums_<survey>   the arrays of every part by name, those of everybody, and those that follow from
+                    the design alone
 
 Parts are combinations of values of the first public columns of the schema: of as many columns as
 make at most MOST_PARTS parts, and MOST_NUMBERS numbers in all of them. What is asked about these
@@ -38,7 +39,7 @@ from ldpsql_device.schema import RESERVED_PREFIX
 MOST_PARTS, MOST_NUMBERS = 64, 1 << 22
 _PART = Column(f"{RESERVED_PREFIX}part", "BIGINT")
 _SUMS = (_PART, Column("name", "VARCHAR"), Column("sums", "BLOB"))
-_EVERYBODY = -1
+_EVERYBODY, _DESIGN = -1, -2
 _LATER, _GROUP = "ldpsql_later", f"{RESERVED_PREFIX}group"
 _DDL = "CREATE TABLE IF NOT EXISTS decoded (survey VARCHAR, version BIGINT, batch BIGINT)"
 
@@ -152,6 +153,7 @@ def catch_up(
         rows = fold.counts(layout, fold.Progress.of(cursor, layout).counted)
         cursor.execute(create(place.sums, _SUMS))
         cursor.execute(create(place.parts, (_PART, *place.columns)))
+        place.write(cursor, _DESIGN, decoding.derive())
     else:
         rows = place.later
     if more is not None:
@@ -194,7 +196,7 @@ def _narrow(cursor: Connection, place: Place, rows: str, most: int) -> Place:
     for part, *own in cursor.execute(f"FROM {place.parts} ORDER BY {_PART.sql}").fetchall():
         joined.setdefault(tuple(own[: len(columns)]), []).append(part)
     stored = place.read(cursor, [part for parts in joined.values() for part in parts])
-    cursor.execute(f"DELETE FROM {place.sums} WHERE {_PART.sql} <> {_EVERYBODY}")
+    cursor.execute(f"DELETE FROM {place.sums} WHERE {_PART.sql} >= 0")
     cursor.execute(create(narrow.parts, (_PART, *columns)))
     for number, (values, parts) in enumerate(joined.items() if columns else ()):
         arrays: Arrays = {}
@@ -204,6 +206,13 @@ def _narrow(cursor: Connection, place: Place, rows: str, most: int) -> Place:
         marks = ", ".join("?" for _ in values)
         cursor.execute(f"INSERT INTO {narrow.parts} VALUES ({number}, {marks})", values)
     return narrow
+
+
+def recall(cursor: Connection, layout: Layout, decoding: Decoding) -> None:
+    """Give a design what follows from it alone, if that is kept."""
+    place = find(cursor, layout, decoding)
+    if place is not None:
+        decoding.recall(place.read(cursor, [_DESIGN])[_DESIGN])
 
 
 def read(
@@ -239,7 +248,7 @@ def _select(
     """The parts of the people who are selected, by key values; those of later reports are parts of
     their own."""
     types = [pa.int64(), *(ARROW_TYPES[c.type] for c in place.layout.intake.public)]
-    numbered = [(-2 - number, *values) for number, (values, _) in enumerate(later)]
+    numbered = [(_DESIGN - 1 - number, *values) for number, (values, _) in enumerate(later)]
     columns = zip(*numbered, strict=True) if numbered else ([] for _ in (0, *place.columns))
     arrays = [pa.array(own, kind) for own, kind in zip(columns, types, strict=False)]
     listed = (_PART, *place.columns)
@@ -255,7 +264,7 @@ def _select(
     ).fetchall()
     cursor.unregister(_LATER)
     found = place.read(cursor, [row[1] for row in rows if row[1] >= 0])
-    found |= {-2 - number: dict(arrays) for number, (_, arrays) in enumerate(later)}
+    found |= {_DESIGN - 1 - number: dict(arrays) for number, (_, arrays) in enumerate(later)}
     groups = []
     for _, members in groupby(rows, key=lambda row: row[0]):
         own = list(members)

@@ -55,6 +55,7 @@ class DuckDBStore(Store):
         self._writing = threading.Lock()
         self._layouts: dict[str, Layout] = {}
         self._recent: dict[str, int] = {}
+        self._recalled = set[str]()
         self._pinned = _Pinned()
 
     def close(self) -> None:
@@ -314,7 +315,11 @@ class DuckDBStore(Store):
         decoding = self._decoding(self.intake(table))
         if decoding is None:
             return None
-        return decoded.read(cursor, self._layout(table), decoding, selection)
+        layout = self._layout(table)
+        if layout.key not in self._recalled:
+            decoded.recall(cursor, layout, decoding)
+            self._recalled.add(layout.key)
+        return decoded.read(cursor, layout, decoding, selection)
 
     def public_people(self, table: str) -> pa.Table:
         with self._selecting() as cursor:
