@@ -9,7 +9,7 @@ least
 
 It says nothing of the worst records or of biased answers, and is loose for large epsilon. Sources:
 docs/spec/rr-optimum.md#2.3 (after McKenna, Maity, Mazumdar, Miklau, VLDB 2020);
-docs/spec/fourier.md#1.3.
+docs/spec/fourier.md#1.3 and docs/spec/fourier.md#2.5.
 
 Of a measure nothing is known but its bounds, so it counts as spread evenly between them: in half of
 their distance, about their middle, its mean square is 1/3. Kinds of records are infinitely many

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from support.histograms import histogram_of
 
 from ldpsql.designer import design_survey
 from ldpsql.designer.file import read_workload
@@ -21,6 +22,7 @@ from ldpsql.designer.forecast import (
 )
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
+from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -248,3 +250,49 @@ def test_sums_do_not_count_towards_a_typical_count(survey):
     assert survey.forecast.half_width == pytest.approx(1.959964 * counts[0] ** 0.5 / 10_000)
     sums = design_survey(TOML + '[workload]\nqueries = ["SELECT SUM(pay) FROM app WHERE x < 5"]\n')
     assert 0 < sums.forecast.half_width < 1
+
+
+FORECAST_PEOPLE, FORECAST_RUNS = 500, 150
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("fourier", (12, 3)),
+        ("hgrr", (8, 3)),
+        ("hio", (8, 3)),
+        ("grr", (8, 3)),
+        ("olh", (8, 3)),
+        ("oue", (8,)),
+    ],
+)
+def test_forecasts_come_true(name: str, sizes: tuple[int, ...]) -> None:
+    """Predicted against simulated mean squared errors, people drawn evenly from all cells."""
+    names = tuple(f"x{i}" for i in range(len(sizes)))
+    own = RecordDomain(names, sizes, (), (), ())
+    workload = Workload.everyday(own)
+    design = mechanism(name).design(own, Epsilon.parse("2"), {}, workload)
+    samples = sample_queries(workload, 24)
+    predicted = Forecast.of(design, samples, FORECAST_PEOPLE).error ** 2
+    weights = np.concatenate([np.full(len(s.queries), s.weight / len(s.queries)) for s in samples])
+    queries = [query for sample in samples for query in sample.queries]
+    shares = []
+    for query in queries:
+        ((_, box),) = query.terms
+        sides = zip(box.sides, sizes, strict=True)
+        covered = (sum(high - low for low, high in side) / m for side, m in sides if side)
+        shares.append(float(np.prod(list(covered))))
+    planned = [design.prepare(query) for query in queries]
+    random, squares = np.random.default_rng(7), []
+    for seed in range(FORECAST_RUNS):
+        codes = random.integers(0, sizes, (FORECAST_PEOPLE, len(sizes)))
+        reports = design.randomize(codes, SeededEntropy(seed))
+        answer = design.estimator(histogram_of(reports)).answer(planned)
+        errors = np.asarray(answer.values) - FORECAST_PEOPLE * np.array(shares)
+        squares.append(float(weights @ errors**2))
+    mean = float(np.mean(squares))
+    tolerance = 5.0 * float(np.std(squares)) / np.sqrt(FORECAST_RUNS)  # alpha 6e-7
+    assert abs(mean - predicted) < tolerance
+    # The negative control: another epsilon's forecast is not this one's.
+    weaker = mechanism(name).design(own, Epsilon.parse("1"), {}, workload)
+    assert abs(mean - Forecast.of(weaker, samples, FORECAST_PEOPLE).error ** 2) > tolerance

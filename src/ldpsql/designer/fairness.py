@@ -5,7 +5,7 @@ theirs alone. Here a class counts in units of its own best variance, and classes
 from it count more, until the largest distance from the own best is about the least that is
 possible: by duality, for weights that sum to 1 no design over the same candidates has a largest
 ratio below the least mean of the ratios under these weights. Sources: docs/spec/fourier.md#1.3 and
-docs/spec/fourier.md#2.3.
+docs/spec/fourier.md#2.5.
 """
 
 from __future__ import annotations

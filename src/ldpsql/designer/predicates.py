@@ -3,7 +3,7 @@ default, and what further ones cost.
 
 Costs are those of ideal designs, which put their information where it is wanted and nowhere else:
 a class of queries asks every face of the frequencies in one shape, so a design is one share of the
-information per face. Source: docs/spec/fourier.md#1.3.
+information per face. Source: docs/spec/fourier.md#2.5.
 """
 
 from __future__ import annotations
