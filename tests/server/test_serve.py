@@ -64,7 +64,10 @@ def test_it_keeps_reports_and_says_nothing_of_who_sent_them(tmp_path, survey):
     assert [own.replace("-", "") for (own,) in ids] == sent
 
 
-def test_what_was_acknowledged_survives_a_kill_and_what_is_sent_again_counts_once(tmp_path, survey):
+@pytest.mark.parametrize("kills", [3, pytest.param(60, marks=pytest.mark.slow)])
+def test_what_was_acknowledged_survives_a_kill_and_what_is_sent_again_counts_once(
+    tmp_path, survey, kills
+):
     db, lines = tmp_path / "s.duckdb", [line() for _ in range(400)]
     settled: set[str] = set()
 
@@ -78,12 +81,12 @@ def test_what_was_acknowledged_survives_a_kill_and_what_is_sent_again_counts_onc
             except OSError:
                 return
 
-    for round_ in range(4):
+    for _ in range(kills):
         with serving("--db", str(db), "--survey", survey) as (process, address):
             devices = [threading.Thread(target=device, args=[address]) for _ in range(4)]
             for each in devices:
                 each.start()
-            time.sleep(0.4 + 0.3 * round_)
+            time.sleep(random.uniform(0.1, 1.2))
             process.send_signal(signal.SIGKILL)
             for each in devices:
                 each.join()
@@ -148,3 +151,22 @@ def test_the_javascript_client_finds_a_survey_and_its_reports_are_counted(tmp_pa
         process.wait(10)
     with open_store(db, read_only=True) as store:
         assert store.sizes("people").tolist() == [5]
+
+
+def test_a_full_disk_is_said_and_once_there_is_room_it_goes_on(tmp_path, survey):
+    resource = pytest.importorskip("resource")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("limits of another process are Linux's")
+    db, lines = tmp_path / "s.duckdb", [line() for _ in range(3000)]
+    with serving("--db", str(db), "--survey", survey) as (process, address):
+        before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (30_000, before[1]))
+        statuses = [post(address, lines[at : at + 300]).status for at in range(0, 3000, 300)]
+        assert set(statuses) == {200, 503}
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
+        again = [post(address, lines[at : at + 300]).status for at in range(0, 3000, 300)]
+        assert again == [200] * 10
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    with open_store(db, read_only=True) as store:
+        assert store.sizes("people").tolist() == [3000]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -22,6 +23,7 @@ from ldpsql.server.writer import Writer
 from ldpsql.store.base import Store
 
 _DAY = 86_400
+_DESCRIPTION = Path(__file__).with_name("openapi.json")
 
 
 def make_app(
@@ -43,6 +45,9 @@ def make_app(
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "waiting": writer.waiting})
 
+    async def describe(_: Request) -> Response:
+        return Response(_DESCRIPTION.read_bytes(), media_type="application/json")
+
     @asynccontextmanager
     async def life(_: Any) -> AsyncIterator[None]:
         yield
@@ -53,6 +58,7 @@ def make_app(
         Route("/v1/surveys/{fingerprint}", _Answer(devices.survey), methods=["GET"]),
         Route("/v1/tables/{table}", _Answer(devices.table), methods=["GET"]),
         Route("/healthz", _Answer(health), methods=["GET"]),
+        Route("/openapi.json", _Answer(describe), methods=["GET"]),
     ]
     if tokens is not None:
         analysts = Analysts(store, writer, tokens)

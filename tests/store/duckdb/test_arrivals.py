@@ -8,12 +8,14 @@ from datetime import date, timedelta
 import pytest
 from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of
 from support.planned_survey import device_text
-from support.shuffled_survey import shuffled_survey
+from support.shuffled_survey import SCHEMA, raw_reports, shuffled_survey
 
+from ldpsql.engine.session import Session
 from ldpsql.intake import Intake
 from ldpsql.report_files import Piece, check_rows, read_arrow
 from ldpsql.store import Selection, open_store
 from ldpsql.store.incoming import check_sent
+from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import ReportError
 from ldpsql_device.survey import canonical
@@ -161,3 +163,25 @@ def test_lines_of_devices_are_taken_and_others_told_by_place():
     assert [place for place, _ in sorted(refused)] == [1, 2, 3, 4, 5, 6]
     assert dict(refused)[3] == "shop is not of type text"
     assert check_sent(intake, [b"x"]) == (None, [(0, "it is not a JSON object with distinct keys")])
+
+
+def test_sums_of_decoded_reports_hold_every_report_once_through_tidying():
+    survey = Survey.of("app", SCHEMA, "2", "fourier")
+    table = raw_reports(survey, 4000)
+    parts = [table.slice(at, 250) for at in range(0, 4000, 250)]
+    sql = "SELECT member, COUNT(*) AS n FROM app WHERE age < 30 GROUP BY member ORDER BY member"
+    with open_store(None, read_only=False) as other, open_store(None, read_only=False) as store:
+        store.register(survey)
+        for number, part in enumerate(parts):
+            take(store, survey, part)
+            other.ingest_table(part, survey)
+            if number % 3 == 1:
+                store.tidy()
+            if number % 5 == 2:
+                store.catch_up()
+            found, expected = (
+                Session(each).execute(sql).table["n"].to_pylist() for each in (store, other)
+            )
+            assert found == pytest.approx(expected)
+        store.refresh("app")
+        assert Session(store).execute(sql).table["n"].to_pylist() == pytest.approx(expected)
