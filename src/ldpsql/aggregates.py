@@ -46,12 +46,13 @@ class Share:
     """What a person adds to a sum: an expression over dimensions, NULL for nothing, times a column.
 
     column: a measure or a numeric public column, or None for 1.  kind: of a public column whether
-    its value counts (0 for NULL), or 1 where it has one.
+    its value counts (0 for NULL), or 1 where it has one; of a measure whether its value counts, or
+    the square of its distance from the middle of its bounds.
     """
 
     factor: Scalar
     column: str | None = None
-    kind: Literal["value", "present"] = "value"
+    kind: Literal["value", "present", "square"] = "value"
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,8 @@ class Target(Node):
     measure: index of the private measure that is summed.  weight: the public column that is
     summed.  amounts: what each person adds, or what multiplies that: (dimension, ((amount, codes),
     ...)), the amount that belongs to the code of one dimension, nothing for codes that are not
-    listed; or an expression over dimensions.  filter, over: as of `Aggregate`.
+    listed; or an expression over dimensions.  filter, over: as of `Aggregate`.  is_square: as of
+    `LinearQuery`.
     label: the sum in words, for EXPLAIN; two targets may differ in it and be the same sum.
     """
 
@@ -175,6 +177,7 @@ class Target(Node):
     filter: int | None = None
     over: tuple[str, ...] | None = None
     label: str = field(default="COUNT(*)", compare=False)
+    is_square: bool = False
 
 
 @dataclass(frozen=True)
@@ -483,8 +486,12 @@ def _total(shares: tuple[Share, ...], label: str, schema: Schema) -> Expression:
     for share in shares:
         measure = find_measure(schema, share.column or "")
         is_public = share.column is not None and measure is None
-        weight = Weight(str(share.column), share.kind) if is_public else None
-        targets.append(Target(measure, weight, share.factor, label=label))
+        is_square = share.kind == "square"
+        weight = None
+        if is_public:
+            assert share.kind != "square"
+            weight = Weight(str(share.column), share.kind)
+        targets.append(Target(measure, weight, share.factor, label=label, is_square=is_square))
     return reduce(lambda left, right: Arithmetic("+", left, right), targets)
 
 

@@ -90,7 +90,7 @@ def share_of_totals(workload: Workload) -> float:
     in half of the distance of its bounds and about their middle."""
     share = sum(c.weight for c in workload.classes if c.measure is not None and not c.predicates)
     for query in workload.queries:
-        if query.measure is not None and not query.constrained:
+        if query.measure is not None and not (query.constrained or query.is_square):
             share += query.weight * (query.contrast * sum(factor for factor, _ in query.terms)) ** 2
     return share
 
@@ -115,7 +115,8 @@ def most_information(cells: int, epsilon: Epsilon) -> float:
 
 
 def pattern_gram(workload: Workload) -> Array:
-    """Mean of q q' over a workload's queries, shape (patterns, cells, patterns, cells).
+    """Mean of q q' over a workload's queries, shape (patterns, cells, patterns, cells); without
+    those of squares.
 
     Pattern 0 is what a query counts whatever the signs, pattern 1 + m what it adds for a positive
     sign of measure m and takes off for a negative one.
@@ -130,12 +131,13 @@ def pattern_gram(workload: Workload) -> Array:
         for axis in _axis_grams(entry, workload.domain.sizes):
             product = np.asarray(np.kron(product, axis))
         blocks[pattern, :, pattern] += entry.weight * product
-    if workload.queries:
+    queries = [query for query in workload.queries if not query.is_square]
+    if queries:
         # Each declared query as one row, the root of its weight times what it counts by pattern
         # and cell: the weighted sum of q q' is then a product of matrices.
-        rows = np.zeros((len(workload.queries), patterns, cells))
-        for row, query in zip(rows, workload.queries, strict=True):
-            amounts = math.sqrt(query.weight) * _amounts(query, workload.domain.sizes).ravel()
+        rows = np.zeros((len(queries), patterns, cells))
+        for row, query in zip(rows, queries, strict=True):
+            amounts = math.sqrt(query.weight) * amounts_of(query, workload.domain.sizes).ravel()
             row[0] = query.level * amounts
             if query.measure is not None:
                 row[1 + query.measure] = query.contrast * amounts
@@ -168,7 +170,7 @@ def _axis_grams(entry: QueryClass, sizes: tuple[int, ...]) -> list[Array]:
     return [gram(kinds[i], m) if i in kinds else np.ones((m, m)) for i, m in enumerate(sizes)]
 
 
-def _amounts(query: DeclaredQuery, sizes: tuple[int, ...]) -> Array:
+def amounts_of(query: DeclaredQuery, sizes: tuple[int, ...]) -> Array:
     """What a person in each cell counts, shape of the domain."""
     total = np.zeros(sizes)
     for share, sides in query.terms:

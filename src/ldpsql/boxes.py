@@ -125,11 +125,13 @@ class LinearQuery:
     terms: (coefficient, box) pairs; the boxes are disjoint.
     measure: index of the private measure that is summed, or None for a count.
     weight: the public column that multiplies each person's amount, or None.
+    is_square: whether the measure's distance from the middle of its bounds is squared.
     """
 
     terms: tuple[tuple[float, Box], ...]
     measure: int | None = None
     weight: Weight | None = None
+    is_square: bool = False
 
     def __post_init__(self) -> None:
         if self.measure is not None and self.weight is not None:

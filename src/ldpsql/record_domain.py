@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Dimension, Schema
 
 Array = NDArray[np.float64]
@@ -82,6 +83,19 @@ class RecordDomain:
             return np.asarray(np.linspace(low, high, count))
         half = (high - low) / (count - 2) / 2.0
         return np.asarray(np.linspace(low - half, high + half, count))
+
+    def level_squares(self, measure: int) -> Array:
+        """What the levels of a measure stand for of the square of its distance from the middle of
+        its bounds, shape (levels,). SurveyError where they do not tell it."""
+        if not self.tells_squares(measure):
+            raise SurveyError(f"levels of {self.measure_names[measure]} do not tell squares")
+        low, high = self.bounds[measure]
+        step = (high - low) / (self.levels[measure] - 2)
+        return (self.level_values(measure) - (low + high) / 2.0) ** 2 - step**2 / 4.0
+
+    def tells_squares(self, measure: int) -> bool:
+        """Whether the mean square of the levels of a measure follows from that of its numbers."""
+        return self._rounding(measure)[1] == "quadratic"
 
     def level_shares(self, measure: int) -> Array:
         """The part of people at every level if they are spread evenly between the bounds."""

@@ -48,6 +48,8 @@ class DeclaredQuery:
     weight: share of the workload.  terms: (coefficient, sides) with one side per dimension.
     measure: whose sign (+1 upper bound, -1 lower bound), or None; then contrast is 0.
     text: the number of the SQL text that asks it, from 1; 0 where none does. Not part of a design.
+    is_square: whether a person counts the square of the measure's distance from the middle of its
+    bounds instead, in units of the square of half their distance; then level is 0 and contrast 1.
     """
 
     weight: float
@@ -56,6 +58,7 @@ class DeclaredQuery:
     level: float = 1.0
     contrast: float = 0.0
     text: int = field(default=0, compare=False)
+    is_square: bool = False
 
     @property
     def constrained(self) -> tuple[int, ...]:
@@ -111,6 +114,7 @@ class Workload:
             ],
             "queries": [
                 [query.weight, query.measure, query.level, query.contrast, list(query.terms)]
+                + [True] * query.is_square
                 for query in self.queries
             ],
             "max_predicates": self.max_predicates,
@@ -130,8 +134,9 @@ class Workload:
                 measure,
                 float(level),
                 float(contrast),
+                is_square=rest == [True],
             )
-            for weight, measure, level, contrast, terms in data["queries"]
+            for weight, measure, level, contrast, terms, *rest in data["queries"]
         )
         for entry in classes:
             for dimension, kind in entry.predicates:
@@ -142,6 +147,12 @@ class Workload:
             if measure is not None:
                 _check_index(measure, domain.bounds, "measure")
         return cls(domain, classes, queries, int(data["max_predicates"]))
+
+    @property
+    def squared(self) -> frozenset[int]:
+        """The measures of which it asks squares."""
+        asked = (query.measure for query in self.queries if query.is_square)
+        return frozenset(measure for measure in asked if measure is not None)
 
     @property
     def supports(self) -> tuple[tuple[int, ...], ...]:

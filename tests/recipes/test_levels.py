@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from support.significance import coverage_fits, is_unbiased
+from support.vectors import changes_of
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.law import Law
 from ldpsql.designer import design_survey
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.recipes.staircase import FAST_CELLS, LEVELS
 from ldpsql.record_domain import RecordDomain
@@ -208,3 +211,84 @@ def test_sums_and_averages_are_unbiased_with_honest_intervals():
             assert is_unbiased(values[:, number], truth[number])
     # The negative control: what bounds that are off by a twentieth would give.
     assert not is_unbiased(values[:, 1], 1.05 * truth[1])
+
+
+# -- squares ---------------------------------------------------------------------------------------
+
+SPREAD = """
+[survey]
+table = "people"
+epsilon = "4"
+[dimension.sex]
+type = "category"
+values = ["f", "m"]
+[measure.hours]
+bounds = [0, 80]
+[workload]
+queries = ["SELECT sex, COUNT(*), AVG(hours), STDDEV_POP(hours) FROM people GROUP BY sex"]
+"""
+
+
+@pytest.mark.parametrize("value", [-10.0, -3.3, 20.0, 39.9, 77.0, 90.0])
+def test_levels_that_tell_squares_are_unbiased_for_them(value):
+    """In expectation over the words of a device, for whatever number."""
+    how = (7, "quadratic")
+    domain = RecordDomain((), (), ("pay",), ((-10.0, 90.0),), (None,), roundings=(how,))
+    measure = Measure("pay", (-10.0, 90.0), levels=7, rounding="quadratic")
+    threshold, _ = measure.threshold(value)
+    cuts = [0, *changes_of(measure, threshold), 2**64]
+    law = [(measure.level(threshold, a), (b - a) / 2**64) for a, b in itertools.pairwise(cuts)]
+    squares = domain.level_squares(0)
+    mean = sum(squares[level] * share for level, share in law)
+    assert mean == pytest.approx((value - 40.0) ** 2, abs=1e-9)
+    # The negative control: squares of what levels stand for, as they are.
+    plain = sum((domain.level_values(0)[level] - 40.0) ** 2 * share for level, share in law)
+    assert plain == pytest.approx(mean + 20.0**2 / 4.0)
+
+
+def test_only_levels_for_squares_tell_them():
+    for roundings in ((), ((5, "linear"),)):
+        domain = replace(ALONE, roundings=roundings)
+        with pytest.raises(SurveyError, match="do not tell squares"):
+            domain.level_squares(0)
+
+
+def test_variances_of_measures_are_answered_where_the_workload_asks():
+    designed = design_survey(SPREAD)
+    survey = designed.survey
+    assert survey.schema.measures[0].rounding == "quadratic"
+    assert Survey.from_json(survey.to_json()) == survey
+    assert all("tell no squares" in designed.ranking.left_out[name] for name in ("fourier", "hgrr"))
+    large, runs, count = people(0, 2_000_000), 150, 3_000
+    hours = np.asarray(large["hours"])[np.asarray(large["sex"]) == "m"]
+    truth = [hours.var(), hours.std()]
+    found = []
+    for seed in range(runs):
+        with simulate(survey, people(seed + 1, count), seed=seed) as connection:
+            asked = "SELECT VAR_POP(hours), STDDEV_POP(hours) FROM people WHERE sex = 'm'"
+            row = connection.execute(asked).arrow(intervals=True)
+        found.append([column[0].as_py() for column in row.columns])
+    values, _, low, high = np.moveaxis(np.array(found, dtype=float).reshape(runs, 2, 4), 2, 0)
+    for number in range(2):
+        inside = (low[:, number] <= truth[number]) & (truth[number] <= high[:, number])
+        assert coverage_fits(int(inside.sum()), runs)
+    # A quotient of unbiased sums: biased by less than a standard error of 150 surveys.
+    assert is_unbiased(values[:, 0], truth[0])
+    step = 80.0 / (survey.schema.measures[0].levels - 2)
+    assert not is_unbiased(values[:, 0], truth[0] + step**2 / 4.0)  # the negative control
+
+
+def test_variances_are_refused_where_levels_do_not_tell_them():
+    survey = design_survey(SURVEY.format("2", 'mechanism = "staircase"')).survey
+    with (
+        simulate(survey, people(1, 100)) as connection,
+        pytest.raises(UnsupportedSQL, match="not its squares") as caught,
+    ):
+        connection.execute("SELECT VAR_POP(hours) FROM people")
+    assert "[workload]" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["fourier", "hgrr", "ahio"])
+def test_mechanisms_that_round_to_bounds_refuse_workloads_with_squares(name):
+    with pytest.raises(SurveyError, match="tell no squares; use staircase"):
+        design_survey(SPREAD, mechanism=name)

@@ -295,7 +295,10 @@ class TableDesign(LinearDesign[CellQuery]):
         for share, box in boxes:
             amounts[cells_in(box, range(len(domain.sizes)), domain.sizes)] += share
         for measure, count in enumerate(domain.levels):
-            values = domain.level_values(measure) if measure == query.measure else np.ones(count)
+            values = np.ones(count)
+            if measure == query.measure:
+                found = domain.level_squares if query.is_square else domain.level_values
+                values = found(measure)
             amounts = np.multiply.outer(amounts, values).ravel()
         return sum_cells(amounts, known, query.weight)
 

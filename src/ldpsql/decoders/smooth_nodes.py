@@ -144,11 +144,11 @@ def _block(
 
 
 def _demand(domain: RecordDomain, axes: Sequence[int]) -> Array:
-    """Ranges over what has an order, single codes of the rest, alike for both signs."""
+    """Ranges over what has an order, single codes of the rest, alike for all levels."""
     weights = np.ones(())
     for axis in axes:
         if axis >= len(domain.sizes):
-            own = np.ones(2)
+            own = np.ones(domain.record_sizes[axis])
         else:
             kind = "equality" if domain.unordered_codes(axis) else "range"
             own = spectrum(kind, domain.sizes[axis], domain.sizes[axis])
@@ -161,7 +161,7 @@ def _demand(domain: RecordDomain, axes: Sequence[int]) -> Array:
 
 @dataclass(frozen=True)
 class CellTables(Tables):
-    """One table of all cells, signs of measures included."""
+    """One table of all cells, levels of measures included."""
 
     design: TableDesign
 

@@ -98,15 +98,21 @@ def sample_queries(workload: Workload, budget: int) -> tuple[SampledQueries, ...
         )
         samples.append(_sample(text, group, entry.weight, queries, domain))
     for number, declared in groupby(workload.queries, key=lambda query: query.text):
-        targets: dict[tuple[int | None, float, float], list[DeclaredQuery]] = {}
+        targets: dict[tuple[int | None, float, float, bool], list[DeclaredQuery]] = {}
         for query in declared:
-            targets.setdefault((query.measure, query.level, query.contrast), []).append(query)
-        for (measure, level, contrast), members in targets.items():
+            target = query.measure, query.level, query.contrast, query.is_square
+            targets.setdefault(target, []).append(query)
+        for (measure, level, contrast, is_square), members in targets.items():
             text = f"query {number}: {_target_name(measure, domain)}"
+            text += ", squares" if is_square else ""
             weight = sum(query.weight for query in members)
             group = f"query {number}" if measure is None else text
             queries = tuple(
-                LinearQuery(tuple((share, Box(sides)) for share, sides in query.terms), measure)
+                LinearQuery(
+                    tuple((share, Box(sides)) for share, sides in query.terms),
+                    measure,
+                    is_square=is_square,
+                )
                 for query in take_evenly(members, most)
             )
             samples.append(_sample(text, group, weight, queries, domain, level, contrast))
@@ -132,6 +138,8 @@ def _sample(
         return SampledQueries(text, group, weight, queries)
     low, high = domain.bounds[measure]
     half = (high - low) / 2.0
+    if queries[0].is_square:
+        return SampledQueries(text, group, weight, queries, is_about_middle=True, shown=half**2)
     if not level:
         return SampledQueries(text, group, weight, queries, is_about_middle=True, shown=half)
     return SampledQueries(text, group, weight, queries, unit=half / contrast)

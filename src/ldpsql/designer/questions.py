@@ -30,10 +30,17 @@ RATIO_COUNT, RATIO_SUM = 0.25, 0.75
 
 @dataclass(frozen=True)
 class UndesignedSurvey:
-    """A survey whose schema can be asked before there is a design."""
+    """A survey whose schema can be asked before there is a design.
+
+    Measures are such that all may be asked of them: how they are rounded, the design decides.
+    """
 
     table: str
     schema: Schema
+
+    def __post_init__(self) -> None:
+        measures = (replace(m, levels=3, rounding="quadratic") for m in self.schema.measures)
+        object.__setattr__(self, "schema", replace(self.schema, measures=tuple(measures)))
 
     def find(self, name: str) -> UndesignedSurvey:
         """Itself; QueryError for any other table."""
@@ -136,13 +143,26 @@ def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
                     box.is_whole for _, box in linear_query.terms
                 )
                 if terms and not is_exact:
-                    yield DeclaredQuery(weight, terms, linear_query.measure, level, contrast)
+                    yield DeclaredQuery(
+                        weight,
+                        terms,
+                        linear_query.measure,
+                        level,
+                        contrast,
+                        is_square=linear_query.is_square,
+                    )
 
 
 def _sums_of(aggregate: Aggregate, schema: Schema) -> list[tuple[float, Target, float, float]]:
     """What an aggregate takes: its share, the sum over people, and their level and contrast."""
     targets = targets_of(aggregate, schema)
     measure = targets[0].measure
+    if any(target.is_square for target in targets):
+        # Sums about the middle of the bounds, and of squares about it, weigh alike.
+        return [
+            (1.0 / len(targets), target, *((1.0, 0.0) if target.measure is None else (0.0, 1.0)))
+            for target in targets
+        ]
     if not isinstance(aggregate.column, Amount):
         if measure is None:
             return [(1.0, targets[-1], 1.0, 0.0)]

@@ -269,6 +269,8 @@ def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str
             continue
         factors = [plan.pairs * amount for amount, _ in plan.amounts[place]] or [0.0]
         bounds = (1.0,) if target.measure is None else design.domain.bounds[target.measure]
+        if target.is_square:
+            bounds = (0.0, ((bounds[-1] - bounds[0]) / 2.0) ** 2)
         # What one person may add, besides nothing.
         each = [end * factor for end in bounds for factor in (min(factors), max(factors))]
         least, most = min(0.0, *each) * people, max(0.0, *each) * people

@@ -214,7 +214,7 @@ def linear(
         pairs = ((left * right, a & b) for left, a in parts for right, b in more)
         parts = tuple((amount, box) for amount, box in pairs if amount and not box.is_empty)
     terms = tuple((amount, box.normal(sizes)) for amount, box in parts)
-    return LinearQuery(terms, target.measure, target.weight)
+    return LinearQuery(terms, target.measure, target.weight, target.is_square)
 
 
 def of_people(query: LinearQuery, sizes: Sequence[int], people: int) -> LinearQuery:

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from ldpsql import domains
 from ldpsql.aggregates import Amount, Moments, Ordering, Share
-from ldpsql.domains import find_dimension, find_public_column
+from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import is_deterministic
 from ldpsql.parser.columns import Columns, LookupColumn, outside_queries, own_columns
@@ -254,35 +254,51 @@ def read_moments(
         letter: read_amount(node, columns, is_summed=True) for letter, node in factors.items()
     }
     collected = {letter: _collected(node, columns) for letter, node in factors.items()}
+    squared: set[str] = set()
     for product in products:
         names = [collected[letter] for letter in product if collected[letter]]
         if len(names) > 1:
-            raise _no_product(product, names[0][0], factors[product[0]], columns)
+            if len(set(product)) > 1 or not _tells_squares(factors[product[0]], columns):
+                raise _no_product(product, names[0][0], factors[product[0]], columns)
+            squared.add(product[0])
 
-    centres = {
-        letter: 0.0 if collected[letter] else _centre(node, columns)
-        for letter, node in factors.items()
-    }
+    def centre_of(letter: str) -> float:
+        if letter in squared:
+            measure = find_measure(columns.schema, collected[letter][0])
+            assert measure is not None
+            return sum(columns.schema.measures[measure].bounds) / 2.0
+        return 0.0 if collected[letter] else _centre(factors[letter], columns)
+
+    centres = {letter: centre_of(letter) for letter in factors}
 
     def number(letter: str) -> exp.Expr:
         node: exp.Expr = exp.Paren(this=factors[letter].copy())
-        if collected[letter]:
+        if collected[letter] and letter not in squared:
             return node
-        node = exp.cast(node, "DOUBLE")
+        if letter not in squared:
+            node = exp.cast(node, "DOUBLE")
         if not centres[letter]:
             return node
         return exp.Paren(this=exp.Sub(this=node, expression=exp.convert(centres[letter])))
 
     made = {}
     for product in sorted(products):
+        # Of a square of a measure the measure itself is read first.
+        is_square = len(product) > 1 and set(product) <= squared
         tree = reduce(
-            lambda left, right: exp.Mul(this=left, expression=right), map(number, product)
+            lambda left, right: exp.Mul(this=left, expression=right),
+            map(number, product[:1] if is_square else product),
         )
         for other in factors.keys() - set(product):
             if not _is_measure(factors[other], columns):  # which may be NULL: then so is the sum
                 nothing = exp.Mul(this=exp.Literal.number(0), expression=number(other))
                 tree = exp.Add(this=tree, expression=nothing)
         made[product] = read_amount(tree, columns, is_summed=True)
+        if is_square:
+            [own] = [share for share in made[product].summed if share.column is not None]
+            text = f"POWER({made[product].text}, 2)"
+            squares = (replace(own, kind="square"),)
+            made[product] = replace(made[product], text=text, summed=squares)
     return Moments(tuple(map(str, amounts.values())), centres, made)
 
 
@@ -349,6 +365,12 @@ def _is_measure(node: exp.Expr, columns: Columns) -> bool:
     )
 
 
+def _tells_squares(node: exp.Expr, columns: Columns) -> bool:
+    """Whether a node is a measure that is rounded so that its levels tell squares."""
+    measure = find_measure(columns.schema, node.name) if _is_measure(node, columns) else None
+    return measure is not None and columns.schema.measures[measure].rounding == "quadratic"
+
+
 def _no_product(product: str, name: str, node: exp.Expr, columns: Columns) -> Refusal:
     what = "squares" if len(set(product)) == 1 else "products with other columns"
     if _public(name, columns):
@@ -356,6 +378,8 @@ def _no_product(product: str, name: str, node: exp.Expr, columns: Columns) -> Re
         return unsupported(reason, node, f"group by {name} and compute this in an outer query")
     reason = f"reports tell sums of the measure {name}, not its {what}"
     hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
+    if what == "squares":
+        hint += f", or design it for VAR_POP({name}) in [workload] queries"
     return unsupported(reason, node, hint)
 
 

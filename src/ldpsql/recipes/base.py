@@ -206,6 +206,10 @@ class Recipe(ABC, Generic[O]):
         """
         chosen = read_options(self.options, options, self.name)
         self._check(domain)
+        if workload is not None and workload.squared and not self.takes.levels:
+            raise SurveyError(
+                f"{self.name} rounds measures to their bounds, which tell no squares; use staircase"
+            )
         if isinstance(promise, Epsilon):
             return self.make(Task(domain, promise, chosen, workload))
         if self.calibrates:

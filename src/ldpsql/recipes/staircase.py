@@ -31,7 +31,7 @@ from ldpsql_device.schema import MOST_LEVELS
 MOST_CELLS = 256
 FAST_CELLS = 48
 LEVELS = (2, 3, 5, 7, 9, 11, 13, 17)
-"""Numbers of levels that are tried for measures."""
+"""Numbers of levels that are tried for measures; 2 not where squares are asked."""
 LEAST_INFORMATION = 1e-12
 _MOST_REPORTS = 1 << 14
 _SPARE = 1e-12
@@ -125,11 +125,12 @@ class StaircaseRecipe(Recipe[StaircaseOptions]):
         domain, chosen = task.domain, task.options.levels
         if domain.roundings or not domain.bounds:
             return self._make(task, domain)
-        tried = (chosen,) if chosen else LEVELS
-        domains = [replace(domain, roundings=_linear(count, domain)) for count in tried]
-        if chosen and (refusal := self.refusal(domains[0])):
+        squared = task.asked.squared
+        tried = (chosen,) if chosen else LEVELS[1:] if squared else LEVELS
+        domains = [replace(domain, roundings=_round(count, domain, squared)) for count in tried]
+        if refusal := self.refusal(domains[0]):
             raise SurveyError(refusal)
-        # Two levels are tried in any case.
+        # The fewest are tried in any case.
         fast = [own for own in domains if math.prod(own.record_sizes) <= FAST_CELLS]
         designs = [self._make(task, own) for own in fast or domains[:1]]
         return min(designs, key=lambda design: design.mean_variance)
@@ -180,11 +181,22 @@ class StaircaseRecipe(Recipe[StaircaseOptions]):
         return f"its design takes about {shown} s for {cells} combinations; ask for it by name"
 
 
-def _linear(count: int, domain: RecordDomain) -> tuple[tuple[int, str], ...]:
-    """So many levels for every measure; nothing for two, which is what a domain has anyway."""
-    if not 2 <= count <= MOST_LEVELS:
-        raise SurveyError(f"levels must lie between 2 and {MOST_LEVELS}, or be 0 for the best")
-    return () if count == 2 else ((count, "linear"),) * len(domain.bounds)
+def _round(
+    count: int, domain: RecordDomain, squared: frozenset[int]
+) -> tuple[tuple[int, str], ...]:
+    """So many levels for every measure; nothing for two, which is what a domain has anyway.
+
+    squared: the measures whose levels are to tell squares.
+    """
+    least = 3 if squared else 2
+    if not least <= count <= MOST_LEVELS:
+        raise SurveyError(
+            f"levels must lie between {least} and {MOST_LEVELS}, or be 0 for the best"
+        )
+    if count == 2:
+        return ()
+    measures = range(len(domain.bounds))
+    return tuple((count, "quadratic" if m in squared else "linear") for m in measures)
 
 
 STAIRCASE = StaircaseRecipe()

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.bounds import pattern_gram
+from ldpsql.bounds import amounts_of, pattern_gram
 from ldpsql.estimate import Array
 from ldpsql.workload import Workload
 
@@ -39,7 +39,8 @@ _SEED = 1
 def cell_gram(workload: Workload) -> Array:
     """Mean of q q' over a workload's queries, shape (cells, cells), levels of measures included.
 
-    A sum counts in units of half the distance of its measure's bounds, about their middle.
+    A sum counts in units of half the distance of its measure's bounds, about their middle, and one
+    of squares in units of its square.
     """
     blocks, domain = pattern_gram(workload), workload.domain
     # factors[p, a]: the factor of a cell with the levels a in a query of pattern p: 1 for counts,
@@ -53,7 +54,16 @@ def cell_gram(workload: Workload) -> Array:
         factors = (factors[:, :, None] * own[:, None, :]).reshape(len(factors), -1)
     whole = np.einsum("piqj,pa,qb->iajb", blocks, factors, factors, optimize=True)
     cells = blocks.shape[1] * factors.shape[1]
-    return np.asarray(whole.reshape(cells, cells))
+    gram = np.asarray(whole.reshape(cells, cells))
+    for query in workload.queries:
+        if query.is_square:
+            counted: Array = amounts_of(query, domain.sizes).ravel()
+            for measure, count in enumerate(domain.levels):
+                is_own = measure == query.measure
+                values = centred.level_squares(measure) if is_own else np.ones(count)
+                counted = np.multiply.outer(counted, values).ravel()
+            gram += query.weight * np.outer(counted, counted)
+    return gram
 
 
 def raise_eigenvalues(gram: Array) -> Array:
