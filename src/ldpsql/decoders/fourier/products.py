@@ -34,7 +34,7 @@ Complexes = NDArray[np.complex128]
 HARMONICS = 64
 """The order of a phase that several dimensions turn can be the product of theirs. Of its harmonics
 so many are used; the others hold less than a hundredth of what it tells."""
-_AT_ONCE = 1 << 20
+_AT_ONCE, _MOST_MOVED = 1 << 20, 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class ArcRows:
         """Every row once, and which of these each row is, shape (n,)."""
         columns = [*self.characters.T, self.lengths, self.phases]
         key = np.zeros(len(self.orders), dtype=np.int64)
-        for column in columns:  # their ranges multiply to less than 2^63: see `ProductFace._check`
+        for column in columns:  # below the axes' orders and the radix: far less than 2^63 together
             key = key * (int(column.max(initial=0)) + 1) + column
         _, first, place = np.unique(key, return_index=True, return_inverse=True)
         return self.pick(first), place
@@ -543,16 +543,21 @@ class ProductReports:
         self, divided: Sequence[NDArray[np.complexfloating]], moved: Axes
     ) -> Iterator[tuple[slice, Reals]]:
         """Contributions to queries as these move, for some of the reports after the other: which,
-        and shape (k, n, *orders of those of the face's axes that are among `moved`)."""
+        and shape (k, n, *orders of those of the face's axes that are among `moved`).
+
+        Of many reports or places every second or third report is left out, and so on.
+        """
         own = tuple(axis for axis in self.face.axes if axis in moved)
         if not own:
             yield slice(None), self.contributions(divided)
             return
-        step = max(1, _AT_ONCE // self.face.group.cells(own))
+        places, count = self.face.group.cells(own), len(self.scale)
+        stride = -(-count * places // _MOST_MOVED)
+        step = max(1, _AT_ONCE // places) * stride
         move = self._move_long if self.face.is_long else self._move_split
         asked = [self._without_zero(spectrum) for spectrum in divided]
-        for start in in_time(range(0, len(self.scale), step)):
-            part = slice(start, start + step)
+        for start in in_time(range(0, count, step)):
+            part = slice(start, min(start + step, count), stride)
             yield part, np.array([move(spectrum, own, part) for spectrum in asked])
 
     def _move_long(self, asked: Complexes, moved: Axes, part: slice) -> Reals:

@@ -149,7 +149,8 @@ def sum_translates(
         there = [slice(None) if axis in axes else None for axis in moved]
         excess = moments.excess_of_products(reports, shares, pairs)
         for part, found in reports.moved(list(dense[axes]), moved):
-            some = {pair: own[part] for pair, own in excess.items()}
+            scale = len(shares) / len(shares[:: part.step])
+            some = {pair: own[part] * scale for pair, own in excess.items()}
             constant = whole.reshape(-1, *(1 for _ in found.shape[2:]))
             one_part = sum_contributions(kinds, some, found.swapaxes(0, 1), constant)
             sums.first[...] += np.moveaxis(one_part[0], 0, -1)[(*there, ...)]

@@ -338,7 +338,7 @@ def _choose_form(task: Task[FourierOptions], listed: FourierDesign) -> FourierDe
     product = _in_product_form(task, listed.group) if size > LARGE_PLAN else None
     if product is None or product.missing() is not None:
         return listed
-    error = sqrt(_mean_variance(product) / _mean_variance(listed))
+    error = sqrt(mean_variance(product) / mean_variance(listed))
     forms = Forms(size, compressed_size(product.plan), error)
     is_better = error <= MOST_LOSS and forms.product < forms.listed
     return replace(product if is_better else listed, forms=forms)
@@ -361,7 +361,7 @@ def compressed_size(plan: Plan) -> int:
     return len(zlib.compress(json.dumps(plan_to_json(plan), separators=(",", ":")).encode(), 9))
 
 
-def _mean_variance(design: FourierDesign) -> float:
+def mean_variance(design: FourierDesign) -> float:
     """Per person, over the queries of its workload, people spread evenly over the group."""
     needed, known = demand(design.workload, design.group), design.collected.information
     asked = ((own[own > 0.0], known[face][own > 0.0]) for face, own in needed.items() if own.any())
