@@ -18,6 +18,7 @@ from benchmarks import (
     random_surveys,
     real_data,
     response,
+    serving,
     shuffler,
     smooth_peers,
     smooth_real,
@@ -49,6 +50,7 @@ PARTS = {
     "uldp": uldp.run,
     "harness": harness.run,
     "response": response.run,
+    "serving": serving.run,
     "shuffler": shuffler.run,
     "variances": variances.run,
 }
