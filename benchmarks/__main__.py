@@ -6,6 +6,7 @@ import sys
 
 from benchmarks import (
     averages,
+    decoded,
     flights,
     fourier_accuracy,
     fourier_bounds,
@@ -41,6 +42,7 @@ PARTS = {
     "fourier-coverage": fourier_coverage.run,
     "fourier-speed": fourier_speed.run,
     "product-form": product_form.run,
+    "decoded": decoded.run,
     "function-coverage": function_coverage.run,
     "flights": flights.run,
     "smoothing": smoothing.run,

@@ -31,11 +31,11 @@ from ldpsql.survey import Survey
 from ldpsql_device.table import randomize_batch
 
 SIZES = {"a": 24, "b": 24, "c": 25, "d": 12, "e": 12, "f": 12}
-REPORTS, RUNS = (10_000, 100_000, 1_000_000), 5
+REPORTS, RUNS = (10_000, 100_000, 1_000_000), 3
 SIMPLE = "SELECT f, COUNT(*) FROM six WHERE f < 7 GROUP BY f"
 PUBLIC = "SELECT month, COUNT(*) FROM six WHERE a < 7 GROUP BY month"
 IMPORTS = "import duckdb, sqlglot, numpy, pyarrow"
-SURVEYS, PEOPLE = 100, (3_000, 100_000)
+SURVEYS, PEOPLE = 25, (3_000, 30_000)
 BOXES = (
     {"a": (8, 9)},
     {"a": (3, 12)},

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.surveys import boolean, integer, measure, public, survey_toml
 
@@ -25,9 +30,11 @@ from ldpsql.store import Selection, open_store
 from ldpsql.store.duckdb import decoded
 from ldpsql.store.duckdb.store import DuckDBStore
 from ldpsql.survey import Survey
+from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.table import randomize_batch
 
+TESTS = Path(__file__).parents[2]
 DAYS = [date(2026, 3, 1) + timedelta(day) for day in range(3)]
 SIZES = (400, 1, 700, 90, 1200)
 
@@ -229,6 +236,44 @@ def test_sums_that_cannot_be_written_leave_those_before(monkeypatch: pytest.Monk
             store.catch_up()
         assert len(written) == 2
         compare(store, asked, SELECTIONS[:3])
+
+
+def test_reports_that_came_one_by_one_are_counted_once_when_tidied_up() -> None:
+    """Of a day's commits some are in the sums and some are not when they become one batch."""
+    asked = survey()
+    intake = Intake.of(asked)
+    with open_store(None, read_only=False) as store:
+        store.register(asked)
+        for seed in range(6):
+            store.take(intake, reports(asked, 40, seed).to_batches(), "http")
+            if seed == 2:
+                store.catch_up()
+        store.tidy()
+        store.take(intake, reports(asked, 40, 6).to_batches(), "http")
+        assert is_kept(store)
+        compare(store, asked, SELECTIONS)
+
+
+@pytest.mark.parametrize("batches", [1, 2, 4])
+def test_a_killed_writer_leaves_sums_and_reports_that_agree(tmp_path: Path, batches: int) -> None:
+    asked = survey()
+    path, made, file = (tmp_path / n for n in ("app.duckdb", "app.survey.json", "some.parquet"))
+    asked.write(made)
+    pq.write_table(reports(asked, 500, 1).drop_columns([ID_COLUMN]), file)
+    command = [sys.executable, "-m", "support.killed_writer", str(path), str(made), str(file)]
+    paths = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as writer:
+        assert writer.stdout is not None
+        for _ in range(batches):
+            assert writer.stdout.readline() == b"batch\n"
+        time.sleep(0.02 * batches)  # into the next batch, or its sums
+        writer.kill()
+    with open_store(path, read_only=False) as store:
+        [(_, found)] = store.histograms("app", Selection())
+        assert found.people >= 500 * batches
+        assert found.people % 500 == 0
+        compare(store, asked, SELECTIONS[:4])
 
 
 def test_control_sums_of_other_people_are_told_apart() -> None:
