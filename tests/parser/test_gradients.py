@@ -96,6 +96,8 @@ def test_what_depends_on_no_estimate_is_exact(query: str) -> None:
         ("SELECT DISTINCT n FROM t", "DISTINCT compares estimates"),
         ("SELECT n FROM t UNION SELECT 1.0", "UNION compares estimates"),
         ("SELECT n FROM t EXCEPT SELECT h FROM t", "EXCEPT compares estimates"),
+        ("SELECT n FROM t UNION ALL BY NAME SELECT h FROM t", "UNION BY NAME adds columns"),
+        ("SELECT a FROM (VALUES (1), ((SELECT SUM(n) FROM t))) AS v(a)", "VALUES of estimates"),
     ],
 )
 def test_a_lost_error_bar_has_a_reason(query: str, reason: str) -> None:

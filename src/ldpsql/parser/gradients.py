@@ -225,6 +225,9 @@ class Tracer:
             own = [left.columns[first]] if first is not None else []
             own += [right.columns[second]] if second is not None else []
             columns.append((own[0][0], sum((trace for _, trace in own[1:]), own[0][1])))
+        if pairs[-1][0] is None:  # gradients of the left side would stand before these columns
+            lost = Trace(lost=f"{tree.key.upper()} BY NAME adds columns")
+            columns = [(name, trace if trace.is_exact else lost) for name, trace in columns]
         is_chosen = left.is_chosen or right.is_chosen
         if not isinstance(tree, exp.Union) or tree.args.get("distinct"):
             columns, is_compared = _compared(columns, tree.key.upper())
@@ -274,8 +277,11 @@ class Tracer:
         if isinstance(node, exp.Subquery):
             table = self._expose(node, self._query(node, scope))
         elif isinstance(node, exp.Values):
-            width = len(node.expressions[0].expressions)
-            table = Table(tuple((f"col{place}", _EXACT) for place in range(width)))
+            cells = zip(*(row.expressions for row in node.expressions), strict=False)
+            sums = (self._sum(list(column), scope) for column in cells)
+            lost = Trace(lost="VALUES of estimates")
+            traces = (trace if trace.is_exact else lost for trace in sums)
+            table = Table(tuple((f"col{place}", trace) for place, trace in enumerate(traces)))
         elif node.name.lower() in scope.ctes:
             table = scope.ctes[node.name.lower()]
         elif node.name in self._bases:
