@@ -164,7 +164,7 @@ class Decoded:
     The people of one part are alike in public. It answers like a histogram of them, without rows.
 
     arrays: by name, shape (parts, length); TYPES is among them.  values: of public weights in every
-    part, shape (parts,).
+    part, shape (parts,).  siblings: how many were read together, this one included.
     """
 
     arrays: Mapping[str, Reals]

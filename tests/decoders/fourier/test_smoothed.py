@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support.fourier_designs import counted, domain_of, histogram
+from support.surveys import integer, public, survey_toml
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.fourier import smoothing
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.smoothing import SmoothEstimator
+from ldpsql.designer import design as design_survey
+from ldpsql.engine.session import Session
 from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.simulation import SeededEntropy
+from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql_device.epsilon import Epsilon
 
 PEOPLE = 20_000
@@ -134,3 +140,22 @@ def test_without_reports_nothing_is_known():
     for estimator in (empty, empty.unbiased):
         assert np.isnan(estimator.answer(planned).values).all()
         assert np.isnan(estimator.values(planned)).all()
+
+
+def test_groups_of_a_public_column_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, smooth = [], smoothing.smooth
+
+    def watch(*asked: Any) -> Any:
+        found.append(asked[-1])
+        return smooth(*asked)
+
+    monkeypatch.setattr(smoothing, "smooth", watch)
+    survey = design_survey(
+        survey_toml(integer("age", 0, 31), public("month", "int"), epsilon="2", mechanism="fourier")
+    )
+    people = pa.table({"age": np.arange(3_000) % 32, "month": np.arange(3_000) % 3})
+    with simulate(survey, people, seed=1) as connection:
+        session = Session(connection.session.store, estimator="smooth")
+        rows = session.execute("SELECT month, COUNT(*) FROM app WHERE age < 9 GROUP BY month")
+    assert rows.table.num_rows == 3
+    assert found == [3, 3, 3]

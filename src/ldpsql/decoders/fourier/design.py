@@ -495,7 +495,7 @@ class FourierEstimator:
         costs less: for few histograms, many queries, or a large design."""
         asked, shared = list(map(bare, queries)), self.shared
         few = self.histogram.siblings < MANY or len(set(asked)) > shared.most
-        if few or self.collected.table.products:
+        if few or self.collected.table.products or isinstance(self.histogram, Decoded):
             return None
         rows = self._rows
         family, phase = rows.columns

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import isnan
 from typing import Any
@@ -276,7 +276,7 @@ def _select(
         groups.append((tuple(own[0][2:first]), _stack([found[row[1]] for row in own], values)))
     if not selection.keys and not groups:
         return [((), _stack([], dict.fromkeys(weights, np.zeros(0))))]
-    return groups
+    return [(key, replace(decoded, siblings=len(groups))) for key, decoded in groups]
 
 
 def _stack(parts: Sequence[Arrays], values: Mapping[Any, Reals]) -> Decoded:
