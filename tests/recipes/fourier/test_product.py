@@ -169,6 +169,18 @@ def test_listed_plans_stay_where_product_form_is_worse(monkeypatch: pytest.Monke
     assert design.remarks[-1].endswith(more)
 
 
+@pytest.mark.parametrize(("limit", "value"), [("MOST_CLASS_LOSS", 0.9), ("MOST_PRODUCT_CELLS", 99)])
+def test_listed_plans_stay_where_a_class_would_lose_or_cells_are_many(
+    limit: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the whole product form would be taken."""
+    monkeypatch.setattr(recipe, "LARGE_PLAN", 2000)
+    monkeypatch.setattr(recipe, limit, value)
+    domain = domain_of((24, 50))
+    design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
+    assert not design.table.products
+
+
 def test_small_listed_plans_stay() -> None:
     """Nothing else is tried."""
     domain = domain_of((12, 10))

@@ -20,7 +20,7 @@ import numpy as np
 from ldpsql.boxes import CodeSet
 from ldpsql.decoders.fourier.design import Forms, FourierDesign
 from ldpsql.decoders.fourier.group import MOST_TOGETHER, Group, Integers, Look
-from ldpsql.decoders.fourier.spectra import RealCells, demand, floor
+from ldpsql.decoders.fourier.spectra import RealCells, class_power, demand, floor
 from ldpsql.decoders.groups import whole
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
 from ldpsql.recipes.fourier.candidates import Emitted
@@ -61,9 +61,9 @@ FEWEST_BINS = 16
 """Bins are not made fewer than these to keep a survey within MOST_TOGETHER."""
 _BITS, _FEWER_BITS, _MANY_FAMILIES = 6, 4, 1 << 14
 _FACE_SCALE = float(1 << 20)
-LARGE_PLAN, MOST_LOSS = 9500, 1.02
-"""Bytes, compressed, from which a plan is tried in product form, and how much more expected error
-that may have."""
+LARGE_PLAN, MOST_LOSS, MOST_CLASS_LOSS, MOST_PRODUCT_CELLS = 9500, 1.02, 1.1, 1 << 22
+"""Bytes, compressed, from which a plan is tried in product form; how much more expected error that
+may have, on the whole and for one class of queries; and cells above which it takes too long."""
 PRODUCT_BITS = 4, 3, 2
 """Of the mantissas of weights in product form: the first with which the plan is not large."""
 
@@ -334,14 +334,31 @@ def _choose_form(task: Task[FourierOptions], listed: FourierDesign) -> FourierDe
 
     Source: docs/spec/fourier.md#13.4.
     """
-    size = compressed_size(listed.plan)
-    product = _in_product_form(task, listed.group) if size > LARGE_PLAN else None
+    size, cells = compressed_size(listed.plan), sum(map(listed.group.cells, listed.group.blocks))
+    is_tried = size > LARGE_PLAN and cells <= MOST_PRODUCT_CELLS
+    product = _in_product_form(task, listed.group) if is_tried else None
     if product is None or product.missing() is not None:
         return listed
     error = sqrt(mean_variance(product) / mean_variance(listed))
     forms = Forms(size, compressed_size(product.plan), error)
-    is_better = error <= MOST_LOSS and forms.product < forms.listed
+    is_fair = _largest_loss(product, listed) <= MOST_CLASS_LOSS
+    is_better = error <= MOST_LOSS and is_fair and forms.product < forms.listed
     return replace(product if is_better else listed, forms=forms)
+
+
+def _largest_loss(design: FourierDesign, other: FourierDesign) -> float:
+    """The largest ratio of the expected error of a class of queries to that of another design."""
+    ratios = [1.0]
+    for entry in design.workload.classes:
+        variances = [
+            sum(
+                float((power / own.collected.information[face])[power > 0.0].sum())
+                for face, power in class_power(entry, own.group)
+            )
+            for own in (design, other)
+        ]
+        ratios += [variances[0] / variances[1]] if variances[1] else []
+    return sqrt(max(ratios))
 
 
 def _in_product_form(task: Task[FourierOptions], group: Group) -> FourierDesign | None:
