@@ -341,8 +341,9 @@ def _choose_form(task: Task[FourierOptions], listed: FourierDesign) -> FourierDe
         return listed
     error = sqrt(mean_variance(product) / mean_variance(listed))
     forms = Forms(size, compressed_size(product.plan), error)
-    is_fair = _largest_loss(product, listed) <= MOST_CLASS_LOSS
-    is_better = error <= MOST_LOSS and is_fair and forms.product < forms.listed
+    is_better = error <= MOST_LOSS and forms.product < forms.listed
+    if is_better and _largest_loss(product, listed) > MOST_CLASS_LOSS:
+        return listed
     return replace(product if is_better else listed, forms=forms)
 
 
