@@ -39,7 +39,7 @@ from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import OsEntropy, Words
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.guarantee import Shuffled
-from ldpsql_device.permutation import BUCKETS, in_random_order, permuted
+from ldpsql_device.permutation import BUCKETS, in_random_order, permute_rows
 
 CHUNK = 1 << 17
 """Rows that are read at once."""
@@ -58,7 +58,7 @@ def shuffle_reports(
 
     Returns how many reports there are: of those with one id, whatever files hold them, the first
     counts, and no id is passed on. The target appears whole or not at all. progress: called
-    with the number of rows read and their total. Memory is bounded as for `permuted`, but for a
+    with the number of rows read and their total. Memory is bounded as for `permute_rows`, but for a
     byte for each row; the rest waits in files without a name beside the target. Only its owner may
     read the target: a batch is for the collector, and what a killed shuffler leaves of one is
     smaller than was promised.
@@ -77,7 +77,7 @@ def shuffle_reports(
         repeats = _find_repeats(ids, sum(files.values()), place.parent)
         total = int(repeats.size - repeats.sum())
         schema = _schema(intake, total)
-        mixed = permuted(_read_all(intake, files, repeats, progress), place.parent, OsEntropy())
+        mixed = permute_rows(_read_all(intake, files, repeats, progress), place.parent, OsEntropy())
         with (
             replace_file(place, mode=0o600) as temporary,
             pq.ParquetWriter(temporary, schema, compression="zstd") as writer,

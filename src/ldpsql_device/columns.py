@@ -33,7 +33,7 @@ _CLOSE = 2.0**-49
 
 
 @contextmanager
-def refusing(
+def refuse_errors(
     kinds: type[Exception] | tuple[type[Exception], ...], refuse: Callable[[Exception], RecordError]
 ) -> Iterator[None]:
     """Raise `refuse(error)` in place of an error of these kinds, without a trace of the latter.
@@ -181,7 +181,7 @@ def _listed_codes(name: str, domain: Listed, column: pa.Array) -> tuple[Integers
     there)."""
     if pa.types.is_dictionary(column.type):
         of_entry, readable = _listed_codes(name, domain, column.dictionary)
-        entries = _filled(column.indices)
+        entries = _fill_absent(column.indices)
         if not len(of_entry):
             return np.full(len(column), -1, dtype=np.int64), None
         return of_entry[entries], None if readable is None else readable[entries]
@@ -192,7 +192,7 @@ def _listed_codes(name: str, domain: Listed, column: pa.Array) -> tuple[Integers
     elif not _IS_OF_TYPE["bool" if domain.type == "bool" else "text"](column.type):
         raise _wrong_type(name, column.type, domain.type)
     codes = pc.index_in(column.cast(values.type), value_set=values)
-    found = _filled(codes, absent=-1).astype(np.int64)
+    found = _fill_absent(codes, absent=-1).astype(np.int64)
     if domain.merged:
         found = np.where(found < 0, -1, np.array(domain.merged)[found])
     return found, readable
@@ -205,12 +205,12 @@ Points = tuple[NDArray[Any], Mask | None]
 def _int_points(name: str, column: pa.Array) -> Points:
     """Whole numbers as int64; those beyond 62 bits become the limits."""
     if pa.types.is_floating(column.type):
-        values = _filled(column).astype(np.float64)
+        values = _fill_absent(column).astype(np.float64)
         whole = (values == np.floor(values)) & ~np.isnan(values)
         return np.clip(np.where(whole, values, 0.0), -(2.0**62), 2.0**62).astype(np.int64), whole
     if not pa.types.is_integer(column.type):
         raise _wrong_type(name, column.type, "int")
-    values = _filled(column)
+    values = _fill_absent(column)
     if values.dtype == np.uint64:
         values = np.minimum(values, np.uint64(2**63 - 1))
     return values.astype(np.int64, copy=False), None
@@ -225,14 +225,14 @@ def _date_points(name: str, column: pa.Array) -> Points:
     if not pa.types.is_date(column.type):
         raise _wrong_type(name, column.type, "date")
     if pa.types.is_date64(column.type):
-        return _filled(column.view(pa.int64())) // _MILLISECONDS_A_DAY, None
-    return _filled(column.view(pa.int32())).astype(np.int64), None
+        return _fill_absent(column.view(pa.int64())) // _MILLISECONDS_A_DAY, None
+    return _fill_absent(column.view(pa.int32())).astype(np.int64), None
 
 
 def _timestamp_points(name: str, column: pa.Array) -> Points:
     if not _IS_OF_TYPE["timestamp"](column.type):
         raise _wrong_type(name, column.type, "timestamp without a time zone")
-    ticks = _filled(column.view(pa.int64()))
+    ticks = _fill_absent(column.view(pa.int64()))
     if column.type.unit == "ns":
         return ticks // 1000, None
     scale = {"s": 1_000_000, "ms": 1_000, "us": 1}[column.type.unit]
@@ -286,14 +286,14 @@ def _reals(name: str, column: pa.Array) -> Reals:
 def _missing(column: pa.Array) -> Mask:
     if pa.types.is_dictionary(column.type):
         missing, of_entry = _missing(column.indices), _missing(column.dictionary)
-        return missing | of_entry[_filled(column.indices)] if of_entry.any() else missing
+        return missing | of_entry[_fill_absent(column.indices)] if of_entry.any() else missing
     if not column.null_count:
         return np.zeros(len(column), dtype=np.bool_)
     mask: Mask = column.is_null().to_numpy(zero_copy_only=False)
     return mask
 
 
-def _filled(column: pa.Array, absent: int = 0) -> NDArray[Any]:
+def _fill_absent(column: pa.Array, absent: int = 0) -> NDArray[Any]:
     """A numeric column as numpy, `absent` where a value is missing."""
     if column.null_count:
         column = pc.fill_null(column, pa.scalar(absent, type=column.type))

@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 
 from ldpsql_device.arrow import ID_COLUMN, arrow_types
 from ldpsql_device.atomic import replace_file
-from ldpsql_device.columns import cast_column, refusing
+from ldpsql_device.columns import cast_column, refuse_errors
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
-from ldpsql_device.permutation import permuted
+from ldpsql_device.permutation import permute_rows
 from ldpsql_device.policy import Policy
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import utc_today
@@ -54,9 +54,9 @@ def randomize_file(
     """Write one report per person of `source` to `target`, drawn from the system's entropy.
 
     policy: what the survey may take; PolicyError otherwise.  keep_order: as in `randomize`;
-    otherwise memory is bounded as for `permuted`.  progress: called with the number of people done
-    and their total, where that is known. Raises RecordError, which never shows a value, for a file
-    that cannot be read, or has no such column, or one of another type.
+    otherwise memory is bounded as for `permute_rows`.  progress: called with the number of people
+    done and their total, where that is known. Raises RecordError, which never shows a value, for a
+    file that cannot be read, or has no such column, or one of another type.
     """
     policy.require(survey)
     survey.require_open(today := utc_today())
@@ -70,7 +70,7 @@ def randomize_file(
 
     def draw_reports() -> Iterator[pa.Table]:
         nonlocal tally
-        for chunk in _refuse_damaged(read, source):
+        for chunk in _refuse_damaged_chunks(read, source):
             reports, part = draw_part(survey, chunk, today)
             tally += part
             if progress is not None:
@@ -79,7 +79,9 @@ def randomize_file(
 
     drawn = draw_reports()
     with_ids = (
-        map(append_ids, drawn) if keep_order else permuted(drawn, target.parent, OsEntropy(), mix)
+        map(append_ids, drawn)
+        if keep_order
+        else permute_rows(drawn, target.parent, OsEntropy(), mix)
     )
     with (
         _writable(target),
@@ -108,7 +110,7 @@ def read_people(schema: Schema, source: Path | str) -> pa.Table:
     source = Path(source)
     if not source.is_file():
         raise RecordError(f"there is no file {source}")
-    parts = list(_refuse_damaged(_reader(schema, source)[0], source))
+    parts = list(_refuse_damaged_chunks(_reader(schema, source)[0], source))
     if not sum(part.num_rows for part in parts):
         raise RecordError(f"{source} holds nobody")
     return pa.concat_tables(parts, promote_options="permissive")
@@ -118,7 +120,9 @@ def _readable(source: Path) -> AbstractContextManager[None]:
     """Turn what Arrow says of a bad file, which may quote it, into a plain refusal."""
     kind = "CSV" if _is_csv(source) else "Parquet"
     damage = f"cannot read {source} as {kind}: it is damaged or cut short"
-    return refusing((pa.ArrowException, OSError, UnicodeDecodeError), lambda _: RecordError(damage))
+    return refuse_errors(
+        (pa.ArrowException, OSError, UnicodeDecodeError), lambda _: RecordError(damage)
+    )
 
 
 def _writable(target: Path) -> AbstractContextManager[None]:
@@ -126,10 +130,10 @@ def _writable(target: Path) -> AbstractContextManager[None]:
         reason = getattr(error, "strerror", None) or "the file cannot be written"
         return RecordError(f"cannot write {target}: {reason}")
 
-    return refusing(OSError, refuse)
+    return refuse_errors(OSError, refuse)
 
 
-def _refuse_damaged(chunks: Iterator[pa.Table], source: Path) -> Iterator[pa.Table]:
+def _refuse_damaged_chunks(chunks: Iterator[pa.Table], source: Path) -> Iterator[pa.Table]:
     """The chunks, with errors of reading them, and of nothing else, made plain."""
     with _readable(source):
         yield from chunks

@@ -35,7 +35,7 @@ ROW_GROUP = 1 << 17
 Mix = Callable[[pa.Table, Entropy], pa.Table]
 
 
-def permuted(
+def permute_rows(
     tables: Iterable[pa.Table], folder: Path, entropy: Entropy, mix: Mix | None = None
 ) -> Iterator[pa.Table]:
     """The rows of tables of one schema in a uniformly random order, in pieces of `ROW_GROUP` rows.

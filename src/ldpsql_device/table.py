@@ -21,7 +21,7 @@ from ldpsql_device.columns import (
     dimension_codes,
     measure_numbers,
     public_column,
-    refusing,
+    refuse_errors,
     round_to_levels,
 )
 from ldpsql_device.entropy import Entropy, OsEntropy, Words
@@ -264,7 +264,7 @@ def encode_table(schema: Schema, batch: pa.Table, words_of: WordsOf) -> Encoded:
 def _about(name: str) -> AbstractContextManager[None]:
     """Where Arrow cannot convert a column, name the column instead of the value."""
     misfit = f"{name} holds values that cannot be read as what the survey declares"
-    return refusing(pa.ArrowException, lambda _: RecordError(misfit))
+    return refuse_errors(pa.ArrowException, lambda _: RecordError(misfit))
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

@@ -72,7 +72,7 @@ def test_an_order_that_is_random_within_each_piece_alone_tells(tmp_path, batches
     def within_pieces(tables, folder, entropy, mix):
         return (mix(table, entropy) for table in tables)
 
-    monkeypatch.setattr(files, "permuted", within_pieces)
+    monkeypatch.setattr(files, "permute_rows", within_pieces)
     assert order_shows(from_file(tmp_path, ".parquet"))
 
 

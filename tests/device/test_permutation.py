@@ -13,7 +13,7 @@ from support.significance import chi_square, chi_square_bound
 
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device import permutation
-from ldpsql_device.permutation import permuted, random_order
+from ldpsql_device.permutation import permute_rows, random_order
 
 
 def rows(count: int) -> pa.Table:
@@ -26,7 +26,7 @@ def in_parts(table: pa.Table, size: int):
 
 
 def shuffled(count: int, folder, entropy, part: int = 50) -> pa.Table:
-    return pa.concat_tables(permuted(in_parts(rows(count), part), folder, entropy))
+    return pa.concat_tables(permute_rows(in_parts(rows(count), part), folder, entropy))
 
 
 def places(table: pa.Table) -> np.ndarray:
@@ -42,8 +42,8 @@ def test_the_same_rows_come_out(tmp_path, monkeypatch, count):
 
 
 def test_nothing_in_nothing_out(tmp_path):
-    assert list(permuted([], tmp_path, SeededEntropy(1))) == []
-    assert list(permuted([rows(0)] * 3, tmp_path, SeededEntropy(1))) == []
+    assert list(permute_rows([], tmp_path, SeededEntropy(1))) == []
+    assert list(permute_rows([rows(0)] * 3, tmp_path, SeededEntropy(1))) == []
 
 
 def orders(draw, times: int, size: int) -> tuple[float, int]:
@@ -107,7 +107,7 @@ def test_equal_keys_are_drawn_again(tmp_path):
             return np.arange(count, 0, -1, dtype=np.uint64)
 
     entropy = Stuck()
-    (found,) = permuted([rows(5)], tmp_path, entropy)
+    (found,) = permute_rows([rows(5)], tmp_path, entropy)
     assert places(found).tolist() == [4, 3, 2, 1, 0]
     assert entropy.asked == 3
 
@@ -117,7 +117,7 @@ def test_equal_keys_are_drawn_again(tmp_path):
 def test_pieces_of_one_size(tmp_path, monkeypatch, capacity, count):
     monkeypatch.setattr(permutation, "CAPACITY", capacity)
     monkeypatch.setattr(permutation, "ROW_GROUP", 10)
-    found = list(permuted(in_parts(rows(count), 7), tmp_path, SeededEntropy(1)))
+    found = list(permute_rows(in_parts(rows(count), 7), tmp_path, SeededEntropy(1)))
     sizes = [piece.num_rows for piece in found]
     assert sizes == [10] * (count // 10) + [count % 10] * (count % 10 > 0)
     assert pa.concat_tables(found).sort_by("a").equals(rows(count))

@@ -11,7 +11,7 @@ from support.surveys import ANYTHING, RECORD, app
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey
-from ldpsql_device.columns import refusing
+from ldpsql_device.columns import refuse_errors
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.files import randomize_file
@@ -149,5 +149,5 @@ def test_what_is_no_record_is_refused_before_it_is_looked_at():
 
 
 def test_other_errors_pass():
-    with pytest.raises(KeyError), refusing(ValueError, lambda _: RecordError("x")):
+    with pytest.raises(KeyError), refuse_errors(ValueError, lambda _: RecordError("x")):
         raise KeyError("y")

@@ -69,7 +69,7 @@ def belief_line(audit: Audit) -> str:
     )
 
 
-def not_covered(audit: Audit, survey: Survey | None) -> tuple[str, ...]:
+def list_not_covered(audit: Audit, survey: Survey | None) -> tuple[str, ...]:
     """What a promise does not cover, as far as it concerns this survey."""
     guarantee = audit.design.guarantee if survey is None else survey.guarantee
     is_idle = survey is None or not survey.schema.public

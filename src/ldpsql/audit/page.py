@@ -15,7 +15,7 @@ from ldpsql.audit.lines import (
     author_line,
     belief_line,
     column_rows,
-    not_covered,
+    list_not_covered,
     public_line,
 )
 from ldpsql.survey import Survey
@@ -75,7 +75,7 @@ def write_page(
         f"<p>A report protects {escape(guarantee.protects)}.</p>",
         _central(central),
         "<h2>What is not covered</h2>",
-        _list(not_covered(audit, survey)),
+        _list(list_not_covered(audit, survey)),
         "<h2>How this was checked</h2>",
         _list(_checks(audit, central)),
         "<h2>What was not checked</h2>",

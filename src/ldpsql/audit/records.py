@@ -88,7 +88,7 @@ def check_records(survey: Published, entropy: Entropy) -> RecordCheck:
             record = {**ordinary(), column.name: value}
             if value is ABSENT:
                 del record[column.name]
-            standing = _standing(column, None if value is ABSENT else value)
+            standing = _find_threshold(column, None if value is ABSENT else value)
             found[standing] += 1
             for problem in _try(device, record, entropy):
                 problems[f"{column.name}, {_KINDS[standing]}: {problem}"] = None
@@ -130,7 +130,7 @@ def _beside(column: Dimension | Measure) -> Iterator[Any]:
         yield from (text + " ", text.swapcase(), "\u0430")
 
 
-def _standing(column: Dimension | Measure, value: Any) -> int:
+def _find_threshold(column: Dimension | Measure, value: Any) -> int:
     try:
         if isinstance(column, Measure):
             return column.threshold(value)[1]

@@ -140,7 +140,7 @@ def run_device(
         records = pick_records(design.domain, entropy, _MOST_RECORDS)
         samples.append(_draw(design, records, reports, entropy))
     for sample in samples:
-        events.append(_most_telling(sample))
+        events.append(_find_most_telling(sample))
         fits.append(_worst_fit(sample.questions, question_shares(sample.design.plan)))
     best = max(events, key=lambda event: event.score)
     count = best.sample.keys[0].size
@@ -253,7 +253,7 @@ def check_words(entropy: Entropy) -> str | None:
 # -- the event that tells most --------------------------------------------------------------------
 
 
-def _most_telling(sample: _Sample) -> _Event:
+def _find_most_telling(sample: _Sample) -> _Event:
     """The pair of records whose event, chosen on the first quarter, tells most on the second.
 
     Of those whose first owner is protected against every other record: what others disclose breaks

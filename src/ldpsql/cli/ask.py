@@ -30,7 +30,7 @@ _MOST_ROWS = 10**10
 
 @click.command(short_help="Answer a SELECT (the default command).")
 @click.argument("sql", required=False)
-@options.asking
+@options.add_asking_options
 def query(sql: str | None, **settings: Any) -> None:
     """Answer a SELECT over the reports: `ldpsql "SELECT COUNT(*) FROM app WHERE age >= 30"`.
 

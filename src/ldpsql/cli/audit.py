@@ -263,7 +263,7 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     """What was found, by its label."""
     from ldpsql.audit.check import METHODS  # noqa: PLC0415
-    from ldpsql.audit.lines import belief_line, not_covered  # noqa: PLC0415
+    from ldpsql.audit.lines import belief_line, list_not_covered  # noqa: PLC0415
 
     design, guarantee = result.design, result.design.guarantee
     yield "one report", belief_line(result)
@@ -279,9 +279,9 @@ def _facts(
         exact = f"epsilon {result.epsilon:f} of {design.epsilon}, rounded up, delta 0"
     yield "exact", exact
     yield "established", f"by {METHODS[result.method]}"
-    yield from _enumerated(result)
+    yield from _describe_enumerated(result)
     yield "protects", guarantee.protects
-    for item in not_covered(result, survey):
+    for item in list_not_covered(result, survey):
         yield "not covered", item
     yield from _exposures(result)
     yield "report", f"{design.report_format.bits_per_report:.1f} bits"
@@ -304,7 +304,7 @@ def _facts(
         yield "", f"the promise of the shuffled batch {verdict[central.holds]}"
 
 
-def _enumerated(result: Audit) -> Iterator[tuple[str, str]]:
+def _describe_enumerated(result: Audit) -> Iterator[tuple[str, str]]:
     """The channel that was enumerated, and its witness."""
     found = result.enumerated
     if found is None:

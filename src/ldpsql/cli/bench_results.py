@@ -45,18 +45,18 @@ def measure_of(line: Line) -> str:
 def tables(lines: Sequence[Line]) -> Iterator[str]:
     """One table per number of people, workload and aggregate (mechanisms by epsilon), then the
     cost of one run with the largest number of people."""
-    groups = _grouped(lines, lambda line: (line.users, line.workload, line.aggregate))
+    groups = _group_lines(lines, lambda line: (line.users, line.workload, line.aggregate))
     for (users, workload, aggregate), members in groups:
         title = f"{aggregate}, {workload}, {users:,} people: {measure_of(members[0])}"
-        yield _titled(title, *_error_rows(members))
+        yield _put_title(title, *_error_rows(members))
     most = max(line.users for line in lines)
     rows = []
-    for name, own in _grouped([line for line in lines if line.users == most], _label):
+    for name, own in _group_lines([line for line in lines if line.users == most], _label):
         seconds = [f"{_mean([line.seconds[work] for line in own]):.2f}" for work in COSTS]
         bits, stored = max(line.bits for line in own), max(line.bytes for line in own)
         rows.append([name, *seconds, f"{bits:.1f}", str(stored)])
     head = ["mechanism", *COSTS, "bits/report", "bytes stored"]
-    yield _titled("Cost of one run, seconds", head, rows)
+    yield _put_title("Cost of one run, seconds", head, rows)
 
 
 def _label(line: Line) -> str:
@@ -66,12 +66,12 @@ def _label(line: Line) -> str:
     return f"{line.mechanism} (ULDP)" if "ULDP" in line.guarantee else line.mechanism
 
 
-def _titled(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _put_title(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     right = [place > 0 for place in range(len(head))]
     return "\n".join([title, *table_lines(head, rows, right), ""])
 
 
-def _grouped(
+def _group_lines(
     lines: Iterable[Line], group_of: Callable[[Line], Group]
 ) -> list[tuple[Group, list[Line]]]:
     """The lines of every group, in the order of their first ones."""
@@ -88,7 +88,7 @@ def _error_rows(members: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
     columns = [f"eps {epsilon:g}" for epsilon in epsilons]
     head = ["mechanism", *columns, "intervals hold", f"+/- ({columns[-1]})"]
     rows = []
-    for name, every in sorted(_grouped(members, _label), key=lambda group: _rank(group[1])):
+    for name, every in sorted(_group_lines(members, _label), key=lambda group: _rank(group[1])):
         own = {line.epsilon: line for line in every}
         cells = [_short(error_of(own[e])) if e in own else "-" for e in epsilons]
         covered = _mean([line.errors.coverage for line in every])
@@ -162,7 +162,7 @@ def _figures(lines: Sequence[Line], confidence: float) -> Iterator[tuple[str, st
     title = f"Share of the intervals that hold the truth (dashed: what they claim){of_most}"
     yield "coverage", title, _panels(most, _coverage, level=100 * confidence, **by_epsilon)
     costs = []
-    for name, own in _grouped(most, lambda line: line.mechanism):
+    for name, own in _group_lines(most, lambda line: line.mechanism):
         seconds = [_mean([line.seconds[work] for line in own]) or math.nan for work in COSTS]
         costs.append(Curve(name, COSTS, seconds, role=_role(own[0])))
     panel = Panel(f"{max(users):,} people", "kind of work", "seconds", tuple(costs), log_y=True)
@@ -187,9 +187,9 @@ def _panels(
     without one it is an error.
     """
     panels = []
-    for title, members in _grouped(lines, panel_of):
+    for title, members in _group_lines(lines, panel_of):
         curves = []
-        for name, own in _grouped(members, lambda line: line.mechanism):
+        for name, own in _group_lines(members, lambda line: line.mechanism):
             ordered = sorted(own, key=x_of) if log_x else own
             y, low, high = zip(*map(shown, ordered), strict=True)
             if any(map(math.isfinite, y)):

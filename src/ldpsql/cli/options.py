@@ -207,7 +207,7 @@ def keep_inputs(target: Path | None, *inputs: Path | str | None) -> None:
             raise click.UsageError(f"-o would replace {source}, which is read; name another file")
 
 
-def asking(command: Command) -> Command:
+def add_asking_options(command: Command) -> Command:
     """The options of every command that answers questions."""
     for option in (intervals, output(), output_format, parameters):
         command = option(command)

@@ -188,7 +188,7 @@ def design_survey(
         notes = (
             *notes,
             f"designed for smooth answers of {options['smooth_for']:,} people; errors and bounds "
-            "are those of its unbiased answers, which wait on them",
+            "shown are those of its unbiased answers",
         )
     survey = replace(
         survey,

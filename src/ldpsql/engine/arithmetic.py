@@ -206,7 +206,7 @@ def _quotient(numerator: Form, denominator: Form) -> Form:
     return Form(sums, np.where(np.isnan(low), np.nan, ratio.value), slope, (low, high))
 
 
-def _transformed(function: Transform, operand: Form) -> Form:
+def _transform(function: Transform, operand: Form) -> Form:
     """A root or a square, with what becomes of the ends of the operand's interval."""
     bars, value = operand.interval, function.value([operand.value])
     low, high = function.value([bars.low]), function.value([bars.high])
@@ -219,7 +219,7 @@ def _transformed(function: Transform, operand: Form) -> Form:
     return Form(operand.sums, value, factor[:, None] * operand.slope, (low, high))
 
 
-def _inverted(function: Quantile, operands: Sequence[Form]) -> Form:
+def _invert(function: Quantile, operands: Sequence[Form]) -> Form:
     """A quantile with the interval that a test leaves (Woodruff, Journal of the ASA 47, 1952).
 
     The quantile is at code k where the people up to k reach its rank and those up to k - 1 do not.
@@ -335,11 +335,11 @@ def _most_frequent(function: Mode, operands: Sequence[Form]) -> Form:
 def _form_of_function(function: Function, operands: list[Form]) -> Form:
     """The form of a function of forms."""
     if isinstance(function, Quantile):
-        return _inverted(function, operands)
+        return _invert(function, operands)
     if isinstance(function, Mode):
         return _most_frequent(function, operands)
     assert isinstance(function, Transform)
-    return _transformed(function, *operands)
+    return _transform(function, *operands)
 
 
 def _places(targets: Sequence[Target]) -> Mapping[Leaf, int]:

@@ -43,7 +43,7 @@ from ldpsql.engine.propagation import Covariances, ErrorBars, Gradients, Propaga
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import Sample, Source, selection
-from ldpsql.engine.strata import Strata, strata_of, undivided
+from ldpsql.engine.strata import Strata, make_undivided, strata_of
 from ldpsql.engine.unions import Union
 from ldpsql.errors import QueryError
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
@@ -280,7 +280,7 @@ class Session:
     def _strata(self, survey: Survey, people: int) -> Strata:
         """The population in the codes of a survey; people: how many there are without margins."""
         if not self.weights:
-            return undivided(people)
+            return make_undivided(people)
         return self._keep(
             "strata", survey.fingerprint, lambda: strata_of(self.weights, survey.schema)
         )

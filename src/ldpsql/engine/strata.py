@@ -125,7 +125,7 @@ class Strata:
         return f"about {self.total:,.10g} people, raked to {', '.join(margins)}"
 
 
-def undivided(people: int) -> Strata:
+def make_undivided(people: int) -> Strata:
     """A population of which nothing is known but how many people it has."""
     return Strata((), (Marginal("", (), np.array(float(people))),), float(people))
 
