@@ -268,7 +268,7 @@ class FourierDesign(Design[BoxQuery]):
         numbers = 2 * sum(self.group.cells(face) for face in self.group.faces)
         if numbers > MOST_KEPT:
             return None
-        return Decoding(1, numbers, self._decode, self._derive, self._recall)
+        return Decoding(2, numbers, self._decode, self._derive, self._recall)
 
     def _decode(self, histogram: Histogram) -> Mapping[str, Array]:
         """See `Decoding`: real and imaginary parts by turns."""
