@@ -360,6 +360,27 @@ def test_what_margins_say_is_exact() -> None:
     assert sums_of(relation, "COUNT(*)") == (1000.0, 0.0)
 
 
+@dataclass(frozen=True)
+class AskedTogether:
+    """Its covariances depend on what is asked together, as those from samples of reports do."""
+
+    inner: AnyEstimator
+
+    def answer(self, queries: Sequence[Any]) -> Estimates:
+        found = self.inner.answer(queries)
+        return Estimates(found.values, found.covariance * len(queries))
+
+    def answer_rows(self, rows: Sequence[Sequence[Any]]) -> list[Estimates]:
+        return rows_of(self.answer, rows)
+
+
+def test_what_margins_say_is_exact_whatever_is_asked_beside_it() -> None:
+    margins = read_margins(pa.table({"age": ["0..4", "5+"], "people": [600, 400]}))
+    estimator: Any = AskedTogether(World.of("joint").estimator(survey(), 1))
+    relation = weighted(survey(), estimator, margins)
+    assert sums_of(relation, "COUNT(*)") == (1000.0, 0.0)
+
+
 @pytest.mark.parametrize(
     "sql",
     [

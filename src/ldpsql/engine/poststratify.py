@@ -244,14 +244,17 @@ class Poststratified(Source):
 
     def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
         """The people of a stratum enter all rows, so these are never independent."""
-        g, (answered, spread) = self.weights, self._answered
+        g, (answered, _) = self.weights, self._answered
         asked = [self._asked(part, rows) for part in self.parts]
         answers = [
             self._answer(part, places) if places else people
             for part, people, places in zip(self.parts, self._people, asked, strict=True)
         ]
         sums = np.zeros((len(rows) * len(self.plan.targets), *g.shape))
+        # Of these answers: what a covariance is estimated to be depends on what is asked together.
+        variances = np.zeros_like(answered)
         for part, places, answer in zip(self.parts, asked, answers, strict=True):
+            variances[:, part.cell] += np.diagonal(answer.covariance)[len(places) :]
             for place, (number, cell, _) in enumerate(places):
                 sums[number, cell, part.cell] += answer.values[place]
         slopes = -g * self._fitted(sums)
@@ -261,7 +264,6 @@ class Poststratified(Source):
         shares = np.divide(
             is_quotient, answered, out=np.zeros_like(answered), where=answered != 0.0
         )
-        variances = np.diagonal(spread, axis1=1, axis2=2).T
         values = np.einsum("kcp,cp->k", sums, g)
         values += np.einsum("kcp,cp,cp->k", slopes, variances, shares)
         covariance = np.zeros((len(sums), len(sums)))
