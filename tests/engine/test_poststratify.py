@@ -413,7 +413,7 @@ def test_who_has_which_public_value_is_chance_in_a_sample(both: Any, sql: str) -
 
 def test_strata_where_too_few_answered_are_refused() -> None:
     world = World.of("joint")
-    estimator = world.estimator(survey(), 1, answered=2_000)
+    estimator = world.estimator(survey(), 1, answered=1_000)
     with pytest.raises(DataError, match=r"too few people of app answered in age 0\.\.3, sex F \("):
         _ = weighted(survey(), estimator, world.margins("joint")).sums
 

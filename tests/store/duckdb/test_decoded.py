@@ -196,7 +196,7 @@ def test_another_version_of_the_decoder_starts_anew(monkeypatch: pytest.MonkeyPa
         store.catch_up()
         design_of = type(asked.design)
         right = design_of.decoding.fget
-        newer = property(lambda design: replace(right(design), version=2))
+        newer = property(lambda design: replace(right(design), version=right(design).version + 1))
         monkeypatch.setattr(design_of, "decoding", newer)
         assert not is_kept(store)
         store.ingest_table(reports(asked, 20, 7), asked)
