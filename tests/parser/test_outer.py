@@ -177,6 +177,11 @@ def test_what_duckdb_must_not_see_is_refused(
         ("WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x FROM t) SELECT x FROM t", "recurs"),
         ("WITH ldpsql_base_0 AS (SELECT 1 AS x) SELECT x FROM ldpsql_base_0", "reserved"),
         ("SELECT x FROM (SELECT 1 AS x) AS ldpsql_base_0", "reserved"),
+        (
+            "WITH t AS (SELECT COUNT(*) AS ldpsql_d1 FROM app) SELECT ldpsql_d1 + 1 FROM t",
+            "reserved",
+        ),
+        ("SELECT x.LDPSQL_D0 FROM (SELECT 1) AS x(ldpsql_d0)", "reserved"),
         ("WITH t(a, b) AS (SELECT COUNT(*) FROM app) SELECT a FROM t", "1 columns to name"),
         ("WITH t AS (SELECT age FROM app) SELECT age FROM t", "not a GROUP BY key"),
         ("WITH t AS (SELECT age FROM app) SELECT COUNT(*) FROM t WHERE active", "no column"),

@@ -247,7 +247,9 @@ def _evaluate(scalar: Scalar, grid: _Grid) -> pa.Array:
     tables = {each.relation: each.rows for each in scalar.tables}
     # Subqueries become joins, which keep no order.
     order = f" ORDER BY {ROW}" if tables else ""
-    sql = f"SELECT CAST({scalar.text} AS {scalar.kind}) AS value FROM {DECLARED}{order}"
+    # -0.0 is 0.0 in SQL and another value to Arrow; a sum with 0.0 is never -0.0.
+    plus = " + 0.0" * (scalar.kind == "DOUBLE")
+    sql = f"SELECT CAST({scalar.text} AS {scalar.kind}){plus} AS value FROM {DECLARED}{order}"
     found = _sandbox().evaluate(sql, {**tables, DECLARED: grid.table(all_joins(scalar))})
     return found.column(0).combine_chunks()
 

@@ -141,4 +141,8 @@ def _array(column: Sequence[Value | None] | Array, kind: pa.DataType) -> pa.Arra
     if pa.types.is_int64(kind) and isinstance(column, np.ndarray):
         is_whole = np.isfinite(column) & (column == np.rint(column))
         kind = kind if is_whole.all() else pa.float64()
-    return pa.array(column, type=kind, from_pandas=True)
+    try:
+        return pa.array(column, type=kind, from_pandas=True)
+    except pa.ArrowTypeError:  # DuckDB gives dates that Python has not as texts
+        hint = "group by its parts: EXTRACT(year FROM ...)"
+        raise QueryError("a GROUP BY key is before the year 1, or after 9999", hint=hint) from None

@@ -142,6 +142,7 @@ class OuterReader:
         while isinstance(tree, exp.Subquery) and set(_present(tree)) == {"this"}:
             tree = tree.this
         catalog.unqualify(tree)
+        _check_reserved(tree)
         return self._query(tree, {})
 
     def _query(self, tree: exp.Expr, names: Names) -> exp.Query:
@@ -570,14 +571,21 @@ def _check_parts(node: exp.Expr) -> None:
     check_parts(node, _PARTS.get(kind, ()))
 
 
+def _check_reserved(tree: exp.Query) -> None:
+    """Refuse names for tables and columns that stand for relations and gradients."""
+    for alias in tree.find_all(exp.Alias, exp.TableAlias):
+        named = alias.args.get("alias") or alias.this
+        for name in filter(None, [named, *(alias.args.get("columns") or ())]):
+            if name.name.lower().startswith(RESERVED_PREFIX):
+                reason = f"names that start with {RESERVED_PREFIX} are reserved"
+                raise wrong(reason, name, "rename it")
+
+
 def _check_alias(node: exp.Expr) -> None:
-    """Refuse names that are reserved, and more names of columns than there are columns."""
+    """Refuse more names of columns than there are columns."""
     items = node.this.selects
     if len(node.alias_column_names) > len(items) and not any(item.is_star for item in items):
         raise wrong(f"there are {len(items)} columns to name", node.args["alias"])
-    if node.alias.lower().startswith(RESERVED_PREFIX):
-        reason = f"names that start with {RESERVED_PREFIX} are reserved"
-        raise wrong(reason, node.args["alias"], "rename it")
 
 
 def _present(node: exp.Expr) -> dict[str, object]:

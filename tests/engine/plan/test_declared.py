@@ -173,3 +173,15 @@ def test_a_sum_of_different_columns_never_needs_their_product() -> None:
     assert terms("SELECT SUM(a + b * b - c + 3) FROM t") == 1000 + 999 + 999
     with pytest.raises(UnsupportedSQL, match="combinations"):
         terms("SELECT SUM(a * b * c) FROM t")
+
+
+def test_zeros_of_both_signs_are_one_value() -> None:
+    place = Place(1, 1, 1)
+    halves = Scalar("0 / (age - 20.5)", ("age",), "DOUBLE", place)
+    assert [value for value, _ in regions(halves, SCHEMA, "-")] == [0.0]
+
+
+def test_days_that_python_has_not_are_refused() -> None:
+    later = Scalar("week + INTERVAL 9000 YEAR", ("week",), "TIMESTAMP", Place(1, 1, 1))
+    with pytest.raises(QueryError, match="before the year 1, or after 9999"):
+        regions(later, SCHEMA, "-")

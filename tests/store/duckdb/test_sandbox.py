@@ -39,6 +39,16 @@ def test_sums_and_decimals_come_as_plain_numbers(sandbox):
     assert found.to_pylist()[0]["h"] == 3e20
 
 
+@pytest.mark.parametrize(
+    "value", ["DATE '9999-12-31' + 1", "TIMESTAMP '0001-01-01' - INTERVAL 1 YEAR"]
+)
+def test_moments_that_python_has_not_are_refused(sandbox, value):
+    days = "DATE '0001-01-01' AS a, TIMESTAMP '9999-12-31 23:59:59.999999' AS b, NULL::DATE AS c"
+    assert len(sandbox.evaluate(f"SELECT {days}", {}).to_pylist()) == 1
+    with pytest.raises(QueryError, match="before the year 1, or after 9999"):
+        sandbox.evaluate(f"SELECT {value} AS day", {})
+
+
 def test_names_of_outputs_may_repeat(sandbox):
     found = sandbox.evaluate("SELECT x AS a, y AS a FROM r ORDER BY x", {"r": RELATION})
     assert [found.column(i).to_pylist() for i in range(2)] == [[1, 2, 3], [0.5, None, 1.5]]
