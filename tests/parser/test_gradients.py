@@ -106,6 +106,12 @@ def test_a_lost_error_bar_has_a_reason(query: str, reason: str) -> None:
     assert any(reason in output.lost for output in outputs)
 
 
+def test_nothing_is_logged_of_the_parts_of_windows(caplog: pytest.LogCaptureFixture) -> None:
+    (lag,) = parsed(_T + "SELECT LAG(n IGNORE NULLS) OVER (ORDER BY state) FROM t").outputs
+    assert lag.is_estimate
+    assert not caplog.records
+
+
 def test_expressions_that_double_are_not_followed_for_ever() -> None:
     steps = ", ".join(f"{' + '.join([f'a{i}'] * 4)} AS a{i + 1}" for i in range(6))
     last = parsed(f"{_T} SELECT n AS a0, {steps} FROM t").outputs[-1]

@@ -12,7 +12,7 @@ from ldpsql.parser import catalog
 from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, Statement
-from ldpsql.parser.source import Refusal, deep_stack, read, syntax_tree, unsupported
+from ldpsql.parser.source import Refusal, deep_stack, quiet, read, syntax_tree, unsupported
 from ldpsql.parser.values import Parameters, bind, substitute
 
 __all__ = ["Parameters", "parse"]
@@ -70,7 +70,8 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
             return Statement(sql, mode, bases, outer, outputs, projection=projection)
         others = {table.relation: table.rows.column_names for table in tables}
         tracer = Tracer(bases, {**catalog.relation_columns(), **others})
-        traces = tracer.trace(query)
+        with quiet():  # gradients are written from parts, which sqlglot warns of
+            traces = tracer.trace(query)
         outputs = tuple(
             Output(name, bool(trace.terms), trace.lost)
             for name, trace in zip(names, traces, strict=True)

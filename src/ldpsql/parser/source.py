@@ -295,7 +295,7 @@ class _PlacingParser(DuckDBParser):
 def syntax_tree(source: Source, tokens: tuple[Token, ...]) -> exp.Query:
     """The syntax tree of one query; an error where it does not parse."""
     try:
-        with _quiet():
+        with quiet():
             parsed = _PlacingParser(dialect=DuckDB()).parse(list(tokens), source.sql)
     except ParseError as error:
         raise _syntax_error(source, error) from None
@@ -334,8 +334,9 @@ def deep_stack(tokens: Sequence[Token]) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what sqlglot would log in this thread off standard error: it ends in an error anyway."""
+def quiet() -> Iterator[None]:
+    """Keep what sqlglot would log in this thread off standard error: what matters of it ends in an
+    error anyway."""
     mine = threading.get_ident()
 
     def from_others(record: logging.LogRecord) -> bool:
