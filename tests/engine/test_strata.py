@@ -96,6 +96,7 @@ def test_files_may_list_strata_in_another_order_and_differ_a_little(tmp_path: Pa
         (["active,purchase\ntrue,1"], "purchase is a measure, which divides nobody"),
         (["active,active,n\ntrue,true,1"], "names a column twice"),
         (["active,n\ntrue,-1\nfalse,2"], "'-1' is not a number of people"),
+        (['active,n\ntrue,"300,5"\nfalse,2'], "'300,5' is not a number of people"),
         (["active,n\ntrue,nan\nfalse,2"], "'nan' is not a number of people"),
         (["active,n\ntrue,0\nfalse,0"], "has no people"),
         (["active,n"], "has 0 rows"),

@@ -34,6 +34,7 @@ MOST_CELLS = 1000
 _SAME_TOTAL, _LISTED = 0.01, 4
 _RANGE = re.compile(r"(.+?)\s*\.\.\s*(.+)|(\d+)\s*[-\u2013]\s*(\d+)")
 _HALF_OPEN = re.compile(r"\[\s*(.+?)\s*,\s*(.+?)\s*([)\]])")
+_THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
 _BOUND = re.compile(r"(<=|>=|<|>)\s*(.+)")
 
 
@@ -244,8 +245,8 @@ def _some(texts: Sequence[str]) -> str:
 
 
 def _count(margin: Margin, text: str) -> float:
-    try:
-        number = float(text.replace(",", ""))
+    try:  # a comma divides thousands: 1,5 may be meant as one and a half
+        number = float(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
     except ValueError:
         number = math.nan
     if not 0.0 <= number < math.inf:
