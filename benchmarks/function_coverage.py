@@ -291,13 +291,7 @@ def run(surveys: int = SURVEYS) -> None:
 
     "met": the interval of the coverage at alpha 1e-6 does not lie wholly outside of its limits.
     """
-    rows = (row for mechanism in MECHANISMS for row in _quantile_rows(mechanism))
-    wanted = (f"{share}: coverage, mean width" for share in SHARES)
-    print_table(
-        f"Coverage of 95 % intervals of quantiles of 256 values, {DRAWS:,} draws of normal errors",
-        ("people", "mechanism", "epsilon", *wanted),
-        rows,
-    )
+    print_quantiles()
     if folder() is None:
         print("Coverage of functions: skipped, set LDPSQL_DATA to a folder with adult.parquet")
         return
@@ -305,6 +299,16 @@ def run(surveys: int = SURVEYS) -> None:
         f"Coverage of 95 % intervals of functions, {surveys:,} surveys",
         ("people", "mechanism", "epsilon", "answer", "coverage", "told", "median width", "met"),
         (row for epsilon in EPSILONS for row in _rows(epsilon, surveys)),
+    )
+
+
+def print_quantiles() -> None:
+    """Print coverage of quantiles under normal errors, which needs no data."""
+    wanted = (f"{share}: coverage, mean width" for share in SHARES)
+    print_table(
+        f"Coverage of 95 % intervals of quantiles of 256 values, {DRAWS:,} draws of normal errors",
+        ("people", "mechanism", "epsilon", *wanted),
+        (row for mechanism in MECHANISMS for row in _quantile_rows(mechanism)),
     )
 
 

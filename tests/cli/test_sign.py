@@ -124,7 +124,7 @@ def test_reports_of_a_period_are_told_apart_in_sql(tmp_path, monkeypatch):
         assert (note in run(asked, "--db", "app.duckdb").stderr) == told
 
 
-def test_a_survey_that_is_over_takes_no_more_records_and_still_takes_reports(tmp_path, monkeypatch):
+def test_a_survey_that_is_over_takes_no_more_records_and_no_more_reports(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     over = MONTHLY.replace("2226-12-31", "2026-01-31")
     target, _ = designed(tmp_path, over)
@@ -135,7 +135,11 @@ def test_a_survey_that_is_over_takes_no_more_records_and_still_takes_reports(tmp
     assert run(*arguments).exit_code == 0
     monkeypatch.setattr("ldpsql_device.files.utc_today", lambda: date(2026, 2, 1))
     assert "survey app ended on 2026-01-31" in refusal(run(*arguments), 1)
-    assert run("ingest", "r.parquet", "--survey", target, "--db", "app.duckdb").exit_code == 0
+    ingest = ("ingest", "r.parquet", "--survey", target, "--db", "app.duckdb")
+    monkeypatch.setattr("ldpsql.store.base.utc_today", lambda: date(2026, 2, 1))
+    assert "ended on 2026-01-31, after which no report is taken" in refusal(run(*ingest), 1)
+    monkeypatch.setattr("ldpsql.store.base.utc_today", lambda: date(2026, 1, 31))
+    assert run(*ingest).exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.simulation import simulate
 
-_PEOPLE = 400
+_PEOPLE = 600
 _GROUPS = "SELECT age, AVG(pay) AS a, AVG(pay) + 0.5 AS more FROM app GROUP BY age"
 
 
