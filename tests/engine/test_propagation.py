@@ -240,6 +240,16 @@ def test_notes_say_which_column_has_no_error_bar_and_why(connection: Connection)
     assert set(one.result.intervals) == {1, 2}
 
 
+def test_a_column_of_texts_and_estimates_has_no_error_bar(connection: Connection) -> None:
+    """`UNION ALL` with a text makes texts of all."""
+    answered = connection.execute(
+        "SELECT COUNT(*) AS label FROM app WHERE age < 2 UNION ALL SELECT 'all'"
+    )
+    assert answered.result.table.column(0).to_pylist()[1] == "all"
+    assert not answered.result.intervals
+    assert "no error bar for label: some of its rows are texts" in answered.notes
+
+
 def test_a_covariance_that_is_too_large_is_refused(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -300,6 +300,10 @@ class Session:
             lost |= dict.fromkeys(indices, "its query is too large to be followed")
             indices, lists = [], []
         gradients = dict(zip(indices, lists, strict=True))
+        for place in indices:
+            if pa.types.is_string(table.schema.field(place).type):  # of UNION ALL with a text
+                del gradients[place]
+                lost[place] = "some of its rows are texts"
         propagation = self._propagation(statement, relations, subjects)
         bars, values = dict[int, ErrorBars](), dict[int, Array]()
         intervals, cut = dict[int, Interval](), dict[int, NDArray[np.bool_]]()
