@@ -97,6 +97,10 @@ class Schedule:
         """The first day of the period that a day belongs to; None for a survey without periods."""
         return day.replace(day=1) if self.period == "month" else day if self.period else None
 
+    def has_ended(self, day: date) -> bool:
+        """Whether a day comes after the last one."""
+        return self.end is not None and day > self.end
+
     def has_period(self, first: date) -> bool:
         """Whether a period that starts on this day has a day on which the survey is answered."""
         opening = None if self.start is None else self.period_of(self.start)
@@ -187,11 +191,12 @@ class Published:
 
     def require_open(self, day: date) -> None:
         """PolicyError for a day on which the survey may not be answered."""
-        start, end = self.schedule.start, self.schedule.end
-        if start is not None and day < start:
-            raise PolicyError(f"survey {self.table} is not answered before {start}")
-        if end is not None and day > end:
-            raise PolicyError(f"survey {self.table} ended on {end}: nothing is sent any more")
+        schedule = self.schedule
+        if schedule.start is not None and day < schedule.start:
+            raise PolicyError(f"survey {self.table} is not answered before {schedule.start}")
+        if schedule.has_ended(day):
+            ended = f"survey {self.table} ended on {schedule.end}"
+            raise PolicyError(f"{ended}: nothing is sent any more")
 
     @cached_property
     def record_schema(self) -> Schema:

@@ -136,9 +136,9 @@ class Devices:
 
 
 def _require_door(intake: Intake) -> None:
-    end = intake.schedule.end
-    if end is not None and utc_today() > end:
-        raise Problem(410, "closed", f"the survey ended on {end}: nothing is taken any more")
+    if intake.schedule.has_ended(utc_today()):
+        detail = f"the survey ended on {intake.schedule.end}: nothing is taken any more"
+        raise Problem(410, "closed", detail)
     if intake.shuffled is not None:
         raise Problem(403, "wrong-door", "reports of this survey go to its shuffler, not here")
 

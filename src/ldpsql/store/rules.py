@@ -123,11 +123,10 @@ def batch_id(incoming: Incoming, path: Path | None) -> str | None:
 
 def require_open(intake: Intake, name: str, today: date) -> None:
     """ReportError for reports of a survey that has ended; a shuffled batch may come later."""
-    end = intake.schedule.end
-    if intake.shuffled is None and end is not None and today > end:
+    if intake.shuffled is None and intake.schedule.has_ended(today):
         raise ReportError(
-            f"{name}: survey {intake.table} ended on {end}, after which no report is taken; let "
-            "reports arrive until that day"
+            f"{name}: survey {intake.table} ended on {intake.schedule.end}, after which no report "
+            "is taken; let reports arrive until that day"
         )
 
 
