@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 WORKERS ?= 2
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all check lint types layers docs client bench figures clean
+.PHONY: demo test test-all check lint types layers docs client browser bench figures clean
 
 demo: $(STAMP)
 	$(BIN)/ldpsql demo
@@ -38,6 +38,11 @@ docs: $(STAMP)
 # The JavaScript client: its tests, its types, and its size, minified and compressed. Needs node and npm.
 client:
 	cd clients/js && npm ci --silent --no-audit --no-fund && node --test && npm run --silent types && npm run --silent size
+
+# The page and the client in a real browser, which is there already, such as Debian's chromium.
+browser: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests/browser/requirements.lock
+	$(BIN)/python -m pytest --require-browser tests/browser
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

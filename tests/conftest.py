@@ -16,6 +16,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files anew instead of comparing with them; read the difference",
     )
+    parser.addoption(
+        "--require-browser",
+        action="store_true",
+        help="fail where tests/browser finds no browser, instead of leaving it out",
+    )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line that the browser's tests were left out, and why."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reports = [report for report in skipped if report.nodeid.startswith("tests/browser/")]
+    if reports:
+        reason = reports[0].longrepr[2].removeprefix("Skipped: ")
+        terminalreporter.write_line(f"{len(reports)} tests in a browser were left out: {reason}")
 
 
 @pytest.fixture
