@@ -35,9 +35,11 @@ layers: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m ldpsql.cli.reference --check
 
-# The JavaScript client: its tests, its types, and its size, minified and compressed. Needs node and npm.
+# The JavaScript client: its tests, its types, and its size, minified and compressed; and the page: its tests, and
+# whether what it takes from others is what its lock file makes. Needs node and npm.
 client:
 	cd clients/js && npm ci --silent --no-audit --no-fund && node --test && npm run --silent types && npm run --silent size
+	cd clients/page && npm ci --silent --no-audit --no-fund && npm run --silent check
 
 # The page and the client in a real browser, which is there already, such as Debian's chromium.
 browser: $(STAMP)

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ldpsql.server.analysts import Analysts
 from ldpsql.server.devices import Attest, Devices
+from ldpsql.server.page_files import answer_page
 from ldpsql.server.problems import Problem
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
@@ -71,7 +72,7 @@ def make_app(
             Route("/v1/lookups/{name}", _Answer(analysts.lookup), methods=["GET"]),
             Route("/metrics", _Answer(analysts.metrics), methods=["GET"]),
         ]
-    router = Router(routes, lifespan=life)
+    router = Router(routes, default=answer_page, lifespan=life)
     if not origins:
         return router
     return CORSMiddleware(

@@ -1,0 +1,88 @@
+"""The page that people open in a browser: files that never change while the collector runs."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+HEADERS = {
+    "Content-Security-Policy": "; ".join(
+        [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "connect-src 'self'",
+            "img-src 'self' data: blob:",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+        ]
+    ),
+    "Cache-Control": "no-cache",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Vary": "Accept-Encoding",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Of every answer: nothing from elsewhere is loaded, no text of a survey runs as a script, and no
+other site frames the page or learns that it was opened."""
+
+_FOLDER = Path(__file__).with_name("page")
+_TYPES = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+}
+
+
+@dataclass(frozen=True)
+class _File:
+    kind: str
+    content: bytes
+    packed: bytes
+    tag: str
+
+
+@cache
+def page_files() -> Mapping[str, _File]:
+    """All files by their address. Whatever a request names, nothing else of the disk is read."""
+    files = {}
+    # A pattern with ** would not follow the link to the client's sources.
+    for place in sorted([*_FOLDER.glob("*"), *_FOLDER.glob("*/*")]):
+        if place.suffix in _TYPES and place.is_file():
+            content = place.read_bytes()
+            tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+            packed = gzip.compress(content, mtime=0)
+            address = f"/{place.relative_to(_FOLDER).as_posix()}"
+            files[address] = _File(_TYPES[place.suffix], content, packed, tag)
+    return {"/": files["/index.html"], **files}
+
+
+async def answer_page(scope: Scope, receive: Receive, send: Send) -> None:
+    """The application that answers with these files, and with 404 at any other address."""
+    await _answer(Request(scope))(scope, receive, send)
+
+
+def _answer(request: Request) -> Response:
+    file = page_files().get(request.url.path)
+    if file is None:
+        return PlainTextResponse("Not Found", 404)
+    if request.method not in ("GET", "HEAD"):
+        return PlainTextResponse("Method Not Allowed", 405, {"Allow": "GET, HEAD"})
+    headers = {**HEADERS, "ETag": file.tag}
+    if file.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(file.packed, 200, {**headers, "Content-Encoding": "gzip"}, file.kind)
+    return Response(file.content, 200, headers, file.kind)
