@@ -155,5 +155,5 @@ def _collected(design: Design, codes: np.ndarray, seed: int) -> tuple[Design, Es
         histogram = histogram_of(asked.randomize(mine, SeededEntropy(seed * rounds + number)))
         if number < rounds:
             assert asked.asks_in_rounds
-            asked = asked.following(histogram)
+            asked = asked.design_next(histogram)
     return asked, asked.estimator(histogram)

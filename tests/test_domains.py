@@ -18,7 +18,7 @@ from ldpsql.domains import (
     find_public_column,
     is_outside,
     labels,
-    matching,
+    match_codes,
     null_codes,
     present_codes,
 )
@@ -45,7 +45,7 @@ STATE = Listed("category", ("CA", "NY", "WA"))
 
 def members(domain, comparison, literal):
     return [
-        code for low, high in matching(domain, comparison, literal) for code in range(low, high)
+        code for low, high in match_codes(domain, comparison, literal) for code in range(low, high)
     ]
 
 
@@ -117,7 +117,7 @@ def test_a_comparison_that_cuts_a_bin_is_refused_with_what_to_write(
     domain, comparison, literal, hint
 ):
     with pytest.raises(QueryError, match="exact answer") as refusal:
-        matching(domain, comparison, literal)
+        match_codes(domain, comparison, literal)
     assert hint in str(refusal.value)
 
 
@@ -139,7 +139,7 @@ def test_a_comparison_that_cuts_a_bin_is_refused_with_what_to_write(
 )
 def test_a_literal_of_another_type_is_refused(domain, literal):
     with pytest.raises(QueryError):
-        matching(domain, "=", literal)
+        match_codes(domain, "=", literal)
 
 
 INT_DOMAINS = st.builds(
@@ -163,7 +163,7 @@ def test_matching_agrees_with_every_value_or_refuses(domain, comparison, literal
         by_code.setdefault(domain.find(value)[0], set()).add(truth)
     if any(len(truths) == 2 for truths in by_code.values()):
         with pytest.raises(QueryError):
-            matching(domain, comparison, literal)
+            match_codes(domain, comparison, literal)
     else:
         expected = [code for code, truths in by_code.items() if truths == {True}]
         assert members(domain, comparison, literal) == expected

@@ -95,9 +95,9 @@ def test_of_a_survey_of_the_collector_it_is_the_same(tmp_path):
 def test_without_the_collector_s_part_a_batch_keeps_what_clones_give():
     trust = Shuffled.parse("0.5", "1e-6", 10_000, "0.9")
     intake = Intake.read(device_text(PRIVATE, trust))
-    epsilon = intake.achieved(5_000)
+    epsilon = intake.find_epsilon(5_000)
     assert epsilon < ONE.value
     assert delta_of([clones(ONE.odds)], 4_500, epsilon) <= 1e-6
-    assert intake.achieved(2) == ONE.value
+    assert intake.find_epsilon(2) == ONE.value
     with pytest.raises(InternalError):
-        Intake.read(device_text()).achieved(5_000)
+        Intake.read(device_text()).find_epsilon(5_000)

@@ -448,7 +448,7 @@ def people_with(schema: Schema, column: Column) -> Expression:
         column = column.column
     if isinstance(column, Ordering):
         known = [code for code, value in enumerate(column.values) if value is not None]
-        return _counted(schema, column, code_set(known), "IS NOT NULL")
+        return _count_codes(schema, column, code_set(known), "IS NOT NULL")
     if isinstance(column, Amount):
         return _total(column.counted, f"COUNT({column})", schema)
     if column is None or find_measure(schema, column) is not None:
@@ -501,7 +501,7 @@ MomentsOf = Callable[[Callable[[str], Expression], Expression], Expression]
 Centred = Callable[[Callable[[str], Expression], Expression, Callable[[str], Number]], Expression]
 
 
-def _of_centred(value: Centred) -> Callable[[Schema, Moments], Expression]:
+def _centre(value: Centred) -> Callable[[Schema, Moments], Expression]:
     """An expression over moments from one over their sums: `value(sum by letters, people, centre
     by letter)`."""
 
@@ -569,7 +569,7 @@ def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Ex
         people = people_with(schema, ranked)
         sets = accumulate((own for own, *_ in zip(codes, highest[:-1], strict=False)), _together)
         below = [
-            _counted(schema, ranked.column, own, f"<= {highest[place]:g}")
+            _count_codes(schema, ranked.column, own, f"<= {highest[place]:g}")
             for place, own in enumerate(sets)
         ]
         return Quantile(
@@ -589,7 +589,7 @@ def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Ex
 def _mode(schema: Schema, column: str | Ordering) -> Expression:
     codes, lowest, highest = ends_of_codes(schema, column)
     counts = [
-        _counted(schema, column, own, f"= {value:g}")
+        _count_codes(schema, column, own, f"= {value:g}")
         for own, value in zip(codes, lowest, strict=True)
     ]
     return Mode(lowest, highest, tuple(counts))
@@ -625,7 +625,7 @@ def ends_of_codes(
     return sets, tuple(lowest[c] for c in codes), tuple(highest[c] for c in codes)
 
 
-def _counted(schema: Schema, column: str | Ordering, codes: CodeSet, condition: str) -> Target:
+def _count_codes(schema: Schema, column: str | Ordering, codes: CodeSet, condition: str) -> Target:
     """How many people have one of some codes of a dimension; condition: which these are."""
     index = find_dimension(schema, column.column if isinstance(column, Ordering) else column)
     assert index is not None
@@ -661,19 +661,19 @@ class AggregateKind:
 
 def _of_one(names: str, value: MomentsOf) -> AggregateKind:
     """An aggregate of the moments of x that shifts of it do not change."""
-    own, centred = tuple(names.split()), _of_centred(lambda total, n, _: value(total, n))
+    own, centred = tuple(names.split()), _centre(lambda total, n, _: value(total, n))
     return AggregateKind(own, "number", centred, f"{own[0]}({{}})", ("x", "xx"))
 
 
 def _of_two(name: str, value: MomentsOf, products: str) -> AggregateKind:
     """An aggregate of the moments of y and x that shifts of them do not change."""
-    return _of_two_centred(name, lambda total, n, _: value(total, n), products)
+    return _centre_two(name, lambda total, n, _: value(total, n), products)
 
 
-def _of_two_centred(name: str, value: Centred, products: str) -> AggregateKind:
+def _centre_two(name: str, value: Centred, products: str) -> AggregateKind:
     """An aggregate of the moments of y and x."""
     wanted = tuple(products.split())
-    return AggregateKind((name,), "number", _of_centred(value), f"{name}({{}})", wanted)
+    return AggregateKind((name,), "number", _centre(value), f"{name}({{}})", wanted)
 
 
 AGGREGATES: tuple[AggregateKind, ...] = (
@@ -695,13 +695,13 @@ AGGREGATES: tuple[AggregateKind, ...] = (
     _of_two("COVAR_SAMP", _variance("x", "y", 1), "x y xy"),
     _of_two("CORR", _correlation, "x y xx yy xy"),
     _of_two("REGR_SLOPE", _slope, "x y xx xy"),
-    _of_two_centred("REGR_INTERCEPT", _intercept, "x y xx xy"),
+    _centre_two("REGR_INTERCEPT", _intercept, "x y xx xy"),
     _of_two(
         "REGR_R2", lambda total, n: Transform("square", _correlation(total, n)), "x y xx yy xy"
     ),
     _of_two("REGR_COUNT", lambda _, n: n, "xy"),
-    _of_two_centred("REGR_AVGX", _mean("x"), "x xy"),
-    _of_two_centred("REGR_AVGY", _mean("y"), "y xy"),
+    _centre_two("REGR_AVGX", _mean("x"), "x xy"),
+    _centre_two("REGR_AVGY", _mean("y"), "y xy"),
     _of_two("REGR_SXX", _spread("x", "x"), "x xx xy"),
     _of_two("REGR_SYY", _spread("y", "y"), "y yy xy"),
     _of_two("REGR_SXY", _spread("x", "y"), "x y xy"),

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
-from ldpsql.errors import counted
+from ldpsql.errors import pluralize
 from ldpsql.estimate import CONFIDENCE
 from ldpsql.simulation import simulate
 
@@ -95,7 +95,7 @@ def run(echo: Callable[[str], None], *, people: int = PEOPLE, seed: int = SEED) 
                 echo(line)
                 missed += not is_inside
     rare = f"at {100 * CONFIDENCE:g} % about one in {1 / (1 - CONFIDENCE):.0f} does"
-    echo(f"\n{counted(missed, 'interval')} missed the truth; {rare}")
+    echo(f"\n{pluralize(missed, 'interval')} missed the truth; {rare}")
     echo(f"promised to each person: {survey.design.guarantee}")
     echo(f"  {survey.design.guarantee.protects}")
     for exception in survey.design.guarantee.not_protected:

@@ -102,7 +102,7 @@ def present_codes(dimension: Dimension) -> CodeSet:
     return ((0, dimension.domain.size),)
 
 
-def matching(domain: Domain, comparison: str, literal: Value) -> CodeSet:
+def match_codes(domain: Domain, comparison: str, literal: Value) -> CodeSet:
     """Codes whose every value satisfies `value <comparison> literal`.
 
     QueryError where some code holds values that do and values that do not, or where the literal
@@ -125,9 +125,11 @@ def matching(domain: Domain, comparison: str, literal: Value) -> CodeSet:
 
 
 def members(domain: Domain, literals: Sequence[Value]) -> CodeSet:
-    """Codes whose every value is one of some literals; errors as for `matching`."""
+    """Codes whose every value is one of some literals; errors as for `match_codes`."""
     if isinstance(domain, Listed):
-        wanted = code_set(chain.from_iterable(matching(_apart(domain), "=", v) for v in literals))
+        wanted = code_set(
+            chain.from_iterable(match_codes(_apart(domain), "=", v) for v in literals)
+        )
         inside = {place for low, high in wanted for place in range(low, high)}
         found: dict[int, bool] = {}
         for place, code in enumerate(domain.codes):
@@ -135,7 +137,7 @@ def members(domain: Domain, literals: Sequence[Value]) -> CodeSet:
                 raise _one_code(domain, code)
         return codes(code for code, is_inside in found.items() if is_inside)
     if not domain.is_discrete:
-        return code_set(chain.from_iterable(matching(domain, "=", value) for value in literals))
+        return code_set(chain.from_iterable(match_codes(domain, "=", value) for value in literals))
     points: dict[int, set[Point]] = {}
     for point in (_point(domain, literal) for literal in literals):
         if domain.points[0] <= point < domain.points[-1] and point == math.floor(point):
@@ -160,7 +162,7 @@ def is_outside(domain: Domain, comparison: str, literal: Value) -> bool:
         return False
     point, first, last = _point(domain, literal), domain.points[0], domain.points[-1]
     positive = "=" if comparison == "<>" else comparison
-    return not first <= point <= last or not matching(domain, positive, literal)
+    return not first <= point <= last or not match_codes(domain, positive, literal)
 
 
 def bins(domain: Domain, width: float) -> list[tuple[Value, CodeSet]]:

@@ -66,6 +66,6 @@ class UnsupportedSQL(Located, NotSupportedError):
     """SQL outside the subset that can be answered from randomized reports."""
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """A number of things in words: 1 report, 2 reports."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

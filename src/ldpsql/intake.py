@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 
-from ldpsql.recipes.base import achieved
+from ldpsql.recipes.base import find_epsilon
 from ldpsql.report import ReportFormat
 from ldpsql.shuffle import clones, epsilon_of_batch
 from ldpsql.survey import Survey, read_parts
@@ -87,7 +87,7 @@ class Intake:
         both = f'{{"collector":{canonical(rest)},"survey":{intake.text}}}'
         return replace(intake, text=both)
 
-    def achieved(self, reports: int) -> Decimal | None:
+    def find_epsilon(self, reports: int) -> Decimal | None:
         """The epsilon that a shuffled batch of so many reports keeps, None if there is none.
 
         Without the collector's part, that of any mechanism with this local epsilon. Raises
@@ -97,7 +97,7 @@ class Intake:
         if trust is None or self.epsilon is None:
             raise InternalError(f"{self.table} is not a survey of shuffled reports")
         if self.is_complete:
-            return achieved(Survey.from_json(self.text).design, trust, reports)
+            return find_epsilon(Survey.from_json(self.text).design, trust, reports)
         people, blankets = trust.people_of(reports), (clones(self.epsilon.odds),)
         if people < 2:
             return self.epsilon.value
@@ -183,6 +183,6 @@ def _expand(given: str | Path, suffixes: Sequence[str]) -> list[Path]:
     return [path for match in matches for path in _expand(match, suffixes)]
 
 
-def damaged(name: str | Path) -> ReportError:
+def describe_damage(name: str | Path) -> ReportError:
     """What to say of a file that cannot be read to its end."""
     return ReportError(f"{name} cannot be read: it is damaged or cut short; copy it again")

@@ -47,7 +47,7 @@ def deadline(
         _ENDS.reset(token)
 
 
-def remaining() -> float:
+def find_remaining() -> float:
     """Seconds that are left to this statement; infinite where there is no deadline."""
     ends = _ENDS.get()
     return math.inf if ends is None else max(0.0, ends[0] - ends[3]())
@@ -55,7 +55,7 @@ def remaining() -> float:
 
 def check() -> None:
     """The error of the deadline if it is over; to be called wherever much is done step by step."""
-    if remaining() <= 0.0:
+    if find_remaining() <= 0.0:
         raise too_late()
 
 

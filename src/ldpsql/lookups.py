@@ -175,10 +175,10 @@ def _read_csv(source: Path) -> pa.Table:
             quoted_strings_can_be_null=False,
         ),
     )
-    return pa.Table.from_arrays([_typed(column) for column in table.columns], names=names)
+    return pa.Table.from_arrays([_convert_texts(column) for column in table.columns], names=names)
 
 
-def _typed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def _convert_texts(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Texts as numbers, truth values, dates or timestamps, if all of them are."""
     import pyarrow.compute as pc  # noqa: PLC0415
 

@@ -138,13 +138,13 @@ class RemoteStore:
             with urllib.request.urlopen(request, timeout=seconds + _GRACE) as response:
                 return cast(bytes, response.read())
         except urllib.error.HTTPError as error:
-            raise self._told(error.code, error.read(), sql) from None
+            raise self._tell(error.code, error.read(), sql) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             said = getattr(reason, "strerror", None) or type(reason).__name__
             raise StoreError(f"cannot reach {self.url}: {said}; check that it runs") from None
 
-    def _told(self, status: int, body: bytes, sql: str) -> Exception:
+    def _tell(self, status: int, body: bytes, sql: str) -> Exception:
         try:
             said = json.loads(body)
             detail, name = str(said["detail"]), said.get("error")

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.intake import Intake, damaged, expand
+from ldpsql.intake import Intake, describe_damage, expand
 from ldpsql.report_files import (
     BATCH_KEY,
     ID,
@@ -144,7 +144,7 @@ def _check_files(intake: Intake, sources: Sequence[str | Path]) -> dict[Path, in
             with pq.ParquetFile(path) as file:
                 rows, schema = file.metadata.num_rows, file.schema_arrow
         except (pa.ArrowException, OSError):
-            raise damaged(path) from None
+            raise describe_damage(path) from None
         if (place.st_dev, place.st_ino) in seen:
             raise ReportError(f"{path} is given twice; the same reports hide nobody twice")
         seen.add((place.st_dev, place.st_ino))
@@ -233,9 +233,9 @@ def _read(path: Path, rows: int, columns: Sequence[str]) -> Iterator[pa.RecordBa
                 yield batch
                 rows -= batch.num_rows
     except (pa.ArrowException, OSError):
-        raise damaged(path) from None
+        raise describe_damage(path) from None
     if rows != 0:
-        raise damaged(path)
+        raise describe_damage(path)
 
 
 def _check(

@@ -336,15 +336,15 @@ class Survey(Published):
             )
         following = replace(
             self,
-            design=self.design.following(histogram),
+            design=self.design.design_next(histogram),
             previous=self.fingerprint,
             first=self.first or self.fingerprint,
             author=None,
             signature=None,
         )
-        return following if key is None else following.signed(key)
+        return following if key is None else following.sign(key)
 
-    def signed(self, key: SigningKey) -> Survey:
+    def sign(self, key: SigningKey) -> Survey:
         """The survey with its author's public key and signature, and so another fingerprint."""
         data = {**json.loads(self.device_text), "author": key.author}
         survey = replace(self, author=key.author, signature=key.sign(signed_text(data)))

@@ -103,7 +103,7 @@ class Tree:
         return np.cumsum(steps)[:-1]
 
 
-def balanced(size: int, fanout: int) -> Tree:
+def balance(size: int, fanout: int) -> Tree:
     """The tree of least height with fan-outs of at most `fanout`, then of least padding.
 
     Among the multisets of 2..fanout that reach `size` in the least number of levels it takes the
@@ -120,7 +120,7 @@ def balanced(size: int, fanout: int) -> Tree:
     return Tree(size, min(reaching, key=lambda choice: (math.prod(choice), sum(choice))))
 
 
-def padded(size: int, fanout: int) -> Tree:
+def pad(size: int, fanout: int) -> Tree:
     """The tree with the same fan-out everywhere, of least height; its last nodes hold few codes.
 
     >>> padded(125, 4).counts, padded(125, 6).counts, padded(125, 7).counts

@@ -137,7 +137,7 @@ def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, M
     if kind == "float":
         finite = pa.array(np.isfinite(_reals(declared.name, typed)))
         typed = pc.if_else(finite, typed, pa.scalar(None, target))
-    return typed, _missing(typed)
+    return typed, _find_missing(typed)
 
 
 def cast_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -161,7 +161,7 @@ def _cast(column: pa.Array, kind: pa.DataType) -> list[pa.Array]:
 
 def _find(dimension: Dimension, column: pa.Array) -> tuple[Integers, Mask, Mask]:
     """The nearest codes, whose values are outside the domain, and whose cannot be read."""
-    domain, missing = dimension.domain, _missing(column)
+    domain, missing = dimension.domain, _find_missing(column)
     if pa.types.is_null(column.type):
         return np.zeros(len(column), dtype=np.int64), ~missing, missing
     if isinstance(domain, Listed):
@@ -283,9 +283,9 @@ def _reals(name: str, column: pa.Array) -> Reals:
     return reals
 
 
-def _missing(column: pa.Array) -> Mask:
+def _find_missing(column: pa.Array) -> Mask:
     if pa.types.is_dictionary(column.type):
-        missing, of_entry = _missing(column.indices), _missing(column.dictionary)
+        missing, of_entry = _find_missing(column.indices), _find_missing(column.dictionary)
         return missing | of_entry[_fill_absent(column.indices)] if of_entry.any() else missing
     if not column.null_count:
         return np.zeros(len(column), dtype=np.bool_)

@@ -168,7 +168,7 @@ class Ledger:
         try:
             return Report.from_json(text, survey)
         except Error:
-            raise self._damaged() from None
+            raise self._describe_damage() from None
 
     def _check_budgets(
         self, database: sqlite3.Connection, survey: Published, names: dict[str, bytes], since: int
@@ -217,7 +217,7 @@ class Ledger:
                 formats = database.execute("SELECT format FROM ledger").fetchall()
                 sound = database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
                 if formats != [(FORMAT,)] or not sound:
-                    raise self._damaged()
+                    raise self._describe_damage()
                 yield database
         except sqlite3.Error as error:
             raise self._explain(error) from None
@@ -296,10 +296,10 @@ class Ledger:
                 f"the ledger {self.path} is in use by another process; try again. Nothing was sent"
             )
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
-            return self._damaged()
+            return self._describe_damage()
         return StoreError(f"cannot use the ledger {self.path} ({error}); nothing was sent")
 
-    def _damaged(self) -> StoreError:
+    def _describe_damage(self) -> StoreError:
         return StoreError(
             f"the ledger {self.path} is damaged or of another version, so nothing is answered; "
             "restore its latest copy (that forgets what was given since it was made, and deleting "

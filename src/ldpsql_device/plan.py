@@ -62,7 +62,7 @@ class Piece:
         """SurveyError unless the fields go together; finds those that are `derived`."""
 
 
-def derived() -> Any:
+def derive() -> Any:
     """A field that its object finds from the others when it is made."""
     return field(init=False, repr=False, compare=False)
 
@@ -105,7 +105,7 @@ class Varying(Piece):
 Integer = int | Varying
 
 
-def varying(step: int, values: Sequence[int] | Integers) -> Integer:
+def vary(step: int, values: Sequence[int] | Integers) -> Integer:
     """An integer per choice of a step, or the one number that all choices share."""
     column = tuple(np.asarray(values).tolist())
     return column[0] if min(column) == max(column) else Varying(step, column)
@@ -504,11 +504,11 @@ class Part(Piece):
     response: Response
     then: Then = None
     fakes: Annotated[int, (0, 64)] = 0
-    radices: tuple[Integer, ...] = derived()
-    size: int = derived()
-    words: int = derived()
-    columns: int = derived()
-    attributes: frozenset[int] = derived()
+    radices: tuple[Integer, ...] = derive()
+    size: int = derive()
+    words: int = derive()
+    columns: int = derive()
+    attributes: frozenset[int] = derive()
 
     def _check(self) -> None:
         require(1 <= len(self.digits) <= 64, "a part has 1 to 64 digits")
@@ -568,8 +568,8 @@ class Step(Piece):
     mantissas: Annotated[tuple[int, ...], (1, WORDS)]
     exponents: Annotated[tuple[int, ...], (0, 64)] = ()
     secret: bool = False
-    weights: tuple[int, ...] = derived()
-    preimages: tuple[int, ...] = derived()
+    weights: tuple[int, ...] = derive()
+    preimages: tuple[int, ...] = derive()
     cuts: NDArray[np.uint32] = field(init=False, repr=False, compare=False)
 
     def _check(self) -> None:
@@ -618,9 +618,9 @@ class Face(Piece):
     parts: tuple[Part, ...]
     steps: tuple[Step, ...] = ()
     coins: Annotated[tuple[Integer, ...], (1, 1 << 32)] = ()
-    shape: tuple[int, ...] = derived()
-    choices: int = derived()
-    questions: int = derived()
+    shape: tuple[int, ...] = derive()
+    choices: int = derive()
+    questions: int = derive()
 
     def _check(self) -> None:
         require(len(self.parts) > 0, "a face without parts")
@@ -672,15 +672,15 @@ class Plan(Piece):
     faces: tuple[Face, ...]
     tables: tuple[tuple[int, ...], ...] = ()
     face_choice: Step = field(init=False, repr=False, compare=False)
-    first_questions: tuple[int, ...] = derived()
-    questions: int = derived()
-    words: int = derived()
-    blind_words: int = derived()
-    coin_columns: int = derived()
-    columns: tuple[str, ...] = derived()
-    arrays: tuple[Integers, ...] = derived()
-    _tops: tuple[int, ...] = derived()
-    _ascends: tuple[bool, ...] = derived()
+    first_questions: tuple[int, ...] = derive()
+    questions: int = derive()
+    words: int = derive()
+    blind_words: int = derive()
+    coin_columns: int = derive()
+    columns: tuple[str, ...] = derive()
+    arrays: tuple[Integers, ...] = derive()
+    _tops: tuple[int, ...] = derive()
+    _ascends: tuple[bool, ...] = derive()
 
     def _check(self) -> None:
         require(len(self.sizes) > 0, "attributes without codes")

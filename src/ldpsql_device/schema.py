@@ -502,7 +502,7 @@ def _read(role: str, tables: Any) -> Iterator[Any]:
 
 
 def _read_dimension(name: str, keys: dict[str, Any]) -> Dimension:
-    kind = _need(keys, "type")
+    kind = _require(keys, "type")
     if not isinstance(kind, str) or kind not in _DOMAINS:
         raise SurveyError(f"type must be one of {', '.join(_DOMAINS)}, not {kind!r:.60}")
     domain = _DOMAINS[kind](keys)
@@ -533,7 +533,7 @@ def _read_measure(name: str, keys: dict[str, Any]) -> Measure:
 
 
 def _read_public(name: str, keys: dict[str, Any]) -> PublicColumn:
-    return PublicColumn(name, _need(keys, "type"))
+    return PublicColumn(name, _require(keys, "type"))
 
 
 _READERS: Mapping[str, Callable[[str, dict[str, Any]], Attribute]] = {
@@ -585,14 +585,14 @@ _DOMAINS: Mapping[str, Callable[[dict[str, Any]], Domain]] = {
 }
 
 
-def _need(keys: dict[str, Any], key: str) -> Any:
+def _require(keys: dict[str, Any], key: str) -> Any:
     if key not in keys:
         raise SurveyError(f"{key} is missing")
     return keys.pop(key)
 
 
 def _list(keys: dict[str, Any], key: str) -> list[Any]:
-    value = _need(keys, key)
+    value = _require(keys, key)
     if not isinstance(value, list):
         raise SurveyError(f"{key} must be a list")
     return value

@@ -168,7 +168,7 @@ def test_a_signature_of_the_first_round_does_not_sign_a_forged_one(ledger):
 
 def rounds_of_the_author() -> list[Survey]:
     staged = survey_toml(integer("age", 0, 7), mechanism="ahead", epsilon="3")
-    rounds = [design(staged).signed(AUTHOR)]
+    rounds = [design(staged).sign(AUTHOR)]
     while len(rounds) < 3:
         rounds.append(next_survey(rounds[-1], key=AUTHOR))
     return [Survey.from_json(survey.device_text) for survey in rounds]

@@ -20,7 +20,7 @@ from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.law import law
-from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Rows, Step, Term, varying
+from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Rows, Step, Term, vary
 
 PLANS = {case.name: case for case in EVERY_PLAN}
 ONE = Epsilon.parse("1")
@@ -119,7 +119,7 @@ def test_a_border_inside_a_secret_step_is_found():
     rows = [[WORDS - rare, 0, 0, 0] for _ in range(3)]
     for symbol, row in enumerate(rows):
         row[1 + symbol] = rare
-    cell = Digit((Term(0),), 3, varying(0, [0, 1, 2]))
+    cell = Digit((Term(0),), 3, vary(0, [0, 1, 2]))
     step = Step((1, 2, 5), (), True)
     plan = Plan((1,), (), (Face(1, (Part((cell,), Rows(tuple(map(tuple, rows)))),), (step,)),))
     found, _ = law_of_interpreter(plan, (0,))

@@ -122,7 +122,7 @@ def test_a_truthful_survey_warns_of_what_it_cannot_estimate(source):
 def test_the_lines_are_the_forecasts():
     found = design_survey(TOML, users=10_000)
     lines = forecast(found)
-    for entry in found.forecast.expected(12):
+    for entry in found.forecast.expect_errors(12):
         line = next(line for line in lines if line.startswith(f"  {entry.text} "))
         shown = float(line.split("±")[1].split()[0])
         assert shown == pytest.approx(quantile(0.95) * entry.error, rel=5e-3)

@@ -54,8 +54,8 @@ def test_weak_is_an_error_above_a_fifth():
 
 
 def test_the_error_falls_with_the_root_of_the_number_of_reports():
-    assert figure(100.0, 40.0).needed(1000) == 4000
-    assert figure(0.0, 1.0).needed(1000) == math.inf
+    assert figure(100.0, 40.0).count_needed(1000) == 4000
+    assert figure(0.0, 1.0).count_needed(1000) == math.inf
 
 
 @pytest.mark.parametrize(

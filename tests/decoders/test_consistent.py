@@ -20,7 +20,7 @@ from ldpsql.recipes.allocation import ConsistentAllocation, Energies, workload_e
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
-from ldpsql.trees import AxisDetails, Tree, average_energies, balanced, product_energies
+from ldpsql.trees import AxisDetails, Tree, average_energies, balance, product_energies
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -54,7 +54,7 @@ def test_energies_of_all_ranges(size: int, fanouts: tuple[int, ...], energies: l
 
 def test_details_are_orthogonal_projections_that_sum_to_the_indicator() -> None:
     """Summed over all levels, the details give each leaf its indicator back."""
-    tree = balanced(23, 3)
+    tree = balance(23, 3)
     axis = AxisDetails(tree, ((2, 9), (17, 20)))
     leaves = axis.sums[-1]
     indicator = np.zeros(23)
@@ -240,7 +240,7 @@ def test_optimal_allocations_of_the_specification(
 
 def test_the_optimum_beats_its_neighbours() -> None:
     """Shifting users between any two groups never helps (signed frame)."""
-    trees = (balanced(9, 3), balanced(4, 3))
+    trees = (balance(9, 3), balance(4, 3))
     design = mechanism("ehio").design(SIGNED, Epsilon.parse("1"), {"fanout": 3})
     energies = workload_energies(Workload.everyday(SIGNED), trees)
     found = ConsistentAllocation(design.table, moments_of(design), energies)

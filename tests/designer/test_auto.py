@@ -153,7 +153,7 @@ def test_the_forecast_is_the_designs_mean_variance():
     sums = centred.variance(
         [centred.prepare(LinearQuery.sum(0, box)) for box in boxes], 5000
     ).mean()
-    shown = found.expected(5)
+    shown = found.expect_errors(5)
     assert shown[1].error == pytest.approx(sqrt(sums))
     assert found.error == pytest.approx(sqrt((counts + sums / 16) / 2))
 
@@ -165,9 +165,9 @@ def test_declared_sums_are_predicted_as_they_are_asked():
     asked = LinearQuery.sum(0, Box((None, ((0, 1),))))
     variance = design.variance([design.prepare(asked)], 700)[0]
     found = Forecast.of(design, samples, 700)
-    assert found.expected(5)[0].error == pytest.approx(sqrt(variance))
+    assert found.expect_errors(5)[0].error == pytest.approx(sqrt(variance))
     assert found.error == pytest.approx(sqrt(variance) / 10)
-    assert found.expected(5)[0].share == pytest.approx(sqrt(variance) / 10 / 700)
+    assert found.expect_errors(5)[0].share == pytest.approx(sqrt(variance) / 10 / 700)
 
 
 def test_a_bound_is_given_below_epsilon_3_and_nobody_is_below_it():

@@ -21,7 +21,7 @@ def test_small_surveys_answer_their_workload(seed: int) -> None:
     designed = design_survey(random_survey(seed, **QUICK), mechanism="fourier")
     check(designed)
     assert isinstance(designed.survey.design, FourierDesign)
-    assert designed.survey.design.missing() is None
+    assert designed.survey.design.find_missing() is None
 
 
 def test_a_design_that_cannot_answer_is_refused_in_three_lines(

@@ -104,7 +104,7 @@ def test_periods_are_told_with_what_a_year_costs():
 
 def test_the_author_and_the_round_are_named(tmp_path, monkeypatch):
     key = SigningKey.create(tmp_path / "key")
-    first = design(SMALL, mechanism="ahead").signed(key)
+    first = design(SMALL, mechanism="ahead").sign(key)
     assert f"Who asks: the owner of the key {key.author}." in said(first)
     later = said(next_survey(first, key=key))
     assert "It is a later round of a survey, of which one round is answered." in later

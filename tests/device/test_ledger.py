@@ -232,7 +232,7 @@ def test_links_are_one_ledger(path):
 
 def rounds(key=None):
     first = design(SMALL, mechanism="ahead")
-    first = first if key is None else first.signed(key)
+    first = first if key is None else first.sign(key)
     second = next_survey(first, key=key)
     return first, second, next_survey(second, key=key)
 
@@ -262,9 +262,9 @@ def test_a_later_round_must_be_signed(path):
 def test_nobody_can_forge_a_round_and_so_block_the_survey(path):
     """Signed by another author it starts a chain of that author's, at that author's cost."""
     keys = [SigningKey.create(path.with_name(name)) for name in ("victim", "forger")]
-    first = design(SMALL, mechanism="ahead").signed(keys[0])
+    first = design(SMALL, mechanism="ahead").sign(keys[0])
     second = next_survey(first, key=keys[0])
-    forged = replace(second, author=None, signature=None).signed(keys[1])
+    forged = replace(second, author=None, signature=None).sign(keys[1])
     assert forged.first == first.fingerprint
     answer(forged, plenty(path))
     answer(first, plenty(path))

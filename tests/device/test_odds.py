@@ -34,7 +34,7 @@ from ldpsql_device.plan import (
     Scrambled,
     Step,
     Term,
-    varying,
+    vary,
 )
 
 ODDS = (budget("1"),)
@@ -93,17 +93,17 @@ def secret(digit: Digit, steps: tuple[Step, ...], table: tuple[int, ...] = ()) -
 @pytest.mark.parametrize(
     "plan",
     [
-        secret(Digit((Term(0),), 6, varying(0, [0, 3])), (Step((1, 1)), Step((1,), (), True))),
+        secret(Digit((Term(0),), 6, vary(0, [0, 3])), (Step((1, 1)), Step((1,), (), True))),
         secret(
-            Digit((Term(0),), 3, varying(0, [0, 3]), table=0),
+            Digit((Term(0),), 3, vary(0, [0, 3]), table=0),
             (Step((1, 1), (), True),),
             (0, 1, 2, 0, 1, 2),
         ),
         secret(
-            Digit((Term(0, varying(0, [0, 1])),), varying(0, [1, 4]), varying(0, [0, 1])),
+            Digit((Term(0, vary(0, [0, 1])),), vary(0, [1, 4]), vary(0, [0, 1])),
             (Step((1, 1), (), True),),
         ),
-        secret(Digit((Term(0),), 6, varying(0, [0, 3])), (Step((1, 1), (), True),)),
+        secret(Digit((Term(0),), 6, vary(0, [0, 3])), (Step((1, 1), (), True),)),
     ],
 )
 def test_secrets_are_not_overrated(plan: Plan) -> None:
@@ -166,7 +166,7 @@ def test_the_widest_words_and_the_most_points_are_read_right() -> None:
 
 def test_limits_hold_whatever_was_drawn_in_secret() -> None:
     """Also that of the choice with more values, if it is not the last one."""
-    digit = Digit((Term(0, varying(0, [69_999, 0])),), varying(0, [70_000, 1]))
+    digit = Digit((Term(0, vary(0, [69_999, 0])),), vary(0, [70_000, 1]))
     face = Face(1, (Part((digit,), Keep()),), (Step((1, 1), (), True),))
     assert Plan((2,), (), (face,)).limits.tolist() == [[70_000]]
 

@@ -167,8 +167,8 @@ def test_everything_that_a_survey_takes_can_be_accepted_for_evaluation():
 def test_only_pinned_authors_are_answered(tmp_path):
     ours, theirs = (SigningKey.create(tmp_path / name) for name in ("ours", "theirs"))
     policy = Policy(2, public=IN_CLEAR, authors={ours.author})
-    policy.require(app().signed(ours))
-    for other in (app(), app().signed(theirs)):
+    policy.require(app().sign(ours))
+    for other in (app(), app().sign(theirs)):
         with pytest.raises(PolicyError, match="has another author than those that the policy"):
             policy.require(other)
 
@@ -177,10 +177,10 @@ def test_a_pinned_author_without_a_signature_that_holds_is_refused(tmp_path, mon
     """Who edits a signed survey cannot sign it, and a device that cannot check says so."""
     ours = SigningKey.create(tmp_path / "ours")
     policy = Policy(2, public=IN_CLEAR, authors={ours.author})
-    edited = replace(app().signed(ours), table="other")
+    edited = replace(app().sign(ours), table="other")
     with pytest.raises(SurveyError, match="the signature is not its author's"):
         policy.require(edited)
-    signed = app().signed(ours)
+    signed = app().sign(ours)
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
         policy.require(signed)

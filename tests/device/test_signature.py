@@ -46,21 +46,21 @@ def test_the_key_of_the_rfc_has_its_public_key_and_signature():
 
 def test_a_signed_survey_names_its_author_and_is_read_again():
     plain, key = small_survey(), published_key()
-    signed = plain.signed(key)
+    signed = plain.sign(key)
     assert signed.author == key.author
     assert signed.fingerprint != plain.fingerprint
     device = DeviceSurvey.from_json(signed.device_text)
     device.verify()
     assert (device.author, device.fingerprint) == (key.author, signed.fingerprint)
     assert Survey.from_json(signed.to_json()) == signed
-    assert signed.signed(key) == signed
+    assert signed.sign(key) == signed
 
 
 def test_another_author_makes_another_survey_and_another_chain(other):
-    own, theirs = (small_survey().signed(key) for key in (published_key(), other))
+    own, theirs = (small_survey().sign(key) for key in (published_key(), other))
     assert own.fingerprint != theirs.fingerprint
     assert own.chain == f"{own.author}:{own.fingerprint}"
-    forged = replace(theirs, author=None, signature=None).signed(other)
+    forged = replace(theirs, author=None, signature=None).sign(other)
     assert forged.chain != own.chain
 
 
@@ -70,7 +70,7 @@ def test_another_author_makes_another_survey_and_another_chain(other):
     ids=lambda changes: next(iter(changes)),
 )
 def test_an_edited_survey_is_refused(changes):
-    signed = scheduled_survey("month").signed(published_key())
+    signed = scheduled_survey("month").sign(published_key())
     with pytest.raises(SurveyError, match="somebody has changed the survey"):
         DeviceSurvey.from_json(edited(signed, **changes))
 
@@ -81,7 +81,7 @@ def test_an_unsigned_survey_cannot_be_verified():
 
 
 def test_a_device_without_the_library_reads_a_signed_survey_and_cannot_verify_it(monkeypatch):
-    text = small_survey().signed(published_key()).device_text
+    text = small_survey().sign(published_key()).device_text
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     survey = DeviceSurvey.from_json(text)
     with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
@@ -133,7 +133,7 @@ def test_what_is_no_key_is_refused_in_one_line(tmp_path):
 
 
 def test_all_rounds_have_one_author(other):
-    first = Survey.of("app", STAGED, "3", "ahead").signed(key := published_key())
+    first = Survey.of("app", STAGED, "3", "ahead").sign(key := published_key())
     second = next_survey(first, key=key)
     assert (second.author, second.first) == (key.author, first.fingerprint)
     assert second.chain == first.chain
@@ -148,7 +148,7 @@ def test_all_rounds_have_one_author(other):
 
 
 def test_a_simulation_of_a_signed_survey_asks_all_rounds():
-    survey = Survey.of("app", STAGED, "3", "ahead").signed(published_key())
+    survey = Survey.of("app", STAGED, "3", "ahead").sign(published_key())
     people = pa.table({"age": [i % 8 for i in range(4000)]})
     with simulate(survey, people) as connection:
         ((count,),) = connection.execute("SELECT COUNT(*) FROM app").fetchall()

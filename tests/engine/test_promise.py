@@ -10,7 +10,7 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
 from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.session import Session
-from ldpsql.recipes.base import achieved
+from ldpsql.recipes.base import find_epsilon
 from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
@@ -58,7 +58,9 @@ def test_the_smallest_batch_decides(survey, sql):
     found = asked(survey, [USERS, 600], sql)
     (got,) = found.guarantees
     assert got.central.people == 540
-    assert got.central.epsilon.value == achieved(survey.design, survey.shuffled, 600) > Decimal(1)
+    assert (
+        got.central.epsilon.value == find_epsilon(survey.design, survey.shuffled, 600) > Decimal(1)
+    )
     assert got.epsilon == survey.epsilon
     assert len(found.notes) == 1
     assert str(got.central) in found.notes[0]

@@ -144,7 +144,7 @@ def after_all_rounds(domain: RecordDomain, epsilon: str, codes: np.ndarray, seed
         histogram = histogram_of(reports)
         if design.round == design.rounds:
             return design, design.estimator(histogram)
-        design = design.following(histogram)
+        design = design.design_next(histogram)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def unequal(runs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         for first, last in ((0, 4_800), (4_800, 5_400), (5_400, 6_000)):
             histogram = histogram_of(design.randomize(codes[first:last], entropy))
             if last < 6_000:
-                design = design.following(histogram)
+                design = design.design_next(histogram)
         planned = design.prepare(LinearQuery.count(Box((((0, 4),),))))
         answer = design.estimator(histogram).answer([planned])
         predicted = np.sqrt(design.variance([planned], 6_000)[0])
@@ -342,7 +342,7 @@ def test_a_last_round_without_reports_answers_from_the_others() -> None:
     domain = RecordDomain(("x",), (4,), (), (), ())
     design = mechanism("ahead").design(domain, Epsilon.parse("3"), {})
     codes = np.repeat([0, 3], [600, 400])[:, None]
-    design = design.following(histogram_of(design.randomize(codes, SeededEntropy(1))))
+    design = design.design_next(histogram_of(design.randomize(codes, SeededEntropy(1))))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         empty = histogram_of(design.randomize(np.zeros((0, 1), dtype=np.int64), SeededEntropy(2)))

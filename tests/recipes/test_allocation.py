@@ -18,11 +18,11 @@ from ldpsql.recipes.haar import HaarDesign, plan_of_levels
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import question_shares
-from ldpsql.trees import AxisDetails, Tree, average_cover, average_energies, balanced
+from ldpsql.trees import AxisDetails, Tree, average_cover, average_energies, balance
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 
-TREES = [balanced(7, 3), balanced(8, 2), Tree(11, (3, 2, 2)), balanced(5, 5), balanced(1, 2)]
+TREES = [balance(7, 3), balance(8, 2), Tree(11, (3, 2, 2)), balance(5, 5), balance(1, 2)]
 KINDS = ("range", "prefix", "equality")
 
 
@@ -79,7 +79,7 @@ def averaging(tree: Tree, level: int) -> np.ndarray:
 
 
 MEASURED = RecordDomain(("x",), (13,), ("x", "pay"), ((-1.0, 1.0), (-1.0, 1.0)), (0, None))
-PLANE = (balanced(7, 3), balanced(4, 2))
+PLANE = (balance(7, 3), balance(4, 2))
 ELL = DeclaredQuery(
     0.5, ((1.0, (((1, 4),), ((0, 3),))), (1.0, (((4, 7),), ((0, 1),))), (-2.0, (((0, 1),), None)))
 )

@@ -9,7 +9,7 @@ import pytest
 from support.blanket_mechanism import LyingGrr, ShufflingGrr, StatingGrr
 
 from ldpsql.audit.exact import domain_of_codes
-from ldpsql.recipes.base import achieved, check_promise, require_local
+from ldpsql.recipes.base import check_promise, find_epsilon, require_local
 from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle import keeps, largest_local_of_any
 from ldpsql_device.epsilon import Epsilon
@@ -57,7 +57,7 @@ def test_few_people_leave_the_local_promise():
 
 def test_a_design_with_too_much_epsilon_is_refused_with_what_it_achieves():
     design = mechanism("grr").design(DOMAIN, Epsilon.parse("6"), {})
-    found = achieved(design, TRUST, 20_000)
+    found = find_epsilon(design, TRUST, 20_000)
     assert found > Decimal("0.5")
     with pytest.raises(SurveyError, match=str(found)):
         check_promise(design, TRUST)
@@ -74,13 +74,13 @@ def test_what_makes_no_promise_for_one_report_makes_none_for_many():
 
 def test_more_reports_hide_better_and_dishonest_ones_do_not():
     design = mechanism("grr").design(DOMAIN, TRUST.central, {})
-    figures = [achieved(design, TRUST, n) for n in (10, 1000, 20_000, 200_000)]
+    figures = [find_epsilon(design, TRUST, n) for n in (10, 1000, 20_000, 200_000)]
     assert figures == sorted(figures, reverse=True)
     assert figures[0] <= design.epsilon.value
     assert figures[2] <= Decimal("0.5") < figures[1]
     half = Shuffled.parse("0.5", "1e-6", 40_000, "0.5")
-    assert achieved(design, half, 40_000) == figures[2]
-    assert achieved(design, half, 2) == design.epsilon.value
+    assert find_epsilon(design, half, 40_000) == figures[2]
+    assert find_epsilon(design, half, 2) == design.epsilon.value
 
 
 @pytest.mark.parametrize("name", ["cprr", "jurr", "tdrr"])

@@ -56,7 +56,7 @@ def test_it_keeps_reports_and_says_nothing_of_who_sent_them(tmp_path, survey):
         assert process.stderr.read() == ""
     with open_store(db, read_only=True) as store:
         assert store.sizes("people").tolist() == [30]
-        with store._reading() as cursor:
+        with store._read_snapshot() as cursor:
             [batch] = cursor.execute("FROM batches").fetchall()
             assert (batch[0], batch[2:7]) == ("people", (None, "http", 30, 0, True))
             ids = cursor.execute("SELECT ldpsql_id::VARCHAR FROM ids_people").fetchall()
@@ -96,7 +96,7 @@ def test_what_was_acknowledged_survives_a_kill_and_what_is_sent_again_counts_onc
     with open_store(db, read_only=False) as store:
         counted = int(store.sizes("people").sum())
         assert len(settled) <= counted <= len(lines)
-        with store._reading() as cursor:
+        with store._read_snapshot() as cursor:
             ids = cursor.execute("SELECT ldpsql_id::VARCHAR FROM ids_people").fetchall()
         assert len(ids) == len(set(ids)) == counted
         assert {json.loads(each)["id"] for each in settled} <= {

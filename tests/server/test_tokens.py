@@ -25,7 +25,7 @@ def test_names_are_names_and_taken_once(tmp_path):
     with pytest.raises(DataError, match="there is no token"):
         tokens.remove("eve")
     tokens.remove("ann")
-    assert tokens.known() == {}
+    assert tokens.read_known() == {}
 
 
 @pytest.mark.parametrize(

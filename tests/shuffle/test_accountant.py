@@ -26,7 +26,7 @@ from ldpsql.shuffle import (
     keeps,
     largest_local,
     largest_local_of_any,
-    merged,
+    merge_atoms,
     unary,
 )
 from ldpsql.shuffle.accountant import _one_way, balle_local
@@ -130,7 +130,7 @@ def test_only_ratios_that_agree_are_merged():
     first = (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
     for apart, count in ((UNEVEN, 2), (UNEVEN / 1000, 1)):
         r, one, other = first
-        found = merged([first, (r, one * (1 + apart), other)])
+        found = merge_atoms([first, (r, one * (1 + apart), other)])
         assert len(found) == count
         assert [sum(column) for column in zip(*found, strict=True)] == [
             2 * r,

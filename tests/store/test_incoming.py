@@ -25,7 +25,7 @@ from ldpsql_device.schema import PublicColumn
 
 def stored(store):
     """All stored reports, sorted."""
-    with store._reading() as cursor:
+    with store._read_snapshot() as cursor:
         rows = cursor.execute("SELECT * EXCLUDE ldpsql_batch FROM reports_app").fetchall()
     return sorted(rows, key=repr)
 

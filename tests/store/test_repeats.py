@@ -38,7 +38,7 @@ def people(store):
 
 
 def rows(store, table):
-    with store._reading() as cursor:
+    with store._read_snapshot() as cursor:
         return cursor.execute(f"FROM {table}").fetchall()
 
 

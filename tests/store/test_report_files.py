@@ -110,7 +110,7 @@ def test_public_columns_have_their_declared_type(store, kind):
     survey = fake_survey(public=[PublicColumn("p", kind)])
     assert store.ingest_table(with_id({**ROW, "p": GOOD[kind]}), survey).reports == 1
     assert f"it must be {kind}" in refusal(store, survey, {**ROW, "p": WRONG[kind]})
-    with store._reading() as cursor:
+    with store._read_snapshot() as cursor:
         assert cursor.execute('SELECT "p" FROM reports_app').fetchall() == [(GOOD[kind][0],)]
 
 
@@ -186,7 +186,7 @@ def test_public_columns_may_have_any_name(store):
 def test_related_arrow_types_are_taken(store, kind, column, value):
     survey = fake_survey(public=[PublicColumn("p", kind)])
     assert store.ingest_table(with_id({**ROW, "p": column}), survey).reports == 1
-    with store._reading() as cursor:
+    with store._read_snapshot() as cursor:
         assert cursor.execute("SELECT p FROM reports_app").fetchall() == [(value,)]
 
 

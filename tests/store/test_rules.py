@@ -14,7 +14,7 @@ from support.surveys import ANYTHING
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
 from ldpsql.intake import Intake, expand
-from ldpsql.recipes.base import achieved
+from ldpsql.recipes.base import find_epsilon
 from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
@@ -97,7 +97,7 @@ def test_a_statement_must_fit(survey, batch):
 
 
 def test_a_small_batch_is_refused_with_what_it_keeps(survey, batch):
-    found = format(achieved(survey.design, survey.shuffled, 400), "f")
+    found = format(find_epsilon(survey.design, survey.shuffled, 400), "f")
     refused(
         survey, small(survey, batch, 400), rf"keeps epsilon {found} and not 1; nothing was taken"
     )

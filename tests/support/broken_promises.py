@@ -18,11 +18,11 @@ from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy, Words
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.plan import WORDS, Digit, Face, Keep, Part, Plan, Step, Term, varying
+from ldpsql_device.plan import WORDS, Digit, Face, Keep, Part, Plan, Step, Term, vary
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
 ONE = Epsilon.parse("1")
-_LEVEL = Digit((Term(0, divide=varying(0, (2, 1))),), varying(0, (2, 4)))
+_LEVEL = Digit((Term(0, divide=vary(0, (2, 1))),), vary(0, (2, 4)))
 LEVELS = Plan((4,), (), (Face(1, (Part((_LEVEL,), Keep()),), (Step((1, 1)),)),))
 
 

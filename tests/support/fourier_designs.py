@@ -281,7 +281,7 @@ def single_answers(design: FourierDesign, planned: Sequence[BoxQuery]) -> np.nda
     found = []
     for row in outputs(design):
         estimator = design.estimator(histogram(design, [row], [1]))
-        found.append([query.known + estimator._estimated(query) for query in planned])
+        found.append([query.known + estimator._estimate_rest(query) for query in planned])
     return np.array(found)
 
 

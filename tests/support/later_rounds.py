@@ -16,7 +16,7 @@ def at_round(design: Design, number: int, people: int = 200_000) -> Design:
     codes = np.random.default_rng(1).integers(0, sizes, (people, len(sizes)))
     while design.asks_in_rounds and design.round < number:
         reports = design.randomize(codes, SeededEntropy(design.round))
-        design = design.following(histogram_of(reports))
+        design = design.design_next(histogram_of(reports))
     return design
 
 

@@ -27,7 +27,7 @@ from ldpsql_device.plan import (
     Staircase,
     Step,
     Term,
-    varying,
+    vary,
 )
 
 _LOCAL = Definition("local")
@@ -82,10 +82,10 @@ def _grr() -> Plan:
 def _nodes() -> Plan:
     """Two level combinations of 6 x 4 codes, one face; and a root, which tells nothing."""
     terms = (
-        Term(0, varying(0, [2, 1]), varying(0, [2, 3])),
-        Term(1, varying(0, [1, 2]), varying(0, [2, 4])),
+        Term(0, vary(0, [2, 1]), vary(0, [2, 3])),
+        Term(1, vary(0, [1, 2]), vary(0, [2, 4])),
     )
-    part = Part((Digit(terms, varying(0, [6, 2])),), Arcs(0, (1,)))
+    part = Part((Digit(terms, vary(0, [6, 2])),), Arcs(0, (1,)))
     root = Part((digit(Term(0, 0), radix=1),), Arcs(0, (1,)))
     return Plan((6, 4), _ONE, (Face(3, (part,), (Step((5, 9)),)), Face(2, (root,))))
 
@@ -93,28 +93,28 @@ def _nodes() -> Plan:
 def _arcs() -> Plan:
     """Two factors of 5 and 4 phases, intervals that differ by question."""
     digits = (
-        Digit((Term(0, varying(0, [1, 2, 3])),), 5, modulus=True),
-        Digit((Term(1, varying(0, [1, 3, 2])),), varying(0, [4, 4, 2]), modulus=True),
+        Digit((Term(0, vary(0, [1, 2, 3])),), 5, modulus=True),
+        Digit((Term(1, vary(0, [1, 3, 2])),), vary(0, [4, 4, 2]), modulus=True),
     )
-    part = Part(digits, Arcs(0, (varying(0, [2, 3, 1]), varying(0, [1, 2, 1]))))
+    part = Part(digits, Arcs(0, (vary(0, [2, 3, 1]), vary(0, [1, 2, 1]))))
     return Plan((5, 4), _ONE, (Face(1, (part,), (Step((1, 5, 3), (0, 2, 4)),)),))
 
 
 def _product() -> Plan:
     """Two steps, one per axis, and a look-up into merged bins."""
     digits = (
-        Digit((Term(0, varying(0, [1, 3]), cuts=0),), 4, modulus=True),
-        Digit((Term(1, varying(1, [1, 2, 4])),), 5, modulus=True),
+        Digit((Term(0, vary(0, [1, 3]), cuts=0),), 4, modulus=True),
+        Digit((Term(1, vary(1, [1, 2, 4])),), 5, modulus=True),
     )
-    part = Part(digits, Arcs(0, (varying(0, [1, 2]), varying(1, [1, 2, 3]))))
+    part = Part(digits, Arcs(0, (vary(0, [1, 2]), vary(1, [1, 2, 3]))))
     steps = (Step((2, 1)), Step((1, 1, 2)))
     return Plan((7, 5), _ONE, (Face(1, (part,), steps),), ((2, 3, 6),))
 
 
 def _listed() -> Plan:
     comb = Part(
-        (Digit((Term(0, varying(0, [1, 5])),), 12, modulus=True),),
-        Comb(0, varying(0, [4, 5]), varying(0, [8, 12]), varying(0, [2, 5])),
+        (Digit((Term(0, vary(0, [1, 5])),), 12, modulus=True),),
+        Comb(0, vary(0, [4, 5]), vary(0, [8, 12]), vary(0, [2, 5])),
     )
     shape = (digit(Term(0, 1, 4), radix=3), digit(Term(1), radix=2))
     circle = digit(Term(0), radix=12, modulus=True)
@@ -125,10 +125,10 @@ def _listed() -> Plan:
 
 
 def _olh() -> Plan:
-    prime = varying(0, [5, 3])
-    flat = Digit((Term(0, 1, varying(0, [1, 2])),), varying(0, [5, 3]))
+    prime = vary(0, [5, 3])
+    flat = Digit((Term(0, 1, vary(0, [1, 2])),), vary(0, [5, 3]))
     part = Part((flat,), Arcs(0, (1,)), Hash(prime, 3, 0, 1))
-    coins = (varying(0, [4, 2]), prime)
+    coins = (vary(0, [4, 2]), prime)
     return Plan((5,), _ONE, (Face(1, (part,), (Step((1, 1)),), coins),))
 
 
@@ -188,7 +188,7 @@ def _staircase() -> Plan:
 def _oue() -> Plan:
     other = -(-WORDS * WORDS // (WORDS + budget("1")))
     part = Part(
-        (Digit((Term(0, 1, varying(0, [1, 2])),), varying(0, [4, 2])),),
+        (Digit((Term(0, 1, vary(0, [1, 2])),), vary(0, [4, 2])),),
         Bits((WORDS // 2,), (other,)),
     )
     return Plan((4,), (), (Face(1, (part,), (Step((1, 2)),)),))
@@ -209,8 +209,8 @@ def _urap() -> Plan:
 
 def _secret() -> Plan:
     """One response over the cells of two marginals, of which one is drawn in secret."""
-    size = varying(0, [1, 0])
-    cell = Digit((Term(0, size), Term(1, varying(0, [0, 1]))), 7, varying(0, [0, 3]))
+    size = vary(0, [1, 0])
+    cell = Digit((Term(0, size), Term(1, vary(0, [0, 1]))), 7, vary(0, [0, 3]))
     part = Part((cell,), Arcs(0, (1,)))
     # e' = 1 + (e - 1) / p hides which marginal was drawn, with probability p at most.
     odds = int((1 + (Epsilon.parse("1").odds - 1) * 2) * WORDS) - (1 << 20)
@@ -219,7 +219,7 @@ def _secret() -> Plan:
 
 def _kept() -> Plan:
     """A true node among two fakes, as published and not private."""
-    cell = Digit((Term(0, 1, varying(0, [3, 1])),), 4, varying(0, [0, 1]))
+    cell = Digit((Term(0, 1, vary(0, [3, 1])),), 4, vary(0, [0, 1]))
     part = Part((cell,), Keep(), fakes=1)
     return Plan((3,), (), (Face(1, (part,), (Step((1, 3), (), True),)),))
 

@@ -419,9 +419,9 @@ def scheduled_surveys() -> list[dict[str, Any]]:
     """Surveys with a schedule, some of them signed: what their signatures cover, and per day
     whether they are open, which period it is, and until when a report drawn then may be sent."""
     key = published_key()
-    surveys = [small_survey().signed(key), scheduled_survey(None)]
-    surveys += [scheduled_survey(period).signed(key) for period in ("day", "month")]
-    surveys += [labelled_survey().signed(key)]
+    surveys = [small_survey().sign(key), scheduled_survey(None)]
+    surveys += [scheduled_survey(period).sign(key) for period in ("day", "month")]
+    surveys += [labelled_survey().sign(key)]
     found = []
     for survey in surveys:
         device = DeviceSurvey.from_json(survey.device_text)
@@ -494,7 +494,7 @@ def bad_surveys() -> list[dict[str, str]]:
     def measure(**changes: Any) -> str:
         return but(schema={**schema, "measure": [{**schema["measure"][0], **changes}]})
 
-    signed = json.loads(scheduled_survey("month").signed(published_key()).device_text)
+    signed = json.loads(scheduled_survey("month").sign(published_key()).device_text)
     periodic = json.loads(scheduled_survey("day").device_text)
     column = {"name": "period", "type": "date"}
     later = {**schema, "public": [*schema["public"], column]}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpsql.boxes import Box, code_set
-from ldpsql.trees import Tree, balanced, cover_box, padded
+from ldpsql.trees import Tree, balance, cover_box, pad
 from ldpsql_device.errors import SurveyError
 
 
@@ -38,7 +38,7 @@ from ldpsql_device.errors import SurveyError
 )
 def test_balanced_fanouts(size: int, fanout: int, fanouts: tuple[int, ...]) -> None:
     """docs/spec/h4mda.md#1.1."""
-    assert balanced(size, fanout).fanouts == fanouts
+    assert balance(size, fanout).fanouts == fanouts
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_balanced_fanouts(size: int, fanout: int, fanouts: tuple[int, ...]) -> N
 )
 def test_padded_levels(size: int, fanout: int, counts: tuple[int, ...]) -> None:
     """docs/spec/h4mda.md#1.1."""
-    assert padded(size, fanout).counts == counts
+    assert pad(size, fanout).counts == counts
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,7 +68,7 @@ def test_balanced_is_the_best_of_all_multisets(size: int, fanout: int) -> None:
         if math.prod(choice) >= size
     ]
     best = min(choices, key=lambda choice: (math.prod(choice), sum(choice)))
-    assert sorted(balanced(size, fanout).fanouts) == sorted(best)
+    assert sorted(balance(size, fanout).fanouts) == sorted(best)
 
 
 def test_padding_holds_no_nodes() -> None:
@@ -98,7 +98,7 @@ def test_covers(tree: Tree, interval: tuple[int, int], cover: dict[int, list[int
 def test_a_cover_holds_exactly_its_codes_with_the_fewest_nodes(data: st.DataObject) -> None:
     """Every code once, and no full set of siblings is left uncombined."""
     size = data.draw(st.integers(1, 90))
-    tree = data.draw(st.sampled_from([balanced, padded]))(size, data.draw(st.integers(2, 7)))
+    tree = data.draw(st.sampled_from([balance, pad]))(size, data.draw(st.integers(2, 7)))
     ends = data.draw(st.lists(st.integers(0, size), min_size=2, max_size=6))
     side = code_set(zip(sorted(ends)[::2], sorted(ends)[1::2], strict=False))
     covered: list[int] = []
@@ -129,7 +129,7 @@ def test_most_nodes_of_a_range() -> None:
 
 def test_cells_are_products_of_covers() -> None:
     """Marking the records of every cell marks the box once."""
-    trees = (balanced(7, 2), balanced(5, 3))
+    trees = (balance(7, 2), balance(5, 3))
     box = Box((((1, 6),), ((0, 2), (3, 5))))
     marked = np.zeros((7, 5), dtype=int)
     for levels, nodes in cover_box(box, trees):
@@ -161,6 +161,6 @@ def test_impossible_trees_are_refused(size: int, fanouts: tuple[int, ...]) -> No
 @pytest.mark.parametrize("fanout", [1, 0, 4096])
 def test_impossible_fanouts_are_refused(fanout: int) -> None:
     """The option `fanout` is checked."""
-    for maker in (balanced, padded):
+    for maker in (balance, pad):
         with pytest.raises(SurveyError, match="fanout"):
             maker(10, fanout)

@@ -29,9 +29,9 @@ from ldpsql.audit.sampling import (
 )
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Worst
-from ldpsql.errors import counted
+from ldpsql.errors import pluralize
 from ldpsql.numerics import epsilon_of
-from ldpsql.recipes.base import achieved, keeps_promise
+from ldpsql.recipes.base import find_epsilon, keeps_promise
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.guarantee import Shuffled
@@ -186,9 +186,9 @@ class Audit:
     @property
     def not_established(self) -> tuple[str, ...]:
         """What this audit has not looked at, in words."""
-        return tuple(self._not_established())
+        return tuple(self._list_not_established())
 
-    def _not_established(self) -> Iterator[str]:
+    def _list_not_established(self) -> Iterator[str]:
         check, codes = self.device, sum(self.design.domain.record_sizes)
         if check is None:
             yield "anything about the code of a device, which was not run"
@@ -209,7 +209,7 @@ class Audit:
         elif not check.is_whole and self.design.plan.coin_columns:
             yield "the answers to questions with other coins than those that came up"
         if check.left_out:
-            asked = counted(check.left_out, "question")
+            asked = pluralize(check.left_out, "question")
             yield f"the exact law of the answers to {asked}, of which there are too many"
         if len(self.design.domain.record_sizes) > 1:
             yield (
@@ -367,4 +367,4 @@ def audit_central(survey: Survey, reports: int | None = None) -> CentralAudit | 
         )
     stated, clones = "the blankets of the design", "clones: the local epsilon alone"
     by = stated if design.states_blankets else clones
-    return CentralAudit(trust, count, achieved(design, trust, count), by, tuple(problems))
+    return CentralAudit(trust, count, find_epsilon(design, trust, count), by, tuple(problems))

@@ -75,7 +75,7 @@ class Criterion:
         sensitive = self.sensitive_values(record)
         return any(sensitive) if self.kind == "uldp" else all(sensitive)
 
-    def compared(self, inputs: Sequence[Outcome], column: Sequence[Fraction]) -> list[int]:
+    def compare_records(self, inputs: Sequence[Outcome], column: Sequence[Fraction]) -> list[int]:
         """The records, by number, among which a report is limited; its probabilities as given."""
         senders = [record for record, chance in zip(inputs, column, strict=True) if chance]
         everybody = list(range(len(inputs)))
@@ -94,7 +94,7 @@ class Criterion:
 
     def worst(self, law: Law) -> Worst:
         """The report that tells two of the records that it compares apart best."""
-        return law.worst(lambda column: self.compared(law.inputs, column))
+        return law.worst(lambda column: self.compare_records(law.inputs, column))
 
     def holds(self, law: Law, epsilon: Epsilon) -> bool:
         """Whether the channel meets the definition at an epsilon, in exact fractions."""

@@ -290,7 +290,7 @@ def _worst_by_law(sample: _Sample, channel: EnumeratedChannel) -> _Event:
             is_worst = likely > 0 == unlikely
         else:
             is_worst = likely * 1000 > worst * unlikely * 999
-        if is_worst and set(pair) <= set(channel.definition.compared(law.inputs, column)):
+        if is_worst and set(pair) <= set(channel.definition.compare_records(law.inputs, column)):
             event.append(report)
     keys = row_keys(np.array(event, dtype=np.uint64))
     _, score, (one, other) = (np.isin(part[:2], keys).sum(axis=1) for part in sample.parts)

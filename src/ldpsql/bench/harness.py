@@ -182,7 +182,7 @@ class Runner:
             with simulate(
                 survey,
                 self._sample(case.users),
-                seed=_seed(case, self._comparison.seed),
+                seed=_derive_seed(case, self._comparison.seed),
                 confidence=self._comparison.confidence,
                 spent=spent,
             ) as connection:
@@ -244,7 +244,7 @@ class Runner:
         return pa.concat_tables(tables).combine_chunks()
 
 
-def _seed(case: Case, seed: int) -> int:
+def _derive_seed(case: Case, seed: int) -> int:
     """Another for every case, the same whenever it is run."""
     text = json.dumps([*case.parts, seed])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
@@ -276,7 +276,7 @@ def compare(
     cases, key = comparison.cases, comparison.key
     folder.mkdir(parents=True, exist_ok=True)
     paths = {case: folder / _file_name(case, key) for case in cases}
-    outcomes = {case: kept for case in cases if (kept := _kept(paths[case])) is not None}
+    outcomes = {case: kept for case in cases if (kept := _read_finished(paths[case])) is not None}
     for case, outcome in outcomes.items():
         _require(case, outcome)
     missing = [case for case in cases if case not in outcomes]
@@ -296,7 +296,7 @@ def _file_name(case: Case, key: str) -> str:
     return f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.parquet"
 
 
-def _kept(path: Path) -> Outcome | None:
+def _read_finished(path: Path) -> Outcome | None:
     """A finished case; None where there is no file, or one of something else."""
     try:
         return Outcome.read(path)

@@ -19,7 +19,7 @@ import numpy as np
 from ldpsql.aggregates import aggregates
 from ldpsql.engine.plan import rows
 from ldpsql.engine.where import slices
-from ldpsql.errors import QueryError, UnsupportedSQL, counted
+from ldpsql.errors import QueryError, UnsupportedSQL, pluralize
 from ldpsql.parser import parse
 from ldpsql.parser.outer import Askable
 from ldpsql.parser.query import GroupKey, Measurement, Query
@@ -59,7 +59,7 @@ def question(sql: str, survey: Askable, workload: str) -> Question:
     the truth and the estimates, and so do error bars: they are refused.
     """
 
-    def named(name: str) -> Askable:
+    def resolve(name: str) -> Askable:
         if name.lower() != survey.table.lower():
             raise QueryError(
                 f"there is no survey {name!r} here",
@@ -67,7 +67,7 @@ def question(sql: str, survey: Askable, workload: str) -> Question:
             )
         return survey
 
-    statement = parse(sql, None, named)
+    statement = parse(sql, None, resolve)
     if statement.mode != "answer" or statement.projection is None or len(statement.bases) != 1:
         raise UnsupportedSQL(
             "a comparison needs one SELECT of keys and aggregates",
@@ -153,7 +153,7 @@ class Wanted:
         usable = _usable(survey)
         for number in self.predicates:
             if number > len(usable):
-                known = counted(len(usable), "dimension")
+                known = pluralize(len(usable), "dimension")
                 yield f"{survey.table} has {known} to ask about, too few for {number} predicates"
             elif "groups" in self.kinds:
                 for members in combinations(usable, number):
@@ -164,22 +164,22 @@ class Wanted:
     def _texts(self, kind: str, number: int, survey: Askable) -> Iterator[tuple[str, str]]:
         """(workload, SQL) pairs; none where there are too few dimensions."""
         usable, table = _usable(survey), quote(survey.table)
-        chosen = ", ".join(self._selected(survey.schema))
+        chosen = ", ".join(self._select(survey.schema))
         if kind == "groups":
             for members in filter(_has_few_groups, combinations(usable, number)):
                 keys = ", ".join(quote(member.name) for member in members)
-                words = f"GROUP BY, {counted(number, 'key')}"
+                words = f"GROUP BY, {pluralize(number, 'key')}"
                 yield words, f"SELECT {keys}, {chosen} FROM {table} GROUP BY {keys}"
         elif number <= len(usable):
             random = np.random.default_rng([self.seed, KINDS.index(kind), number])
             extent = f" of {100 * self.volume:g} %" if kind == "ranges" else ""
-            words = f"{kind}{extent}, {counted(number, 'predicate')}"
+            words = f"{kind}{extent}, {pluralize(number, 'predicate')}"
             for _ in range(self.count):
                 drawn = sorted(random.choice(len(usable), number, replace=False).tolist())
                 where = " AND ".join(self._condition(kind, usable[i], random) for i in drawn)
                 yield words, f"SELECT {chosen} FROM {table} WHERE {where}"
 
-    def _selected(self, schema: Schema) -> list[str]:
+    def _select(self, schema: Schema) -> list[str]:
         names = [quote(measure.name) for measure in schema.measures]
         names += [quote(column.name) for column in schema.public if column.is_numeric]
         chosen = ["COUNT(*)"] if "count" in self.aggregates else []

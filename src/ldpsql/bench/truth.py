@@ -172,7 +172,7 @@ class Truth:
             if isinstance(call, Aggregate) and call.function == "COUNT":
                 scale = float(self._people)
             elif isinstance(call, Aggregate) and call.function == "SUM":
-                values = self._summed(call.column)
+                values = self._write_summand(call.column)
                 sql = f"SELECT COALESCE(SUM(ABS({values})), 0) FROM people"
                 ((scale,),) = self._database.execute(sql).fetchall()
             scales.append(scale)
@@ -225,7 +225,7 @@ class Truth:
         elif isinstance(call.column, Moments):
             columns = [f"({text})::DOUBLE" for text in call.column.texts]
         elif kind.takes == "number":
-            columns = [self._summed(call.column)]
+            columns = [self._write_summand(call.column)]
         elif call.column is not None:
             is_name = isinstance(call.column, str)
             columns = [quote(str(call.column)) if is_name else f"({call.column})"]
@@ -236,7 +236,7 @@ class Truth:
             columns.append(f"{'-' * call.column.is_descending}{call.column.share!r}")
         return kind.exact.format(", ".join(columns))
 
-    def _summed(self, name: Column) -> str:
+    def _write_summand(self, name: Column) -> str:
         """A column or expression as a number; a measure by itself clamped to its bounds, and
         halfway between them where it is missing, as it counts then."""
         if not isinstance(name, str):

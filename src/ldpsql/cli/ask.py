@@ -68,13 +68,13 @@ def answer(
 
     from ldpsql.cli.results import write_result  # noqa: PLC0415  (what is heavy is loaded when needed)
 
-    with _asking(database, weights, settings) as session:
+    with _open_asker(database, weights, settings) as session:
         result = session.execute(sql, parameters)
         write_result(result, form, target, intervals=intervals)
 
 
 @contextmanager
-def _asking(
+def _open_asker(
     database: Path | str, weights: tuple[Path, ...], settings: Mapping[str, Any]
 ) -> Iterator[Session | RemoteSession]:
     """What answers questions: the store in a file, or a collector."""
@@ -180,7 +180,7 @@ def shell(
     from ldpsql.cli.results import write_result  # noqa: PLC0415
 
     interactive, failed = sys.stdin.isatty(), False
-    with _asking(database, weights, settings) as session:
+    with _open_asker(database, weights, settings) as session:
         for text in _inputs(_lines(interactive=interactive)):
             if text in (".quit", ".exit"):
                 break

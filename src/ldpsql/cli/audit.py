@@ -11,7 +11,7 @@ from ldpsql.cli import options
 from ldpsql.cli.failure import AT_FAULT
 from ldpsql.cli.formats import FORMATS, Document, write_document
 from ldpsql.cli.text import labelled_lines, table_lines
-from ldpsql.errors import counted
+from ldpsql.errors import pluralize
 from ldpsql.numerics import epsilon_of
 
 if TYPE_CHECKING:
@@ -394,7 +394,7 @@ def _device(result: Audit) -> Iterator[tuple[str, str]]:
 
 def _domain(domain: RecordDomain) -> str:
     sizes = "x".join(map(str, domain.sizes)) or "no dimension"
-    signs = f" and {counted(len(domain.bounds), 'measure')}" if domain.bounds else ""
+    signs = f" and {pluralize(len(domain.bounds), 'measure')}" if domain.bounds else ""
     sensitive = ""
     if not domain.is_all_sensitive:
         codes = (str(len(domain.sensitive_codes(axis))) for axis in range(len(domain.sizes)))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ldpsql.bench.summary import COSTS, Line
 from ldpsql.cli.text import table_lines
-from ldpsql.errors import counted
+from ldpsql.errors import pluralize
 from ldpsql.plots import Curve, Panel, Role, draw_figure, save_figure
 
 _MOST_NULL = 0.5
@@ -126,7 +126,7 @@ def write_page(lines: Sequence[Line], folder: Path, name: str, confidence: float
     folder.mkdir(parents=True, exist_ok=True)
     sizes = sorted({line.users for line in lines})
     people = " to ".join(f"{size:,}" for size in dict.fromkeys((sizes[0], sizes[-1])))
-    note = f"{name}, {people} people, {counted(lines[0].repetitions, 'repetition')}"
+    note = f"{name}, {people} people, {pluralize(lines[0].repetitions, 'repetition')}"
     parts = [f"<p>{html.escape(note)}</p>"]
     for file, title, panels in _figures(lines, confidence):
         if panels := [panel for panel in panels if panel.curves]:

@@ -14,7 +14,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.progress import Progress
 from ldpsql.cli.text import misfit_notes
-from ldpsql.errors import counted
+from ldpsql.errors import pluralize
 
 if TYPE_CHECKING:
     from ldpsql.remote import RemoteStore
@@ -89,7 +89,7 @@ def randomize(
             keep_order=keep_order,
             progress=progress.advance,
         )
-    click.echo(f"{target}: {counted(tally.people, 'report')}", err=True)
+    click.echo(f"{target}: {pluralize(tally.people, 'report')}", err=True)
     if keep_order:
         click.echo(
             "warning: the reports are in the order of the people: whoever knows that order knows "
@@ -117,7 +117,7 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     published = Intake.read(survey)
     with Progress("shuffling", sys.stderr) as progress:
         count = shuffle_reports(published, reports, target, progress=progress.advance)
-    click.echo(f"{target}: {counted(count, 'report')}, shuffled", err=True)
+    click.echo(f"{target}: {pluralize(count, 'report')}, shuffled", err=True)
 
 
 @click.command(short_help="Store reports.")
@@ -151,9 +151,9 @@ def ingest(
     from ldpsql.store import open_store  # noqa: PLC0415
 
     def tell(batch: Batch) -> None:
-        taken = "already there" if batch.known else counted(batch.reports, "report")
-        repeats = f", {counted(batch.repeats, 'repeat')} dropped" if batch.repeats else ""
-        skipped = f", {counted(batch.skipped, 'row')} skipped" if batch.skipped else ""
+        taken = "already there" if batch.known else pluralize(batch.reports, "report")
+        repeats = f", {pluralize(batch.repeats, 'repeat')} dropped" if batch.repeats else ""
+        skipped = f", {pluralize(batch.skipped, 'row')} skipped" if batch.skipped else ""
         click.echo(f"{batch.name}: {taken}{repeats}{skipped}", err=True)
 
     asked = None if survey is None else Intake.read(survey)

@@ -117,7 +117,7 @@ def design(
             require_matplotlib()
         with Progress("designing", sys.stderr) as progress:
             designed = design_survey(source, tell=progress.show, **asked)
-            survey = designed.survey if key is None else designed.survey.signed(key)
+            survey = designed.survey if key is None else designed.survey.sign(key)
             progress.show("what to expect")
             hints = (asked["users"], survey.users, survey.shuffled, half_width)
             is_asked = any(hint is not None for hint in hints)

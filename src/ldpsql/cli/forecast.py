@@ -47,7 +47,7 @@ def forecast(designed: DesignedSurvey) -> list[str]:
 
     Sums are those about the middle of the measure's bounds, which is what an average needs.
     """
-    entries = designed.forecast.expected(_MOST_KINDS)
+    entries = designed.forecast.expect_errors(_MOST_KINDS)
     room = max(len(significant(_HALF * entry.error)) for entry in entries)
     ratios: dict[str, list[float]] = {}
     for each in designed.distances:
@@ -139,7 +139,7 @@ def plan(designed: DesignedSurvey, half_width: float) -> list[str]:
 
 def comparison(ranking: Ranking, people: int) -> list[str]:
     """Lines: one row per mechanism, the chosen one first, and what was left out and why."""
-    kinds = [entry.text for entry in ranking.best.forecast.expected(_MOST_COLUMNS)]
+    kinds = [entry.text for entry in ranking.best.forecast.expect_errors(_MOST_COLUMNS)]
     if len(kinds) > _MOST_COLUMNS:
         kinds = []
     has_bound = ranking.best.forecast.ratio(ranking.bound) is not None
@@ -163,7 +163,7 @@ def comparison(ranking: Ranking, people: int) -> list[str]:
 
 def _row(candidate: Candidate, ranking: Ranking, kinds: int) -> list[str]:
     forecast, design = candidate.forecast, candidate.forecast.design
-    shown = forecast.expected(_MOST_COLUMNS)[:kinds]
+    shown = forecast.expect_errors(_MOST_COLUMNS)[:kinds]
     ratio = forecast.ratio(ranking.bound)
     return [
         candidate.name,

@@ -9,7 +9,7 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.text import table_lines
-from ldpsql.errors import counted
+from ldpsql.errors import pluralize
 
 
 @click.group(short_help="Keep public tables that questions may join.")
@@ -39,7 +39,7 @@ def add(file: Path, database: Path, name: str | None, replace: bool) -> None:
     with closing(open_store(database, read_only=False)) as store:
         store.add_lookup(table, replace=replace)
     columns = ", ".join(table.rows.column_names)
-    click.echo(f"{table.name}: {counted(table.rows.num_rows, 'row')} of {columns}", err=True)
+    click.echo(f"{table.name}: {pluralize(table.rows.num_rows, 'row')} of {columns}", err=True)
 
 
 @lookup.command("list", short_help="List the look-up tables.")

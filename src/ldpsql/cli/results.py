@@ -74,7 +74,7 @@ def weak_notes(result: Result) -> list[str]:
     usual = [figure for figure in weak if not figure.is_impossible]
     if not usual:
         return [said]
-    needed = sorted(figure.needed(result.reports) for figure in usual if figure.value)
+    needed = sorted(figure.count_needed(result.reports) for figure in usual if figure.value)
     if not needed:
         return [f"{said}; an estimate of 0 stays weak with any number of reports"]
     counts = " to ".join(dict.fromkeys(about(count) for count in (needed[0], needed[-1])))

@@ -109,7 +109,7 @@ def list_tokens(database: Path) -> None:
     """List the names of tokens, and what they are for."""
     from ldpsql.server.tokens import Tokens  # noqa: PLC0415
 
-    known = Tokens.beside(database).known().values()
+    known = Tokens.beside(database).read_known().values()
     lines = table_lines(("name", "role"), [(t.name, t.role) for t in known], [False, False])
     click.echo("\n".join(lines) if known else "no tokens")
 

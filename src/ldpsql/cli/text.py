@@ -9,7 +9,7 @@ from datetime import date, datetime
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal
 
-from ldpsql.errors import counted
+from ldpsql.errors import pluralize
 
 if TYPE_CHECKING:
     from ldpsql_device.schema import Attribute, Schema
@@ -105,7 +105,7 @@ class Figure:
         """Whether no possible number was within the interval."""
         return self.low == self.high and self.stderr > 0
 
-    def needed(self, reports: int) -> float:
+    def count_needed(self, reports: int) -> float:
         """How many reports would make it strong, if it is weak with `reports`."""
         return reports * (WEAK * self.stderr / self.value) ** 2 if self.value else math.inf
 
@@ -119,7 +119,7 @@ class Figure:
         if self.typical is None:
             return self._with_bar()
         if math.isfinite(self.typical) and self.typical > 0:
-            return f"{self._with_bar()} (typ. {rounded(self.typical, _places(self.typical))})"
+            return f"{self._with_bar()} (typ. {format_number(self.typical, _places(self.typical))})"
         return f"{self._with_bar()} (typ. {'0' if self.typical == 0 else '?'})"
 
     def _with_bar(self) -> str:
@@ -131,10 +131,10 @@ class Figure:
         if half <= 0 or not self.low <= self.value <= self.high:
             return f"{number(self.value)} [{number(self.low)}, {number(self.high)}]"
         places = _places(half)
-        value = rounded(self.value, places)
+        value = format_number(self.value, places)
         if abs((self.high - self.value) - (self.value - self.low)) <= 0.2 * half:
-            return f"{value} ± {rounded(half, places)}"
-        return f"{value} [{rounded(self.low, places)}, {rounded(self.high, places)}]"
+            return f"{value} ± {format_number(half, places)}"
+        return f"{value} [{format_number(self.low, places)}, {format_number(self.high, places)}]"
 
 
 def _places(value: float) -> int:
@@ -142,7 +142,7 @@ def _places(value: float) -> int:
     return 1 - math.floor(math.log10(value))
 
 
-def rounded(value: float, places: int) -> str:
+def format_number(value: float, places: int) -> str:
     """A number with this many decimal places; negative ones round to tens, hundreds, ..."""
     text = f"{round(value, places):.{max(places, 0)}f}"
     return text.lstrip("-") if not any(digit in "123456789" for digit in text) else text
@@ -194,7 +194,7 @@ def misfit_notes(schema: Schema, tally: Tally) -> list[str]:
         *((n, c, "missing or unreadable", describe_missing(columns[n])) for n, c in missing),
     ]
     return [
-        f"{count:,} of {counted(tally.people, 'value')} of {name} ({count / tally.people:.2%}) "
+        f"{count:,} of {pluralize(tally.people, 'value')} of {name} ({count / tally.people:.2%}) "
         f"{'was' if count == 1 else 'were'} {what}: counted as {code}"
         for name, count, what, code in notes
     ]

@@ -242,7 +242,7 @@ class Design(ABC, Generic[Q]):
         """People who answered the rounds before: this round's estimator speaks of them too."""
         return 0
 
-    def following(self, histogram: Histogram) -> Design[Any]:
+    def design_next(self, histogram: Histogram) -> Design[Any]:
         """The next round's design, from this one's reports.
 
         SurveyError after the last round, and where there are too few reports.

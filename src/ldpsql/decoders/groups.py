@@ -22,7 +22,7 @@ from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.trees import Levels, Tree
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan import LARGEST, Digit, Term, varying
+from ldpsql_device.plan import LARGEST, Digit, Term, vary
 
 LARGEST_GROUPS = 1 << 16
 LARGEST_GROUP = 1 << 24
@@ -225,17 +225,17 @@ class GroupTable:
         terms = []
         for axis, tree in enumerate(self.trees):
             if any(tree.counts[self.groups[number].levels[axis]] > 1 for number in members):
-                stride, width = varying(0, strides[:, axis]), varying(0, widths[:, axis])
+                stride, width = vary(0, strides[:, axis]), vary(0, widths[:, axis])
                 terms.append(Term(axis, stride, divide=width))
         signs = [self.groups[number].sign for number in members]
         for sign in sorted({sign for sign in signs if sign is not None}):
             own = np.where([other == sign for other in signs], half, 0)
-            terms.append(Term(len(self.trees) + sign, varying(0, own)))
+            terms.append(Term(len(self.trees) + sign, vary(0, own)))
         sizes = [self.sizes[number] for number in members]
         return Digit(
             tuple(terms),
-            varying(0, sizes) if radix is None else radix,
-            0 if plus is None else varying(0, plus),
+            vary(0, sizes) if radix is None else radix,
+            0 if plus is None else vary(0, plus),
         )
 
 

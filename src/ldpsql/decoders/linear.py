@@ -500,9 +500,9 @@ class LinearDesign(Design[Q]):
     def estimators(self) -> Estimators[Q]:
         """The unbiased one, by actual group sizes, and where it can the smoothed one."""
         smooth = {"smooth": self.smooth} if self.can_smooth else {}
-        return {"unbiased": self.unbiased, **smooth}
+        return {"unbiased": self.combine_unbiased, **smooth}
 
-    def unbiased(self, histogram: Histogram) -> Estimator[Q]:
+    def combine_unbiased(self, histogram: Histogram) -> Estimator[Q]:
         """By actual group sizes."""
         return self.solve(ReportedSource(histogram, self.answers))
 

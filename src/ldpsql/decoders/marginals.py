@@ -238,7 +238,7 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         """The same design with another local epsilon for every marginal."""
         return replace(self, epsilon=epsilon)
 
-    def keeping(self, central: Central) -> Self:
+    def keep_central(self, central: Central) -> Self:
         """With the largest common local epsilon that keeps a central promise."""
         return self.at(largest_local(lambda local: self.at(local).blankets(), central))
 
@@ -343,14 +343,14 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         """The unbiased one, by the actual number of reports of each marginal; `maxent` where
         marginals hold several attributes."""
 
-        def reported(histogram: Histogram) -> ReportedSource:
+        def count_cells(histogram: Histogram) -> ReportedSource:
             return ReportedSource(histogram, self.answers)
 
-        def fitted(histogram: Histogram) -> MaxEntEstimator:
-            return MaxEntEstimator(LinearEstimator(reported(histogram)))
+        def fit_counts(histogram: Histogram) -> MaxEntEstimator:
+            return MaxEntEstimator(LinearEstimator(count_cells(histogram)))
 
-        unbiased: Estimators[CellQuery] = {"unbiased": lambda h: UnbiasedEstimator(reported(h))}
-        return {**unbiased, "maxent": fitted} if self.fits else unbiased
+        unbiased: Estimators[CellQuery] = {"unbiased": lambda h: UnbiasedEstimator(count_cells(h))}
+        return {**unbiased, "maxent": fit_counts} if self.fits else unbiased
 
     @property
     def biases(self) -> Mapping[str, str]:

@@ -42,10 +42,12 @@ class SplitEstimator(LinearEstimator):
                 asked = np.unique([number for entries in own.values() for number, _, _ in entries])
                 kinds = [queries[number].weight for number in asked]
                 finest = max(members, key=lambda group: self.table.sizes[group])
-                alone.covariance[np.ix_(asked, asked)] += self._shared(finest, own, asked, kinds)
+                alone.covariance[np.ix_(asked, asked)] += self._add_shared(
+                    finest, own, asked, kinds
+                )
         return alone
 
-    def _shared(
+    def _add_shared(
         self,
         finest: int,
         pieces: Mapping[int, Sequence[Entry]],

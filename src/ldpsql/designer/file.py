@@ -156,7 +156,7 @@ def read_file(
         raise SurveyError("the survey file is not valid TOML: nested too deeply") from None
     if not isinstance(data.get("survey"), dict):
         raise SurveyError("the survey file has no [survey] table")
-    head, workload = _checked("survey", data.pop("survey")), data.pop("workload", None)
+    head, workload = _check("survey", data.pop("survey")), data.pop("workload", None)
     unknown = set(data) - set(_TABLES)
     if unknown:
         raise SurveyError(f"unknown table [{min(unknown)}] in the survey file")
@@ -187,7 +187,7 @@ def read_file(
         mechanism=name,
         options=options,
         users=head.get("users"),
-        workload_options=None if workload is None else _checked("workload", workload),
+        workload_options=None if workload is None else _check("workload", workload),
         estimator=head.get("estimator"),
         accept_no_guarantee=head.get("accept_no_guarantee", False),
         shuffled=_read_trust(head),
@@ -196,7 +196,7 @@ def read_file(
     )
 
 
-def _checked(name: str, table: Any) -> dict[str, Any]:
+def _check(name: str, table: Any) -> dict[str, Any]:
     """A table as written; SurveyError for what it does not know, or of another type."""
     if not isinstance(table, Mapping):
         raise SurveyError(f"[{name}] must be a table")
@@ -276,7 +276,7 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
     Queries alone have all the weight; beside one of the other keys they have half of it.
     SurveyError names the key; QueryError and UnsupportedSQL come from the SQL.
     """
-    keys = _checked("workload", table or {})
+    keys = _check("workload", table or {})
     keys.pop("merge", None)
     weights = keys.pop("weights", WEIGHTS[0])
     if weights not in WEIGHTS:

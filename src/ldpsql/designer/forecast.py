@@ -277,7 +277,7 @@ class Forecast:
         counts = [i for i in every if self.samples[i].is_count]
         return quantile(CONFIDENCE) * self._root_mean(counts or every) / self.people
 
-    def expected(self, most: int) -> tuple[ExpectedError, ...]:
+    def expect_errors(self, most: int) -> tuple[ExpectedError, ...]:
         """The expected errors by kind, or by coarser kinds if there are more than `most`."""
         kinds: dict[str, list[int]] = {}
         for i, sample in enumerate(self.samples):

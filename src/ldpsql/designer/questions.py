@@ -52,7 +52,7 @@ class UndesignedSurvey:
 
 
 @contextmanager
-def _naming(number: int) -> Iterator[None]:
+def _name_question(number: int) -> Iterator[None]:
     """Errors name the text by its number."""
     try:
         yield
@@ -74,7 +74,7 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
     UnsupportedSQL carry the place in it.
     """
 
-    with _naming(number):
+    with _name_question(number):
         statement = parse(sql, None, survey.find)
         queries = [
             replace(query, weight=query.weight / len(statement.bases), text=number)
@@ -95,7 +95,7 @@ def find_sides(sql: str, number: int, survey: UndesignedSurvey) -> tuple[frozens
     predicate, a row of a GROUP BY, a value that is summed. Errors as for `declare_queries`.
     """
     sides: list[set[CodeSet]] = [set() for _ in survey.schema.dimensions]
-    with _naming(number):
+    with _name_question(number):
         for query in parse(sql, None, survey.find).bases:
             for box in _boxes_of(query, survey.schema, sql):
                 for own, side in zip(sides, box.sides, strict=True):

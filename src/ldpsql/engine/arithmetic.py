@@ -117,7 +117,7 @@ class Form:
         own = np.where(is_finite, stderr, (high - low) / (2.0 * z))
         return Interval(np.where(is_known, own, np.nan), low, high)
 
-    def scaled(self, factor: float) -> Form:
+    def scale(self, factor: float) -> Form:
         """The form times a number."""
         ends = None
         if self.ends is not None:
@@ -125,7 +125,7 @@ class Form:
             ends = (low, high) if factor >= 0.0 else (high, low)
         return Form(self.sums, self.value * factor, self.slope * factor, ends)
 
-    def shifted(self, constant: float) -> Form:
+    def shift(self, constant: float) -> Form:
         """The form plus a number."""
         ends = None
         if self.ends is not None:
@@ -134,9 +134,9 @@ class Form:
 
     def __add__(self, other: Form) -> Form:
         if other.constant is not None:
-            return self.shifted(other.constant)
+            return self.shift(other.constant)
         if self.constant is not None:
-            return other.shifted(self.constant)
+            return other.shift(self.constant)
         value = self.value + other.value
         # What differs by rounding alone is equal: a group in which a column is constant has no
         # variance, and nothing that is divided by it.
@@ -144,13 +144,13 @@ class Form:
         return Form(self.sums, np.where(is_rounding, 0.0, value), self.slope + other.slope)
 
     def __sub__(self, other: Form) -> Form:
-        return self + other.scaled(-1.0)
+        return self + other.scale(-1.0)
 
     def __mul__(self, other: Form) -> Form:
         if other.constant is not None:
-            return self.scaled(other.constant)
+            return self.scale(other.constant)
         if self.constant is not None:
-            return other.scaled(self.constant)
+            return other.scale(self.constant)
         x, y = self.value, other.value
         return Form(self.sums, x * y, y[:, None] * self.slope + x[:, None] * other.slope)
 
@@ -159,7 +159,7 @@ class Form:
             nothing = np.full(len(self.value), np.nan)
             return Form(self.sums, nothing, np.zeros_like(self.slope))
         if other.constant is not None:
-            return self.scaled(1.0 / other.constant)
+            return self.scale(1.0 / other.constant)
         return _quotient(self, other)
 
 
@@ -175,11 +175,11 @@ class Affine(Form):
         self.gradient = gradient
         self.constant = None if gradient.any() else offset
 
-    def scaled(self, factor: float) -> Affine:
+    def scale(self, factor: float) -> Affine:
         """The form times a number."""
         return Affine(self.sums, self.offset * factor, self.gradient * factor)
 
-    def shifted(self, constant: float) -> Affine:
+    def shift(self, constant: float) -> Affine:
         """The form plus a number."""
         return Affine(self.sums, self.offset + constant, self.gradient)
 

@@ -29,7 +29,7 @@ def disjoint(boxes: Sequence[Box], sizes: Sequence[int]) -> tuple[Box, ...]:
     UnsupportedSQL where that takes more than MAX_BOXES boxes.
     """
     pieces = cut(boxes, sizes)
-    used = _used(pieces)
+    used = _find_used(pieces)
     if len(pieces) <= _REORDERED_BOXES and 1 < len(used) <= _REORDERED_DIMENSIONS:
         orders = list(permutations(used))[1:]
         pieces = min([pieces, *(_along(pieces, order, sizes) for order in orders)], key=_cost)
@@ -39,16 +39,16 @@ def disjoint(boxes: Sequence[Box], sizes: Sequence[int]) -> tuple[Box, ...]:
 def cut(boxes: Sequence[Box], sizes: Sequence[int]) -> list[Box]:
     """Disjoint boxes like `disjoint`, but not necessarily the fewest: quicker."""
     normal = [box.normal(sizes) for box in boxes if not box.is_empty]
-    return normal if len(normal) < 2 else _along(normal, _used(normal), sizes)
+    return normal if len(normal) < 2 else _along(normal, _find_used(normal), sizes)
 
 
 def outside(boxes: Sequence[Box], sizes: Sequence[int]) -> list[Box]:
     """Disjoint boxes that hold all other records; full sides are written as None."""
     normal = [box.normal(sizes) for box in boxes if not box.is_empty]
-    return _cut_along(normal, _used(normal), sizes, inside=False)
+    return _cut_along(normal, _find_used(normal), sizes, inside=False)
 
 
-def _used(boxes: Sequence[Box]) -> list[int]:
+def _find_used(boxes: Sequence[Box]) -> list[int]:
     """The dimensions that some box constrains."""
     return [
         i for i, sides in enumerate(zip(*(box.sides for box in boxes), strict=True)) if any(sides)

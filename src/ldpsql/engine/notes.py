@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.aggregates import Ordering, Ranked, aggregates, ends_of_codes, find_aggregate
-from ldpsql.domains import as_day, find_dimension, find_public_column, is_outside, matching
+from ldpsql.domains import as_day, find_dimension, find_public_column, is_outside, match_codes
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.propagation import ErrorBars
 from ldpsql.engine.relation import Relation
-from ldpsql.errors import counted
+from ldpsql.errors import pluralize
 from ldpsql.estimate import Array
 from ldpsql.parser.query import Comparison, Membership, NullTest, Output, atoms
-from ldpsql.recipes.base import achieved
+from ldpsql.recipes.base import find_epsilon
 from ldpsql.report import Integers, question_shares
 from ldpsql.sql import Scalar, quote
 from ldpsql.sql import literal as sql_literal
@@ -51,7 +51,7 @@ def notes_on_error_bars(
             reasons.setdefault(lost[place], []).append(name)
         for reason, count in bars[place].lost.items() if place in bars else ():
             total = len(bars[place].interval.stderr)
-            some = f"{name} (in {count} of {counted(total, 'row')})" if count < total else name
+            some = f"{name} (in {count} of {pluralize(total, 'row')})" if count < total else name
             reasons.setdefault(reason, []).append(some)
     return [
         f"no error bar for {', '.join(dict.fromkeys(names))}: {reason}"
@@ -62,7 +62,7 @@ def notes_on_error_bars(
 def notes_on_bounds(outputs: Sequence[Output], cut: Mapping[int, NDArray[np.bool_]]) -> list[str]:
     """Which averages are shown within their bounds; cut: by place, in which rows."""
     names = [
-        f"{outputs[place].name:.60} (in {int(rows.sum())} of {counted(len(rows), 'row')})"
+        f"{outputs[place].name:.60} (in {int(rows.sum())} of {pluralize(len(rows), 'row')})"
         for place, rows in cut.items()
         if rows.any()
     ]
@@ -80,7 +80,7 @@ def notes_on_missing(relations: Collection[Relation]) -> list[str]:
     if not missing:
         return []
     return [
-        f"{counted(missing, 'value')} {'is' if missing == 1 else 'are'} NULL: too few reports, "
+        f"{pluralize(missing, 'value')} {'is' if missing == 1 else 'are'} NULL: too few reports, "
         "or a denominator that cannot be told from zero; ask about more people (a wider range, "
         "fewer groups), or collect more reports"
     ]
@@ -192,7 +192,7 @@ def _on_domains(plan: QueryPlan) -> list[str]:
             compared = [("=", each) for each in atom.literals]
         for op, literal in compared:
             if literal is not None and is_outside(domain, op, literal):
-                who = "everybody" if matching(domain, op, literal) else "nobody"
+                who = "everybody" if match_codes(domain, op, literal) else "nobody"
                 shown = repr(literal) if isinstance(literal, str) else str(literal)
                 extent = f"{atom.column} is declared for {domain.describe()}"
                 found.setdefault((extent, who), {})[f"{atom.column} {op} {shown:.40}"] = None
@@ -278,11 +278,11 @@ def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str
         beyond = np.maximum(least - values, values - most)
         far = np.flatnonzero(_is_far(beyond, variances[:, place], most - least))[:_MOST_SUSPECTS]
         if far.size:
-            expected = _expected(relation, far, place, people)
+            expected = _expect_variances(relation, far, place, people)
             rows.update(far[_is_far(beyond[far], expected, most - least)].tolist())
     if not rows:
         return []
-    hold = f"{counted(len(rows), 'row')} {'holds' if len(rows) == 1 else 'hold'}"
+    hold = f"{pluralize(len(rows), 'row')} {'holds' if len(rows) == 1 else 'hold'}"
     return [
         f"{plan.survey.table}: {hold} estimates more than {SUSPICIOUS:g} standard "
         f"errors outside of what {people:,} people can add up to; reports may be forged, or were "
@@ -299,7 +299,7 @@ def _is_far(beyond: Array, variances: Array, span: float) -> NDArray[np.bool_]:
     return np.asarray(beyond > room)
 
 
-def _expected(relation: Relation, rows: Integers, place: int, people: int) -> Array:
+def _expect_variances(relation: Relation, rows: Integers, place: int, people: int) -> Array:
     """Variances of one sum in some rows if so many people were spread evenly, shape (rows,).
 
     Of few reports, or where most reports tell the truth, an estimated variance may by chance be
@@ -355,7 +355,7 @@ def guarantee_of_batches(survey: Survey, smallest: int | None) -> Guarantee:
     trust = survey.shuffled
     if trust is None or smallest is None or smallest >= trust.users:
         return survey.guarantee
-    epsilon, people = achieved(survey.design, trust, smallest), trust.people_of(smallest)
+    epsilon, people = find_epsilon(survey.design, trust, smallest), trust.people_of(smallest)
     if epsilon is None or people < 2 or epsilon >= survey.epsilon.value:
         return replace(survey.guarantee, central=None)
     return replace(survey.guarantee, central=Central(Epsilon(epsilon), trust.central.delta, people))

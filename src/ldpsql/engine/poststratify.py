@@ -227,7 +227,7 @@ class Poststratified(Source):
         inner = x.T @ ((g * self._answered[0].ravel())[:, None] * x)
         return np.asarray(x @ np.linalg.pinv(inner, rcond=1e-12, hermitian=True) @ (x.T * g))
 
-    def _fitted(self, sums: Array) -> Array:
+    def _fit(self, sums: Array) -> Array:
         """b' x_c of sums by cell, both (k, C, P): with one marginal the mean in the cell."""
         answered = self._answered[0]
         if self._projection is None:
@@ -245,7 +245,7 @@ class Poststratified(Source):
     def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
         """The people of a stratum enter all rows, so these are never independent."""
         g, (answered, _) = self.weights, self._answered
-        asked = [self._asked(part, rows) for part in self.parts]
+        asked = [self._list_asked(part, rows) for part in self.parts]
         answers = [
             self._answer(part, places) if places else people
             for part, people, places in zip(self.parts, self._people, asked, strict=True)
@@ -257,7 +257,7 @@ class Poststratified(Source):
             variances[:, part.cell] += np.diagonal(answer.covariance)[len(places) :]
             for place, (number, cell, _) in enumerate(places):
                 sums[number, cell, part.cell] += answer.values[place]
-        slopes = -g * self._fitted(sums)
+        slopes = -g * self._fit(sums)
         # A quotient of estimates is biased: E[Y / n] is R + (R Var n - Cov(Y, n)) / n^2 to second
         # order, which is taken off again. Margins of raking divide by more people, and it is small.
         is_quotient = self._projection is None
@@ -290,9 +290,9 @@ class Poststratified(Source):
             together += residuals
             covariance += np.multiply.outer(residuals, residuals) / max(size, 1.0)
         covariance -= np.multiply.outer(together, together) / max(sum(self._sizes), 1.0)
-        return self._finished(values, covariance)
+        return self._finish(values, covariance)
 
-    def _asked(
+    def _list_asked(
         self, part: Part, rows: Sequence[tuple[Key, int]]
     ) -> list[tuple[int, int, LinearQuery]]:
         """What rows ask of some people: the number of the sum, the private cell, and the sum in
@@ -319,7 +319,7 @@ class Poststratified(Source):
         covariance[is_lost], covariance[:, is_lost] = 0.0, 0.0
         return Estimates(answer.values, covariance)
 
-    def _finished(self, values: Array, covariance: Array) -> Estimates:
+    def _finish(self, values: Array, covariance: Array) -> Estimates:
         """With infinite variances where a sum is not known, and whole numbers where it is exact."""
         is_lost = np.isnan(values)
         covariance[is_lost], covariance[:, is_lost] = 0.0, 0.0

@@ -105,7 +105,7 @@ class Gradients:
         nothing = np.zeros(size), np.zeros(size, dtype=np.int64)
         return cls(np.arange(size), numbers, np.ones(size), *nothing)
 
-    def chosen(self, is_chosen: NDArray[np.bool_]) -> Gradients:
+    def choose(self, is_chosen: NDArray[np.bool_]) -> Gradients:
         """Those of some rows; the others are as if they were exact."""
         kept = is_chosen[self.rows]
         parts = (self.rows[kept], self.numbers[kept], self.slopes[kept])
@@ -160,7 +160,7 @@ class Covariances:
             for relation, row in points:
                 source = self.relations[relation].source
                 place, private = divmod(row, len(source.plan.private_rows))
-                queries = source.asked(source.keys[place], private)
+                queries = source.ask(source.keys[place], private)
                 if queries is None:
                     whole.setdefault(relation, []).append((size, row))
                 for piece, planned in queries or ():
@@ -266,11 +266,11 @@ class Propagation:
         centre = values - gradients.displaced
         stderr, low, high = np.zeros_like(centre), centre.copy(), centre.copy()
         counts = gradients.counts
-        self._take_over(gradients.chosen(counts == 1), centre, (stderr, low, high))
+        self._take_over(gradients.choose(counts == 1), centre, (stderr, low, high))
         places = enumerate(self.reasons)
         unknown = {reason: gradients.unknown == UNKNOWN - place for place, reason in places}
         if (counts > 1).any():
-            variances, more = self._variances(gradients.chosen(counts > 1))
+            variances, more = self._variances(gradients.choose(counts > 1))
             spread = np.sqrt(variances)
             stderr += spread
             low -= quantile(self.level) * spread
@@ -306,7 +306,7 @@ class Propagation:
         Only an estimate that is shown as it is has bounds; what is computed from one has none.
         """
         low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
-        alone = gradients.chosen((gradients.counts == 1) & (gradients.displaced == 0.0))
+        alone = gradients.choose((gradients.counts == 1) & (gradients.displaced == 0.0))
         for m, (number, place) in enumerate(self.measured):
             relation = self.covariances.relations[number]
             own = np.flatnonzero((alone.numbers % len(self.measured) == m) & (alone.slopes == 1.0))
@@ -341,7 +341,7 @@ class Propagation:
         unknown = np.stack([each.unknown for each in gradients], axis=1).ravel() < 0
         unknown |= np.isnan(values.ravel())
         is_lost = (used @ ~is_known @ used.T > 0) | unknown[:, None] | unknown
-        moved = self._moved(together)
+        moved = self._move(together)
         drawn = None if moved is None else values.ravel() + moved
         return Estimates(values.ravel(), np.where(is_lost, np.nan, joint), drawn)
 
@@ -405,7 +405,7 @@ class Propagation:
 
     # -- post-processed values ------------------------------------------------------------
 
-    def _moved(self, gradients: Gradients) -> Array | None:
+    def _move(self, gradients: Gradients) -> Array | None:
         """By how much each replicate moves each number, shape (r, R); None where an estimate that
         it depends on has none."""
         moved = list[Array]()
@@ -425,7 +425,7 @@ class Propagation:
 
     def _typical(self, gradients: Gradients) -> Array | None:
         """Typical errors, (R,); None where nothing was post-processed."""
-        moved = self._moved(gradients)
+        moved = self._move(gradients)
         return None if moved is None else typical_error(moved, np.zeros(moved.shape[1]))
 
 

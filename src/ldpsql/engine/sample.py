@@ -61,7 +61,7 @@ class Source(ABC):
     def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
         """The sums of some rows, each a public key and a private row, with their covariance."""
 
-    def asked(self, key: Key, row: int) -> list[tuple[Slice, Sequence[PlannedQuery]]] | None:
+    def ask(self, key: Key, row: int) -> list[tuple[Slice, Sequence[PlannedQuery]]] | None:
         """The slices with people under a public key, and what they are asked for a private row;
         None where its sums are not simply theirs."""
         return None
@@ -87,7 +87,7 @@ class Sample(Source):
     def of(cls, plan: QueryPlan, estimators_of: EstimatorsOf) -> Sample:
         """Fetch what the plan's slices need."""
         estimators = tuple(estimators_of(selection(plan, piece)) for piece in plan.slices)
-        keys = ascending(key for by_key in estimators for key in by_key)
+        keys = sort_keys(key for by_key in estimators for key in by_key)
         keys = keys if plan.public_keys else ((),)
         limits.require_numbers(len(keys) * len(plan.private_rows), len(plan.targets))
         return cls(plan, keys, estimators)
@@ -99,8 +99,8 @@ class Sample(Source):
 
     def rows(self, key: Key) -> list[Estimates]:
         """The slices' estimates, added."""
-        nothing = [self._nothing(1)] * len(self.plan.private_rows)
-        parts = [answer_rows(estimator, planned) for planned, estimator in self._asked(key)]
+        nothing = [self._make_empty(1)] * len(self.plan.private_rows)
+        parts = [answer_rows(estimator, planned) for planned, estimator in self._list_asked(key)]
         return [reduce(add, row) for row in zip(*(parts or [nothing]), strict=True)]
 
     def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
@@ -113,15 +113,15 @@ class Sample(Source):
             chosen = [rows[place][1] for place in inside]
             parts = [
                 estimator.answer([query for row in chosen for query in planned[row]])
-                for planned, estimator in self._asked(key)
+                for planned, estimator in self._list_asked(key)
             ]
-            found = reduce(add, parts or [self._nothing(len(chosen))])
+            found = reduce(add, parts or [self._make_empty(len(chosen))])
             where = (np.array(inside)[:, None] * targets + np.arange(targets)).ravel()
             values[where] = found.values
             covariance[np.ix_(where, where)] = found.covariance
         return Estimates(values, covariance)
 
-    def asked(self, key: Key, row: int) -> list[tuple[Slice, Sequence[PlannedQuery]]]:
+    def ask(self, key: Key, row: int) -> list[tuple[Slice, Sequence[PlannedQuery]]]:
         """The sums of a row are those of the slices, added."""
         slices = zip(self.plan.slices, self.plan.planned, self.estimators, strict=True)
         return [(piece, planned[row]) for piece, planned, each in slices if key in each]
@@ -135,13 +135,13 @@ class Sample(Source):
         there = [piece for piece, by_key in slices if key in by_key]
         return [any(piece.meets(box) for piece in there) for _, box in plan.private_rows]
 
-    def _asked(self, key: Key) -> list[tuple[Sequence[Sequence[PlannedQuery]], AnyEstimator]]:
+    def _list_asked(self, key: Key) -> list[tuple[Sequence[Sequence[PlannedQuery]], AnyEstimator]]:
         """The planned queries of every slice that has people under a public key, and who answers
         them."""
         slices = zip(self.plan.planned, self.estimators, strict=True)
         return [(planned, by_key[key]) for planned, by_key in slices if key in by_key]
 
-    def _nothing(self, rows: int) -> Estimates:
+    def _make_empty(self, rows: int) -> Estimates:
         """The sums of some rows where nobody is."""
         return Estimates.exact([0.0] * (rows * len(self.plan.targets)))
 
@@ -162,7 +162,7 @@ def whole_where_exact(values: Array, covariance: Array) -> Array:
     return np.where(is_whole, nearest, values)
 
 
-def ascending(keys: Iterable[Key]) -> tuple[Key, ...]:
+def sort_keys(keys: Iterable[Key]) -> tuple[Key, ...]:
     """Different public keys in ascending order; NULL comes last, None and a value are never
     compared."""
     distinct = dict.fromkeys(keys)

@@ -50,7 +50,7 @@ from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.lookups import PublicTable
 from ldpsql.margins import Margins
 from ldpsql.parser import Parameters, catalog, parse
-from ldpsql.parser.query import ROW, Query, Statement, numbered
+from ldpsql.parser.query import ROW, Query, Statement, number_terms
 from ldpsql.report import Integers
 from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
@@ -221,7 +221,7 @@ class Session:
         def make() -> Mapping[Key, AnyEstimator]:
             survey = subject.survey
             estimator = survey.design.estimators[subject.estimator]
-            found = self.store.decoded(survey.table, chosen)
+            found = self.store.decode(survey.table, chosen)
             return {
                 values: estimator(people)
                 for values, people in limits.in_time(found)
@@ -271,7 +271,7 @@ class Session:
                 sources.append(sample)
         if len(sources) == 1:
             return sources[0]
-        return Union.combined(sources, people) if is_sample else Union.added(sources)
+        return Union.combine(sources, people) if is_sample else Union.add(sources)
 
     def _is_population(self, asked: Sequence[object]) -> bool:
         """Whether the surveys that are asked are samples of a population."""
@@ -414,7 +414,7 @@ class Session:
 
         numbers = {name: number for number, name in enumerate(relations)}
         return Propagation(
-            [(numbers[base.relation], place) for base, place in numbered(statement.bases)],
+            [(numbers[base.relation], place) for base, place in number_terms(statement.bases)],
             Covariances(
                 list(relations.values()),
                 lambda table, chosen: self._estimators_of(subjects[table], chosen),

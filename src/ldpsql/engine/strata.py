@@ -111,7 +111,7 @@ class Strata:
         """A stratum of a marginal in words: age 18..29, sex Female."""
         place = np.unravel_index(stratum, marginal.people.shape)
         axes = zip(marginal.axes, place, strict=True)
-        return ", ".join(_named(self.axes[axis], int(number)) for axis, number in axes)
+        return ", ".join(_name(self.axes[axis], int(number)) for axis, number in axes)
 
     def describe(self) -> str:
         """How answers are weighted, in words."""
@@ -184,7 +184,7 @@ def _same(axis: Axis, known: Axis, number: int) -> str:
     return axis.labels[axis.values.index(known.values[number])]
 
 
-def _named(axis: Axis, number: int) -> str:
+def _name(axis: Axis, number: int) -> str:
     return f"{axis.column} {axis.labels[number] or 'NULL'}"
 
 
@@ -236,7 +236,7 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[Axis], Array]
 
 
 def _cell(axes: Sequence[Axis], cell: tuple[int, ...]) -> str:
-    return " and ".join(_named(axis, number) for axis, number in zip(axes, cell, strict=True))
+    return " and ".join(_name(axis, number) for axis, number in zip(axes, cell, strict=True))
 
 
 def _some(texts: Sequence[str]) -> str:
@@ -297,7 +297,7 @@ def _codes(text: str, dimension: Dimension) -> CodeSet:
         codes = domains.null_codes(dimension)
         reason = f"{dimension.name} is never NULL, and has an empty value"
     elif isinstance(domain, Listed):
-        codes = _listed(text, domain, dimension.name)
+        codes = _list(text, domain, dimension.name)
         reason = ""
     else:
         parts = [_range(part.strip(), domain, dimension.name) for part in text.split("|")]
@@ -308,7 +308,7 @@ def _codes(text: str, dimension: Dimension) -> CodeSet:
     return codes
 
 
-def _listed(text: str, domain: Listed, name: str) -> CodeSet:
+def _list(text: str, domain: Listed, name: str) -> CodeSet:
     codes = {
         str(value).lower() if isinstance(value, bool) else str(value): code
         for code, value in enumerate(domain.values)
@@ -347,7 +347,7 @@ def _range(text: str, domain: Ordered, name: str) -> CodeSet:
                 f"{text[:40]} reaches outside of {name}, which is declared for {domain.describe()}",
                 hint="end it there; who is outside counts at the nearest end, if at all",
             )
-        codes = intersect(codes, domains.matching(domain, op, value))
+        codes = intersect(codes, domains.match_codes(domain, op, value))
     return codes
 
 

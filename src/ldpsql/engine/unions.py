@@ -17,7 +17,7 @@ from operator import add
 import numpy as np
 
 from ldpsql.engine.plan import Key, QueryPlan
-from ldpsql.engine.sample import Sample, Source, ascending, whole_where_exact
+from ldpsql.engine.sample import Sample, Source, sort_keys, whole_where_exact
 from ldpsql.estimate import Array, Estimates
 from ldpsql.numerics import weigh_by_precision
 from ldpsql_device.errors import InternalError
@@ -38,23 +38,23 @@ class Union(Source):
     weights: Array
 
     @classmethod
-    def added(cls, sources: Sequence[Source]) -> Union:
+    def add(cls, sources: Sequence[Source]) -> Union:
         """Everybody who answered, of all surveys."""
         first = sources[0].plan
         rows = [[values for values, _ in source.plan.private_rows] for source in sources]
         if any(own != rows[0] for own in rows):
             raise InternalError("surveys of one table have different rows")
-        keys = ascending(chain.from_iterable(source.keys for source in sources))
+        keys = sort_keys(chain.from_iterable(source.keys for source in sources))
         return cls(first, keys, tuple(sources), np.ones((len(sources), len(first.targets))))
 
     @classmethod
-    def combined(cls, sources: Sequence[Source], people: Sequence[int]) -> Union:
+    def combine(cls, sources: Sequence[Source], people: Sequence[int]) -> Union:
         """One population, of which every survey is a sample. people: who answered each."""
-        union = cls.added(sources)
+        union = cls.add(sources)
         weights = np.empty_like(union.weights)
         for target in range(weights.shape[1]):
             variances = [
-                _predicted(source.plan, target, own)
+                _predict(source.plan, target, own)
                 for source, own in zip(sources, people, strict=True)
             ]
             shares = weigh_by_precision(np.array(variances))
@@ -87,7 +87,7 @@ def _exact(found: Estimates) -> Estimates:
     return replace(found, values=whole_where_exact(found.values, found.covariance))
 
 
-def _predicted(plan: QueryPlan, target: int, people: int) -> float:
+def _predict(plan: QueryPlan, target: int, people: int) -> float:
     """Predicted variance of a sum per person who answered, added over the rows of a plan; infinite
     where nobody did."""
     if not people:

@@ -358,7 +358,7 @@ def _codes(atom: OfColumn, dimension: Dimension, wanted: bool) -> CodeSet:
     domain = dimension.domain
     if isinstance(atom, Comparison):
         assert atom.literal is not None
-        true = domains.matching(domain, atom.op, atom.literal)
+        true = domains.match_codes(domain, atom.op, atom.literal)
     else:
         # True and 1 are equal, and of two types.
         values = {(type(value), value): value for value in atom.literals if value is not None}

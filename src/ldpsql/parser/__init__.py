@@ -12,7 +12,7 @@ from ldpsql.parser import catalog
 from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, Statement
-from ldpsql.parser.source import Refusal, deep_stack, quiet, read, syntax_tree, unsupported
+from ldpsql.parser.source import Refusal, deep_stack, quiet, read, refuse, syntax_tree
 from ldpsql.parser.values import Parameters, bind, substitute
 
 __all__ = ["Parameters", "parse"]
@@ -36,7 +36,7 @@ def parse(
     try:
         return _parse(sql, parameters, survey_of, lookup_of)
     except Refusal as refusal:
-        raise refusal.located(sql) from None
+        raise refusal.locate(sql) from None
 
 
 def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: LookupOf) -> Statement:
@@ -46,7 +46,7 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         reader = OuterReader(source, survey_of, lookup_of)
         if catalog.is_command(source.tokens):
             if mode != "answer":
-                raise unsupported("only queries are explained", source.tokens[0], "leave it out")
+                raise refuse("only queries are explained", source.tokens[0], "leave it out")
             tree, name = catalog.command(source.tokens)
             if name is not None and lookup_of(name.text) is None:
                 reader.find(name.text, name)
@@ -57,7 +57,7 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         try:
             outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
         except SqlglotError as error:
-            raise unsupported(f"this query cannot be handed to DuckDB: {error}") from None
+            raise refuse(f"this query cannot be handed to DuckDB: {error}") from None
         names = [item.alias_or_name for item in query.selects]
         if not reader.is_bound:
             from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)

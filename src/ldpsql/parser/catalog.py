@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import Token, TokenType, exp
 
 from ldpsql import domains
-from ldpsql.parser.source import unsupported
+from ldpsql.parser.source import refuse
 from ldpsql.sql import DUCKDB_TYPES
 from ldpsql_device.describe import describe_missing, describe_outside
 from ldpsql_device.schema import RESERVED_PREFIX, Attribute, Schema
@@ -127,7 +127,7 @@ def command(tokens: Sequence[Token]) -> tuple[exp.Query, Token | None]:
         wanted = exp.func("lower", exp.column("table_name")).eq(last.text.lower())
         columns = exp.select(*_DESCRIBED).from_(f"{_SCHEMA}.columns").where(wanted)
         return columns.order_by("ordinal_position"), last
-    raise unsupported(
+    raise refuse(
         f"this {words[0]} is not answered", tokens[0], "write SHOW TABLES, or DESCRIBE <survey>"
     )
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from ldpsql.domains import find_dimension, find_measure, find_public_column, is_listed_out
 from ldpsql.errors import Place
-from ldpsql.parser.source import Refusal, Source, did_you_mean, unsupported, wrong
+from ldpsql.parser.source import Refusal, Source, did_you_mean, refuse, wrong
 from ldpsql.sql import Join
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Value
@@ -68,7 +68,7 @@ PublicQuery = tuple[exp.Query, tuple["PublicTable", ...]]
 
 def _no_subquery(node: exp.Query) -> PublicQuery:
     """Refuses a query inside of an expression."""
-    raise unsupported(
+    raise refuse(
         "a subquery in an expression over columns is not answered",
         node,
         "ask it first and write its answer",
@@ -121,7 +121,7 @@ class Columns:
         found = [(rows, name) for rows in owners if (name := rows.find(node.name))]
         if qualifier and not found:
             names = [name for name, _ in owners[0].columns]
-            hint = f"{did_you_mean(node.name, names)}there are {_listed(names, len(names))}"
+            hint = f"{did_you_mean(node.name, names)}there are {_list(names, len(names))}"
             raise wrong(f"{owners[0].alias} has no column {node.name!r}", node, hint)
         sides = [*([self.alias] if self.find(node.name) else []), *(r.alias for r, _ in found)]
         if not qualifier and len(sides) > 1 and node.name.lower() not in self.merged:
@@ -182,25 +182,23 @@ class Columns:
         index = find_dimension(self.schema, name)
         if index is None and find_public_column(self.schema, name):
             hint = f"group by {name} and compute this in an outer query"
-            raise unsupported(f"{name} is public: its order is not kept", node, hint)
+            raise refuse(f"{name} is public: its order is not kept", node, hint)
         if index is None:
             hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
-            raise unsupported(
-                f"{name} is a measure: reports tell its sum, not its order", node, hint
-            )
+            raise refuse(f"{name} is a measure: reports tell its sum, not its order", node, hint)
         domain = self.schema.dimensions[index].domain
         first = domain.values[0] if isinstance(domain, Listed) else domain.edges[0]
         if isinstance(first, bool) or not isinstance(first, int | float):
             hint = f"count by it: GROUP BY {name}"
             if domain.type == "date" and is_listed_out(domain):
                 hint = f"ask for a number of days: {name} - DATE '{first}'"
-            raise unsupported(f"{name} is of type {domain.type}, not a number", node, hint)
+            raise refuse(f"{name} is of type {domain.type}, not a number", node, hint)
 
     def unknown(self, node: exp.Expr) -> Refusal:
         """The error for a name that is not a column, with the names that come close."""
         names = [*self.names, *(name for rows in self.rows for name, _ in rows.columns)]
         names = list(dict.fromkeys(names))
-        hint = f"{did_you_mean(node.name, names)}there are {_listed(names, len(names))}"
+        hint = f"{did_you_mean(node.name, names)}there are {_list(names, len(names))}"
         tables = " and ".join([self.table, *(rows.alias for rows in self.rows)])
         verb = "have" if self.rows else "has"
         return wrong(f"{tables} {verb} no column {node.name!r}", node, hint)
@@ -221,7 +219,7 @@ class Columns:
         if isinstance(value, str):
             meant = did_you_mean(value.strip(), map(str, domain.values), repr)
         shown = [f"{each!r:.40}" for each in domain.values[: _LISTED + 1]]
-        declared = _listed(shown, len(domain.values))
+        declared = _list(shown, len(domain.values))
         raise wrong(f"{name} has no value {value!r:.40}", node, f"{meant}declared are {declared}")
 
     def is_bool(self, name: str) -> bool:
@@ -236,7 +234,7 @@ class Columns:
         return self.source.place(node)
 
 
-def _listed(texts: Sequence[str], count: int) -> str:
+def _list(texts: Sequence[str], count: int) -> str:
     """The first of so many texts."""
     more = f" and {count - _LISTED} more" if count > _LISTED else ""
     return ", ".join(texts[:_LISTED]) + more

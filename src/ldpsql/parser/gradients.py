@@ -17,7 +17,7 @@ from itertools import count
 from sqlglot import exp
 
 from ldpsql.parser.allowed import function_name, is_scalar
-from ldpsql.parser.query import DISPLACED, ROW, TOO_FEW, UNKNOWN, Query, numbered
+from ldpsql.parser.query import DISPLACED, ROW, TOO_FEW, UNKNOWN, Query, number_terms
 from ldpsql_device.schema import RESERVED_PREFIX
 
 _CHOSEN = "estimates choose the rows that it is computed from"
@@ -53,7 +53,7 @@ class Trace:
         """Whether the expression is the same whatever the estimates are."""
         return not self.terms and not self.lost
 
-    def scaled(self, factor: str) -> Trace:
+    def scale(self, factor: str) -> Trace:
         """The trace of the expression times a factor."""
         return _short((f"({factor}) * ({own})", each) for own, each in self.terms)
 
@@ -84,7 +84,7 @@ class Table:
     is_chosen: bool = False
     sides: tuple[tuple[Table, tuple[int | None, ...]], ...] = ()
 
-    def called(self, alias: str, names: Sequence[str]) -> Table:
+    def alias(self, alias: str, names: Sequence[str]) -> Table:
         """The table as FROM reads it: its first columns by other names, no name twice (DuckDB's
         numbering), and gradients as columns of the alias."""
         prefix = f"{exp.to_identifier(alias, quoted=True).sql(dialect='duckdb')}." if alias else ""
@@ -158,7 +158,7 @@ class Tracer:
         """
         self.reasons = [TOO_FEW]
         self._others, self._bases = others, dict[str, Table]()
-        measured = numbered(bases)
+        measured = number_terms(bases)
         for base in bases:
             columns = [(key.name, _EXACT) for key in base.keys]
             for number, (_, place) in (e for e in enumerate(measured) if e[1][0] is base):
@@ -204,7 +204,7 @@ class Tracer:
         clause, scope = tree.args.get("with_"), Scope(dict(outer.ctes), outer)
         for cte in clause.expressions if clause else ():
             inside = self._query(cte.this, scope)
-            table = self._expose(cte.this, inside).called("", cte.alias_column_names)
+            table = self._expose(cte.this, inside).alias("", cte.alias_column_names)
             scope = Scope({**scope.ctes, cte.alias.lower(): table}, outer)
         if isinstance(tree, exp.Subquery):
             return self._query(tree.this, scope)
@@ -230,7 +230,7 @@ class Tracer:
             columns = [(name, trace if trace.is_exact else lost) for name, trace in columns]
         is_chosen = left.is_chosen or right.is_chosen
         if not isinstance(tree, exp.Union) or tree.args.get("distinct"):
-            columns, is_compared = _compared(columns, tree.key.upper())
+            columns, is_compared = _list_compared(columns, tree.key.upper())
             is_chosen = is_chosen or is_compared
         is_chosen = self._is_limited(tree, columns, scope) or is_chosen
         sides = tuple(zip((left, right), zip(*pairs, strict=True), strict=True))
@@ -263,7 +263,7 @@ class Tracer:
         if distinct and distinct.args.get("on"):
             is_chosen = self._depends([distinct.args["on"], order], scope) or is_chosen
         elif distinct:
-            columns, is_compared = _compared(columns, "DISTINCT")
+            columns, is_compared = _list_compared(columns, "DISTINCT")
             is_chosen = is_chosen or is_compared
         is_chosen = self._is_limited(tree, columns, scope) or is_chosen
         for query in tree.find_all(exp.Query):  # those that tell nothing about the columns
@@ -288,7 +288,7 @@ class Tracer:
             return self._bases[node.name]
         else:
             table = Table(tuple((name, _EXACT) for name in self._others[node.name]))
-        return table.called(str(node.alias_or_name), names)
+        return table.alias(str(node.alias_or_name), names)
 
     def _items(self, tree: exp.Select, scope: Scope) -> list[tuple[str, Trace]]:
         """The columns of a select list; * is kept from showing gradients."""
@@ -361,10 +361,10 @@ class Tracer:
             return self._case(node, scope)
         if isinstance(node, exp.Coalesce):
             return self._coalesce([node.this, *node.expressions], scope)
-        if isinstance(node, exp.Window) or _is_aggregate(_called(node)):
+        if isinstance(node, exp.Window) or _is_aggregate(_find_called(node)):
             return self._call(node, scope)
         traces = {part: self._sum(value, scope) for part, value in node.args.items()}
-        return _combined(traces.values()) or _derivative(node, traces)
+        return _combine(traces.values()) or _derivative(node, traces)
 
     def _sum(self, value: object, scope: Scope) -> Trace:
         """What all nodes of a part depend on together."""
@@ -382,7 +382,7 @@ class Tracer:
             return Trace(lost="CASE chooses by estimates")
         values = [branch.args["true"] for branch in branches] + ([default] if default else [])
         traces = [self._trace(value, scope) for value in values]
-        combined = _combined(traces)
+        combined = _combine(traces)
         if combined is not None:
             return combined
         words = [f"WHEN {_text(branch.this)} THEN" for branch in branches] + ["ELSE"]
@@ -396,7 +396,7 @@ class Tracer:
         if not rest:
             return trace
         other = self._coalesce(rest, scope)
-        combined = _combined([trace, other])
+        combined = _combine([trace, other])
         if combined is not None:
             return combined
         missing = f"list_filter({trace.sql}, lambda ldpsql_t: ldpsql_t.i <= {UNKNOWN})"
@@ -418,7 +418,7 @@ class Tracer:
 
     def _call(self, node: exp.Expr, scope: Scope) -> Trace:
         """An aggregate or a window function, with its FILTER and OVER."""
-        call, is_window = _called(node), isinstance(node, exp.Window)
+        call, is_window = _find_called(node), isinstance(node, exp.Window)
         inside = scope if is_window else replace(scope, is_grouped=False)
         traces = [self._trace(argument, inside) for argument in call.iter_expressions()]
         filters = [each.expression for each in node.find_all(exp.Filter) if each.this is call]
@@ -428,14 +428,14 @@ class Tracer:
             parts = [*(window.args.get("partition_by") or ()), window.args.get("order")]
             if self._depends([*parts, window.args.get("spec")], scope):
                 return Trace(lost=_ORDERED)
-        combined = _combined(traces)
+        combined = _combine(traces)
         if combined is None and function_name(call) == "COUNT":
             combined = _EXACT
         return combined or self._of_rows(node, traces)
 
     def _of_rows(self, node: exp.Expr, traces: Sequence[Trace]) -> Trace:
         """The trace of an aggregate or a window function from those of its arguments."""
-        call = _called(node)
+        call = _find_called(node)
         name, arguments = function_name(call), list(call.iter_expressions())
         x, gradient = _text(arguments[0]), traces[0].sql
         if not all(trace.is_exact for trace in traces[1:]):
@@ -463,7 +463,7 @@ class Tracer:
         return _pair(str(UNKNOWN - self.reasons.index(reason)))
 
 
-def _combined(traces: Iterable[Trace]) -> Trace | None:
+def _combine(traces: Iterable[Trace]) -> Trace | None:
     """What something depends on whose parts do, where that does not need their gradients."""
     parts = list(traces)
     lost = next((trace.lost for trace in parts if trace.lost), "")
@@ -473,27 +473,27 @@ def _combined(traces: Iterable[Trace]) -> Trace | None:
 _RULES: Mapping[type[exp.Expr], Callable[[Trace, Trace, str, str], Trace]] = {
     exp.Add: lambda own, other, x, y: own + other,
     exp.Alias: lambda own, other, x, y: own,
-    exp.Cbrt: lambda own, other, x, y: own.scaled(f"1.0 / (3.0 * POWER(CBRT({x}), 2))"),
+    exp.Cbrt: lambda own, other, x, y: own.scale(f"1.0 / (3.0 * POWER(CBRT({x}), 2))"),
     exp.Div: lambda own, other, x, y: (
-        own.scaled(f"1.0 / {y}") + other.scaled(f"-1.0 * {x} / ({y} * {y})")
+        own.scale(f"1.0 / {y}") + other.scale(f"-1.0 * {x} / ({y} * {y})")
     ),
-    exp.Exp: lambda own, other, x, y: own.scaled(f"EXP({x})"),
-    exp.Ln: lambda own, other, x, y: own.scaled(f"1.0 / {x}"),
+    exp.Exp: lambda own, other, x, y: own.scale(f"EXP({x})"),
+    exp.Ln: lambda own, other, x, y: own.scale(f"1.0 / {x}"),
     exp.Log: lambda own, other, x, y: (
-        own.scaled(f"-1.0 * LN({y}) / ({x} * POWER(LN({x}), 2))")
-        + other.scaled(f"1.0 / ({y} * LN({x}))")
+        own.scale(f"-1.0 * LN({y}) / ({x} * POWER(LN({x}), 2))")
+        + other.scale(f"1.0 / ({y} * LN({x}))")
         if y
-        else own.scaled(f"1.0 / (LN(10) * {x})")
+        else own.scale(f"1.0 / (LN(10) * {x})")
     ),
-    exp.Mul: lambda own, other, x, y: own.scaled(y) + other.scaled(x),
-    exp.Neg: lambda own, other, x, y: own.scaled("-1.0"),
+    exp.Mul: lambda own, other, x, y: own.scale(y) + other.scale(x),
+    exp.Neg: lambda own, other, x, y: own.scale("-1.0"),
     exp.Nullif: lambda own, other, x, y: own,
     exp.Paren: lambda own, other, x, y: own,
     exp.Pow: lambda own, other, x, y: (
-        own.scaled(f"{y} * POWER({x}, {y} - 1)") + other.scaled(f"LN({x}) * POWER({x}, {y})")
+        own.scale(f"{y} * POWER({x}, {y} - 1)") + other.scale(f"LN({x}) * POWER({x}, {y})")
     ),
-    exp.Sqrt: lambda own, other, x, y: own.scaled(f"0.5 / SQRT({x})"),
-    exp.Sub: lambda own, other, x, y: own + other.scaled("-1.0"),
+    exp.Sqrt: lambda own, other, x, y: own.scale(f"0.5 / SQRT({x})"),
+    exp.Sub: lambda own, other, x, y: own + other.scale("-1.0"),
 }
 """The chain rule: the trace of an expression from those of its first and second operand, and from
 the SQL of both."""
@@ -517,7 +517,7 @@ def _derivative(node: exp.Expr, traces: Mapping[str, Trace]) -> Trace:
     elif type(node) in _ROUNDING and is_of_first and _is_number(node.args.get("to")):
         plain = _ROUNDING[type(node)](x, y)
         above = f"({_text(node)})::DOUBLE - ({plain})::DOUBLE"
-        slope = own.scaled(f"1.0 / {y}") if isinstance(node, exp.IntDiv) else own
+        slope = own.scale(f"1.0 / {y}") if isinstance(node, exp.IntDiv) else own
         found = slope + Trace((("1.0", _pair(str(DISPLACED), above)),))
     if not found.is_exact:
         return found
@@ -538,7 +538,9 @@ def _append(query: exp.Expr, table: Table, wanted: Sequence[tuple[int, str]]) ->
             query.append("expressions", exp.alias_(gradient, name))
 
 
-def _compared(columns: list[tuple[str, Trace]], by: str) -> tuple[list[tuple[str, Trace]], bool]:
+def _list_compared(
+    columns: list[tuple[str, Trace]], by: str
+) -> tuple[list[tuple[str, Trace]], bool]:
     """Columns of rows that are compared with each other, and whether estimates decide."""
     lost = Trace(lost=f"{by} compares estimates")
     is_compared = not all(trace.is_exact for _, trace in columns)
@@ -575,7 +577,7 @@ def _is_number(kind: exp.Expr | None) -> bool:
     return kind is None or str(getattr(kind.this, "value", kind.this)).upper() in _NUMBERS
 
 
-def _called(node: exp.Expr) -> exp.Expr:
+def _find_called(node: exp.Expr) -> exp.Expr:
     """The function that stands in OVER, FILTER or IGNORE NULLS; else the node itself."""
     while isinstance(node, exp.Window | exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         node = node.this
@@ -594,7 +596,7 @@ def _has_aggregate(node: exp.Expr) -> bool:
         if isinstance(part, exp.Query):
             continue
         if isinstance(part, exp.Window):
-            windowed.add(id(_called(part)))
+            windowed.add(id(_find_called(part)))
         elif _is_aggregate(part) and id(part) not in windowed:
             return True
         waiting += part.iter_expressions()
@@ -605,7 +607,7 @@ def _instead(node: exp.Expr, call: str) -> str:
     """The SQL of a call with another function in its FILTER and OVER, and in the IGNORE NULLS of
     a window function that gives the value of a row."""
     holder = exp.Tuple(expressions=[node.copy()])
-    target = _called(holder.expressions[0])
+    target = _find_called(holder.expressions[0])
     around = target.parent
     if isinstance(around, exp.IgnoreNulls | exp.RespectNulls) and not call.startswith(
         tuple(_OF_A_ROW)

@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from ldpsql.parser.columns import Columns, LookupColumn, PublicRows, outside_queries, own_columns
 from ldpsql.parser.scalars import scalar_of
-from ldpsql.parser.source import unsupported, wrong
+from ldpsql.parser.source import refuse, wrong
 from ldpsql.sql import Join
 from ldpsql_device.schema import identifier
 
@@ -38,7 +38,7 @@ def read_joins(select: exp.Select, columns: Columns) -> Columns:
     """
     written = select.args.get("joins") or []
     if len(written) > MAX_JOINS:
-        raise unsupported(f"more than {MAX_JOINS} joins", written[MAX_JOINS].this, "join fewer")
+        raise refuse(f"more than {MAX_JOINS} joins", written[MAX_JOINS].this, "join fewer")
     found = [_read_join(node, columns) for node in written]
     rows = tuple(join.rows for join in found if join.rows)
     names = [columns.alias.lower(), *(each.alias.lower() for each in rows)]
@@ -64,16 +64,16 @@ def _read_join(node: exp.Join, columns: Columns) -> _Joined:
     method, side, kind = words
     kind = side or ("" if kind == "OUTER" else kind)
     if method or kind not in _KINDS:
-        raise unsupported(
+        raise refuse(
             f"{' '.join(filter(None, words))} JOIN with a survey's table is not answered",
             node.this,
             "write JOIN or LEFT JOIN, the survey's table first, with ON or USING",
         )
     for part, value in node.args.items():
         if value and part not in ("this", "on", "using", "side", "kind"):
-            raise unsupported(f"{part.upper()} is not answered in a JOIN", node.this)
+            raise refuse(f"{part.upper()} is not answered in a JOIN", node.this)
     if not isinstance(node.this, exp.Table | exp.Subquery | exp.Values):
-        raise unsupported(
+        raise refuse(
             "this cannot be joined with a survey's table", node.this, "name a look-up table"
         )
     if kind in ("SEMI", "ANTI"):
@@ -98,7 +98,7 @@ def _duckdb(query: exp.Query) -> str:
     try:
         return query.sql(dialect="duckdb", comments=False)
     except SqlglotError as error:
-        raise unsupported(f"this query cannot be handed to DuckDB: {error}") from None
+        raise refuse(f"this query cannot be handed to DuckDB: {error}") from None
 
 
 def _filter_by(select: exp.Select, join: _Joined, columns: Columns) -> None:

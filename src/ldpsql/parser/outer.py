@@ -28,7 +28,7 @@ from ldpsql.parser.select import (
     check_parts,
     has_aggregate,
 )
-from ldpsql.parser.source import Refusal, Source, unsupported, wrong
+from ldpsql.parser.source import Refusal, Source, refuse, wrong
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, PublicColumn, Schema
 
@@ -150,7 +150,7 @@ class OuterReader:
         if isinstance(tree, exp.Values):
             tree = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree.copy()))
         if not isinstance(tree, exp.Query):
-            raise unsupported("this is not a query", tree, "write SELECT ... FROM <survey>")
+            raise refuse("this is not a query", tree, "write SELECT ... FROM <survey>")
         return self._body(tree, self._with(tree, names))
 
     def _body(self, tree: exp.Query, names: Names) -> exp.Query:
@@ -169,7 +169,7 @@ class OuterReader:
         elif isinstance(tree, exp.Select):
             self._select(tree, names)
         else:
-            raise unsupported(f"{function_name(tree)} is not answered", tree, "write SELECT")
+            raise refuse(f"{function_name(tree)} is not answered", tree, "write SELECT")
         return tree
 
     def _with(self, tree: exp.Query, names: Names) -> Names:
@@ -178,7 +178,7 @@ class OuterReader:
         if clause is None:
             return names
         if clause.args.get("recursive"):
-            raise unsupported("recursive queries are not answered", clause, "write WITH")
+            raise refuse("recursive queries are not answered", clause, "write WITH")
         evaluated = []
         for cte in clause.expressions:
             _check_parts(cte)
@@ -227,7 +227,7 @@ class OuterReader:
             what = "JOIN with a survey's table, and subqueries, take look-up tables"
             reason = f"{table.name} holds estimates: {what}"
             hint = "aggregate in a CTE, and join the results of both; or write the values"
-            raise unsupported(reason, table, hint)
+            raise refuse(reason, table, hint)
         reader = OuterReader(self.source, self.survey_of, self.lookup_of)
         return reader._query(tree.copy(), names), tuple(reader.tables)
 
@@ -285,7 +285,7 @@ class OuterReader:
     def _survey(self, table: exp.Table) -> Askable:
         """The survey of a name in the schema main, without renamed columns."""
         if not isinstance(table.this, exp.Identifier):
-            raise unsupported("a table function is not answered", table, "name a survey or a CTE")
+            raise refuse("a table function is not answered", table, "name a survey or a CTE")
         if table.args.get("db") or table.args.get("catalog"):
             schema = ".".join(filter(None, (table.catalog, table.db)))
             reason = f"there is no schema {schema!r:.60}"
@@ -293,7 +293,7 @@ class OuterReader:
         _check_parts(table)
         alias = table.args.get("alias")
         if alias and alias.args.get("columns"):
-            raise unsupported("a table's columns cannot be renamed", table, "write only the alias")
+            raise refuse("a table's columns cannot be renamed", table, "write only the alias")
         first = self.find(table.name, table)
         others = [self.find(other.name, other) for other in table.meta.get("others", ())]
         return _Surveys.of([first, *others], table) if others else first
@@ -407,7 +407,7 @@ class OuterReader:
             clause.set("this", table)
             if where is None:
                 continue
-            condition = exp.Paren(this=_moved(where.this, own, name))
+            condition = exp.Paren(this=_move(where.this, own, name))
             outer = tree.args.get("where")
             both = [condition, exp.Paren(this=outer.this)] if outer else [condition]
             tree.set("where", exp.Where(this=all_of(both)))
@@ -430,7 +430,7 @@ class OuterReader:
             words = [str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")]
             if words[0] or not _JOINS.issuperset(words):
                 reason = f"{' '.join(filter(None, words))} JOIN is not answered"
-                raise unsupported(reason, join.this, "write JOIN ... USING or ON")
+                raise refuse(reason, join.this, "write JOIN ... USING or ON")
             self._check(join.args.get("on"), names)
         self._items(tree, names)
         for part, value in tree.args.items():
@@ -462,7 +462,7 @@ class OuterReader:
             elif kept is not None or not _is_cte(node, names):
                 if kept is None:
                     self._survey(node)
-                raise unsupported(
+                raise refuse(
                     "JOIN with a survey's table is not answered",
                     node,
                     "aggregate each survey in a CTE, then join the results",
@@ -476,7 +476,7 @@ class OuterReader:
             _check_alias(node)
         else:
             hint = "name a survey, a CTE or a subquery"
-            raise unsupported("a table function is not answered", node, hint)
+            raise refuse("a table function is not answered", node, hint)
         return str(node.alias_or_name).lower()
 
     def _put_in(self, node: exp.Table, public: PublicRelation) -> None:
@@ -484,7 +484,7 @@ class OuterReader:
         self.tables.update(dict.fromkeys(public.tables))
         self._nodes += sum(1 for _ in public.query.walk())
         if self._nodes > MAX_NODES:
-            raise unsupported("the queries over look-up tables are too large", node, "use fewer")
+            raise refuse("the queries over look-up tables are too large", node, "use fewer")
         alias = node.args.get("alias") or exp.TableAlias(this=node.this.copy())
         node.replace(exp.Subquery(this=public.query.copy(), alias=alias.copy()))
 
@@ -501,7 +501,7 @@ class OuterReader:
                     raise wrong("* has no single name", item, "leave AS out")
                 if _present(star):
                     reason = "EXCLUDE, REPLACE and RENAME are not answered"
-                    raise unsupported(reason, item, "name the columns")
+                    raise refuse(reason, item, "name the columns")
                 if tree.args.get("from_") is None:
                     raise wrong("* needs a FROM", item)
                 items.append(item)
@@ -531,7 +531,7 @@ class OuterReader:
                 size += 1 + meant
             if self._written_out > _MOST_WRITTEN_OUT:
                 reason = "the aliases unfold into too large an expression"
-                raise unsupported(reason, item.unalias(), "use fewer")
+                raise refuse(reason, item.unalias(), "use fewer")
             sizes[item.alias_or_name.lower()] = size
 
     # -- the allow-list -------------------------------------------------------------------
@@ -549,7 +549,7 @@ class OuterReader:
                     node.replace(query)
             elif isinstance(node, exp.Column):
                 if isinstance(node.this, exp.Star) or len(node.parts) > 2:
-                    raise unsupported("this column is not answered", node, "name it")
+                    raise refuse("this column is not answered", node, "name it")
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 raise wrong("* stands only by itself or in COUNT(*)", node)
             elif not is_outer(node):
@@ -561,9 +561,9 @@ class OuterReader:
         name, what = self.source.name_call(node)
         if name in ERROR_BARS or name == "BIN":
             reason = f"{name} is answered only in the SELECT over a survey's table"
-            return unsupported(reason, node, "name it there and use its name here")
+            return refuse(reason, node, "name it there and use its name here")
         hint = "use plain SQL functions over the result"
-        return unsupported(f"{what} is not answered", node, hint)
+        return refuse(f"{what} is not answered", node, hint)
 
 
 def _check_parts(node: exp.Expr) -> None:
@@ -609,7 +609,7 @@ def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str, budget: 
     """
     items = [item for item in inner.expressions if not isinstance(item, exp.Star)]
     is_open = len(items) < len(inner.expressions)
-    meant = {item.output_name.lower(): _moved(item.unalias(), own, source) for item in items}
+    meant = {item.output_name.lower(): _move(item.unalias(), own, source) for item in items}
     for item in tree.expressions:
         if isinstance(item, exp.Column) and item.name.lower() in meant:
             name = exp.to_identifier(item.name, quoted=True)
@@ -634,7 +634,7 @@ def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str, budget: 
             budget -= sizes.get(column.name.lower(), 1)
             if budget < 0:
                 reason = "the queries over records unfold into too large an expression"
-                raise unsupported(reason, column, "use fewer")
+                raise refuse(reason, column, "use fewer")
             is_column = isinstance(found, exp.Column)
             column.replace(found.copy() if is_column else exp.Paren(this=found.copy()))
     projected += [exp.Paren(this=each.copy()) for each in meant.values()]
@@ -652,7 +652,7 @@ def _sources(tree: exp.Expr) -> Iterator[exp.Table]:
         yield from _sources(tree.args["from_"].this if is_select else tree.this)
 
 
-def _moved(node: exp.Expr, own: str, name: str) -> exp.Expr:
+def _move(node: exp.Expr, own: str, name: str) -> exp.Expr:
     """A copy of an expression over a table, which is called by another name."""
     copy = exp.Paren(this=node.copy())
     for column in outside_queries(copy, exp.Column):

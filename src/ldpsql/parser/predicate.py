@@ -24,7 +24,7 @@ from ldpsql.parser.query import (
     Predicate,
 )
 from ldpsql.parser.scalars import MIRRORED, OPERATORS, read_scalar
-from ldpsql.parser.source import unsupported, wrong
+from ldpsql.parser.source import refuse, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql_device.values import Value
 
@@ -72,10 +72,10 @@ def _composes(node: exp.Expr) -> bool:
 def _condition(node: exp.Expr, columns: Columns) -> Predicate:
     """An expression of type BOOLEAN."""
     if isinstance(node, exp.Literal):
-        raise unsupported("a constant is not a condition", node, "write TRUE or FALSE")
+        raise refuse("a constant is not a condition", node, "write TRUE or FALSE")
     if type(node) in _ORDERINGS and type(node.this) in _ORDERINGS:
         hint = "write BETWEEN, or AND of two"
-        raise unsupported("a comparison of comparisons is not answered", node.this, hint)
+        raise refuse("a comparison of comparisons is not answered", node.this, hint)
     scalar = read_scalar(node, columns)
     if scalar.kind != "BOOLEAN":
         raise wrong("this is not a condition", node, "compare it with something")
@@ -158,7 +158,7 @@ def _between(node: exp.Expr, columns: Columns) -> Predicate:
 
 def _membership(node: exp.Expr, columns: Columns) -> Predicate:
     if any(node.args.get(key) for key in _NOT_A_LIST):
-        raise unsupported("IN takes a list of constants", node, "write IN (1, 2, 3)")
+        raise refuse("IN takes a list of constants", node, "write IN (1, 2, 3)")
     if not node.expressions:
         raise wrong("IN needs at least one value", node)
     column = _column(node.this.unnest(), node, columns)
@@ -176,7 +176,7 @@ def _is(node: exp.Expr, columns: Columns) -> Predicate:
     if isinstance(value, exp.Null) or (isinstance(value, exp.Boolean) and columns.is_bool(column)):
         return _same(node, columns)
     reason = "IS takes NULL, or TRUE and FALSE for a bool column"
-    raise unsupported(reason, node, "write = or <>")
+    raise refuse(reason, node, "write = or <>")
 
 
 def _same(node: exp.Expr, columns: Columns) -> Predicate:
@@ -214,5 +214,5 @@ _READERS: Mapping[type[exp.Expr], Callable[[exp.Expr, Columns], Predicate]] = {
 
 def _column(node: exp.Expr, whole: exp.Expr, columns: Columns) -> str:
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
-        raise unsupported("this compares no column", whole, "compare a column with a constant")
+        raise refuse("this compares no column", whole, "compare a column with a constant")
     return columns.name(node, "key")

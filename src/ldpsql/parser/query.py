@@ -249,6 +249,6 @@ class Statement:
     tables: tuple[PublicTable, ...] = ()
 
 
-def numbered(bases: Sequence[Query]) -> list[tuple[Query, int]]:
+def number_terms(bases: Sequence[Query]) -> list[tuple[Query, int]]:
     """All measurements of some base queries, each with its place in `columns`."""
     return [(base, index) for base in bases for index in range(len(base.columns))]

@@ -24,7 +24,7 @@ from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import is_deterministic
 from ldpsql.parser.columns import Columns, LookupColumn, outside_queries, own_columns
-from ldpsql.parser.source import Refusal, unsupported, wrong
+from ldpsql.parser.source import Refusal, refuse, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql.sql import DECLARED, Join, Scalar, literal, quote
 from ldpsql_device.schema import Dimension, PublicColumn
@@ -69,7 +69,7 @@ def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
 
     if sum(1 for _ in tree.find_all(exp.DPipe, exp.Concat)) > _MOST_JOINED:
         reason = f"texts are joined more than {_MOST_JOINED} times"
-        raise unsupported(reason, node, "join fewer of them")
+        raise refuse(reason, node, "join fewer of them")
     root, read = exp.Paren(this=tree), _Named(columns)
     waiting: list[exp.Expr] = [tree]
     while waiting:
@@ -139,9 +139,9 @@ class _Named:
         if public and private:
             what = f"{private[0]}, private, and {public[0]}, public,"
             hint = "write a condition for each, joined by AND or OR"
-            raise unsupported(f"an expression of {what} is not answered", node, hint)
+            raise refuse(f"an expression of {what} is not answered", node, hint)
         if public and (self.kinds or self.tables):
-            raise unsupported(
+            raise refuse(
                 f"{public[0]} is public, and look-up tables are joined on private columns",
                 node,
                 f"GROUP BY {public[0]} in a CTE, and join its rows with them",
@@ -217,7 +217,7 @@ def read_amount(
     nullable = [name for name in found if _public(name, columns) and name not in present]
     if len(nullable) > 1:
         reason = f"{nullable[0]} and {nullable[1]} may both be NULL: this is not answered"
-        raise unsupported(reason, node, "write COUNT, SUM or AVG of their sum")
+        raise refuse(reason, node, "write COUNT, SUM or AVG of their sum")
     for name in nullable:
         at_null = with_values(**{name: None})
         counted = [
@@ -231,10 +231,10 @@ def read_amount(
     if is_product:
         shares = shares[: len(found)]
     elif is_summed and not found and (parts := _separate(node, columns)):
-        shares = [Share(_converted(scalar_of(part, node, columns))) for part in parts]
+        shares = [Share(_convert(scalar_of(part, node, columns))) for part in parts]
         counted = [Share(_is_known(shares[0].factor))]
     elif is_summed:
-        shares += [Share(_converted(scalar)) for scalar in everywhere]
+        shares += [Share(_convert(scalar)) for scalar in everywhere]
     written = exp.Paren(this=node.copy())
     for each in list(outside_queries(written, exp.Column, LookupColumn)):
         plain = exp.column(columns.find(each.name) or "", quoted=True)
@@ -253,7 +253,7 @@ def read_moments(
     amounts = {
         letter: read_amount(node, columns, is_summed=True) for letter, node in factors.items()
     }
-    collected = {letter: _collected(node, columns) for letter, node in factors.items()}
+    collected = {letter: _collect(node, columns) for letter, node in factors.items()}
     squared: set[str] = set()
     for product in products:
         names = [collected[letter] for letter in product if collected[letter]]
@@ -310,19 +310,19 @@ def read_ordering(node: exp.Expr, columns: Columns, name: str) -> Ordering:
     hint = f"write {name} of a dimension, or of numbers computed from one"
     names = [columns.name(part) for part in own_columns(node)]
     if len(set(names)) != 1 or node.find(LookupColumn, exp.Query):
-        raise unsupported(f"{name} takes a dimension, or a number over one", node, hint)
+        raise refuse(f"{name} takes a dimension, or a number over one", node, hint)
     columns.name(next(own_columns(node)), "key")
     scalar = read_scalar(node, columns)
     index = find_dimension(columns.schema, scalar.columns[0])
     if index is None:
-        raise unsupported(f"{names[0]} is public: its order is not kept", node, hint)
+        raise refuse(f"{names[0]} is public: its order is not kept", node, hint)
     dimension = columns.schema.dimensions[index]
     if scalar.kind not in ("BIGINT", "DOUBLE"):
         raise wrong(f"this is of type {scalar.kind}, and has no order by numbers", node, hint)
     labels: list[Value | None] = [*domains.domain_labels(dimension.domain)]
     if not domains.is_listed_out(dimension.domain):
         hint = f"write {name}({dimension.name}), or count by it: GROUP BY {dimension.name}"
-        raise unsupported(f"{dimension.name} is collected in bins", node, hint)
+        raise refuse(f"{dimension.name} is collected in bins", node, hint)
     labels += [None] * len(domains.null_codes(dimension))
     values = binder.numbers_over(scalar, {dimension.name: labels}, columns.schema, node)
     if any(value is not None and not math.isfinite(value) for value in values):
@@ -350,7 +350,7 @@ def _centre(node: exp.Expr, columns: Columns) -> float:
     return binder.number_at(scalar, middle, columns.schema)
 
 
-def _collected(node: exp.Expr, columns: Columns) -> list[str]:
+def _collect(node: exp.Expr, columns: Columns) -> list[str]:
     """The measures and public columns in an expression."""
     names = [columns.name(part) for part in own_columns(node)]
     return [name for name in names if find_dimension(columns.schema, name) is None]
@@ -375,12 +375,12 @@ def _no_product(product: str, name: str, node: exp.Expr, columns: Columns) -> Re
     what = "squares" if len(set(product)) == 1 else "products with other columns"
     if _public(name, columns):
         reason = f"{what} of the public column {name} are not kept"
-        return unsupported(reason, node, f"group by {name} and compute this in an outer query")
+        return refuse(reason, node, f"group by {name} and compute this in an outer query")
     reason = f"reports tell sums of the measure {name}, not its {what}"
     hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
     if what == "squares":
         hint += f", or design it for VAR_POP({name}) in [workload] queries"
-    return unsupported(reason, node, hint)
+    return refuse(reason, node, hint)
 
 
 def _separate(node: exp.Expr, columns: Columns) -> list[exp.Expr]:
@@ -422,14 +422,14 @@ def _may_be_null(node: exp.Expr, columns: Columns) -> bool:
     )
 
 
-def _converted(scalar: Scalar, text: str = "{}") -> Scalar:
+def _convert(scalar: Scalar, text: str = "{}") -> Scalar:
     """A number computed from an expression."""
     return replace(scalar, text=f"CAST({text.format(f'({scalar.text})')} AS DOUBLE)", kind="DOUBLE")
 
 
 def _is_known(scalar: Scalar) -> Scalar:
     """1 where an expression is not NULL, else 0."""
-    return _converted(scalar, "{} IS NOT NULL")
+    return _convert(scalar, "{} IS NOT NULL")
 
 
 def _difference(left: Scalar, right: Scalar) -> Scalar:
@@ -464,7 +464,7 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
         public = _public(name, columns)
         if public is not None and not public.is_numeric:
             hint = f"write conditions on {name} in FILTER (WHERE ...)"
-            raise unsupported(f"{name} is of type {public.type}: it has no sum", node, hint)
+            raise refuse(f"{name} is of type {public.type}: it has no sum", node, hint)
         return True
     if isinstance(node, exp.Query):
         return False
@@ -486,7 +486,7 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
         linear, others = [], children
     for other in others:
         if _check_linear(other, columns):
-            raise unsupported(
+            raise refuse(
                 "this is not linear in measures and public columns",
                 other,
                 "sum them times expressions over dimensions; put conditions into FILTER",
@@ -530,7 +530,7 @@ def _edges(dimension: Dimension, op: str, end: exp.Expr, node: exp.Expr) -> str:
     if value is None:
         return "NULL"
     try:
-        codes = domains.matching(domain, op, value)
+        codes = domains.match_codes(domain, op, value)
     except QueryError as error:
         raise wrong(error.reason, node, error.hint) from None
     ranges = [
@@ -552,9 +552,7 @@ def _check_bins(node: exp.Column, name: str, columns: Columns) -> None:
         return
     if dimension.domain.type == "float":
         reason = f"{name} is collected in bins of real numbers"
-        raise unsupported(
-            f"{reason}: this has no exact answer", node, "compare it with their edges"
-        )
+        raise refuse(f"{reason}: this has no exact answer", node, "compare it with their edges")
     unit: object = None
     if isinstance(parent, exp.TimestampTrunc | exp.DateTrunc):
         unit = parent.args["unit"]
@@ -565,7 +563,7 @@ def _check_bins(node: exp.Column, name: str, columns: Columns) -> None:
     is_date = isinstance(parent, exp.Cast) and parent.args["to"].is_type("date")
     is_unit = isinstance(unit, exp.Expr) and unit.name.upper() in _HOURS
     if not (is_unit or is_date or isinstance(parent, _OF_HOURS)):
-        raise unsupported(
+        raise refuse(
             f"moments of {name} within an hour are not told apart here",
             node,
             f"write date_trunc('hour', {name}), EXTRACT(day FROM {name}) or CAST({name} AS DATE)",
@@ -575,9 +573,9 @@ def _check_bins(node: exp.Column, name: str, columns: Columns) -> None:
 def _refusal(node: exp.Expr, columns: Columns) -> Refusal:
     """Why a node cannot stand in an expression over columns."""
     if isinstance(node, exp.AggFunc):
-        return unsupported("an aggregate cannot stand here", node, "write it in HAVING")
+        return refuse("an aggregate cannot stand here", node, "write it in HAVING")
     _, what = columns.source.name_call(node)
     hint = "use functions of the values alone, such as lower, abs, date_trunc or CASE"
     if isinstance(node, NOW):
         hint = WRITE_A_DAY
-    return unsupported(f"{what} is not answered over columns", node, hint)
+    return refuse(f"{what} is not answered over columns", node, hint)

@@ -42,7 +42,7 @@ from ldpsql.parser.scalars import (
     read_ordering,
     read_scalar,
 )
-from ldpsql.parser.source import Refusal, did_you_mean, unsupported, wrong
+from ldpsql.parser.source import Refusal, did_you_mean, refuse, wrong
 from ldpsql.parser.values import is_constant, number
 from ldpsql_device.values import Listed
 
@@ -140,7 +140,7 @@ class SelectReader:
         for part in ("limit", "offset"):
             rest.set(part, _constant_count(args.get(part)))
         if not self.measurements and not self.keys:
-            raise unsupported(
+            raise refuse(
                 "a query without an aggregate is not answered",
                 next(iter(self.select.expressions), self.select),
                 f"add COUNT(*), or one of {_aggregates()} of a column",
@@ -167,7 +167,7 @@ class SelectReader:
         check_parts(self.select, _PARTS, _REFUSED_PARTS)
         distinct = self.select.args.get("distinct")
         if distinct and distinct.args.get("on"):
-            raise unsupported("DISTINCT ON is not answered", distinct, "write GROUP BY")
+            raise refuse("DISTINCT ON is not answered", distinct, "write GROUP BY")
 
     def _write_out_windows(self) -> None:
         """Write what WINDOW w AS (...) says into every OVER that names w."""
@@ -195,7 +195,7 @@ class SelectReader:
                 items += self._histogram(call.expressions[0].unnest(), alias_of(item) or written)
             elif any(_is_call(part, "CDF", 2) for part in item.walk()):
                 meant = item.unalias().transform(_as_average)
-                items.append(_named(meant, alias_of(item) or written))
+                items.append(_name(meant, alias_of(item) or written))
             else:
                 items.append(item)
         self.select.set("expressions", items)
@@ -206,16 +206,16 @@ class SelectReader:
     def _histogram(self, column: exp.Expr, name: str) -> list[exp.Expr]:
         """The two select items that HISTOGRAM of a column is; its NULLs have no part in it."""
         if not isinstance(column, exp.Column):
-            raise unsupported("HISTOGRAM takes a column", column, "write HISTOGRAM(column)")
+            raise refuse("HISTOGRAM takes a column", column, "write HISTOGRAM(column)")
         self.columns.name(column, "key")
         others = [item.unalias() for item in self.select.expressions if has_aggregate(item)]
         if len(others) > 1 or any(self.select.args.get(part) for part in ("having", "qualify")):
             reason = "HISTOGRAM stands beside keys alone"
-            raise unsupported(reason, column, f"GROUP BY {column.name}, and aggregate as you like")
+            raise refuse(reason, column, f"GROUP BY {column.name}, and aggregate as you like")
         self.select.group_by(column.copy(), copy=False)
         known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
         self.select.where(known, copy=False)
-        return [column.copy(), _named(exp.Count(this=column.copy()), name)]
+        return [column.copy(), _name(exp.Count(this=column.copy()), name)]
 
     # -- GROUP BY -------------------------------------------------------------------------
 
@@ -242,11 +242,11 @@ class SelectReader:
             own = self._sets(node) if is_sets else [(self._add_key(self._key_meant(node)),)]
             sets = [tuple(dict.fromkeys((*left, *right))) for left in sets for right in own]
             if len(sets) > MAX_SETS:
-                raise unsupported(f"more than {MAX_SETS} grouping sets", node, "list fewer")
+                raise refuse(f"more than {MAX_SETS} grouping sets", node, "list fewer")
         for place, key in enumerate(self.keys.values()):
             if not key.is_private(self.columns.schema) and any(place not in own for own in sets):
                 reason = f"{key.column} is public: it is a key of all grouping sets or of none"
-                raise unsupported(reason, group, "ask once for every set")
+                raise refuse(reason, group, "ask once for every set")
         self.sets = tuple(sets) if len(sets) > 1 else None
 
     def _mark_totals(self) -> None:
@@ -274,7 +274,7 @@ class SelectReader:
         groups = []
         for item in clause.expressions:
             if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets):
-                raise unsupported("nested grouping sets are not answered", item, "list the sets")
+                raise refuse("nested grouping sets are not answered", item, "list the sets")
             members = item.expressions if isinstance(item, exp.Tuple) else [item]
             groups.append(tuple(self._add_key(self._key_meant(member)) for member in members))
         if isinstance(clause, exp.GroupingSets):
@@ -297,7 +297,7 @@ class SelectReader:
             if has_aggregate(node):
                 raise wrong("an aggregate cannot be a GROUP BY key", node)
             if not node.find(exp.Column, LookupColumn):
-                raise unsupported("a constant is not a GROUP BY key", node, "leave it out")
+                raise refuse("a constant is not a GROUP BY key", node, "leave it out")
             scalar = read_scalar(node, self.columns)
             used = next(iter(scalar.columns), "")
             is_joined = bool(scalar.joins or scalar.tables)
@@ -305,7 +305,7 @@ class SelectReader:
                 reason = (
                     "GROUP BY takes public columns by themselves, not what they are joined with"
                 )
-                raise unsupported(reason, node, f"group by {used}")
+                raise refuse(reason, node, f"group by {used}")
             column, width = self._canonical(node), None
             new = GroupKey(column, width, name, place, scalar)
         self.keys.setdefault((column, width), new)
@@ -340,7 +340,7 @@ class SelectReader:
         name = self.columns.name(arguments[0], "key")
         if find_dimension(self.columns.schema, name) is None:
             reason = f"bin() takes a dimension, and {name} is public"
-            raise unsupported(reason, node, f"group by {name} and bin it in an outer query")
+            raise refuse(reason, node, f"group by {name} and bin it in an outer query")
         width = number(arguments[1])
         if width is None or not width > 0:
             raise wrong("the width of bin() must be a positive number", arguments[1])
@@ -374,14 +374,14 @@ class SelectReader:
                 name = key.column if key else self.columns.source.text(written)
                 name = inner.name if isinstance(inner, LookupColumn) else name
             name += suffix
-            rest.append("expressions", _named(outer, name))
+            rest.append("expressions", _name(outer, name))
 
     def _read_order(self, rest: exp.Select) -> None:
         order = self.select.args.get("order")
         ordered: list[exp.Expr] = []
         for item in order.expressions if order else ():
             if item.args.get("with_fill") or not isinstance(item, exp.Ordered):
-                raise unsupported("this ORDER BY is not answered", item)
+                raise refuse("this ORDER BY is not answered", item)
             directions = {part: item.args.get(part) for part in ("desc", "nulls_first")}
             targets = self._order_targets(item.this)
             ordered += [exp.Ordered(this=target, **directions) for target in targets]
@@ -396,7 +396,7 @@ class SelectReader:
             self._item_at(node)
             if self._has_lists:
                 reason = "positions are not answered beside a list of shares"
-                raise unsupported(reason, node, "order by a name")
+                raise refuse(reason, node, "order by a name")
             return [node.copy()]
         meant = self._unfold(node, keep=lambda _: False)
         # The alias of a constant orders nothing; written out it would be read as a position.
@@ -425,7 +425,7 @@ class SelectReader:
             self._nodes += sum(1 for _ in meant.walk())
             if self._nodes > MAX_NODES:
                 reason = "the aliases unfold into too large an expression"
-                raise unsupported(reason, node, "use fewer")
+                raise refuse(reason, node, "use fewer")
             replacement = exp.Paren(this=meant.copy())
             if part is copy:
                 copy = replacement
@@ -494,7 +494,7 @@ class SelectReader:
             return [self._rebuild(part) for part in value]
         if isinstance(value, exp.Query) and not isinstance(value, exp.Subquery):
             hint = "use a CTE and an outer query"
-            raise unsupported("this subquery is not answered", value, hint)
+            raise refuse("this subquery is not answered", value, hint)
         return self._outer(value) if isinstance(value, exp.Expr) else value
 
     def _measurement(self, expression: Expression, what: What, level: float | None) -> str:
@@ -510,7 +510,7 @@ class SelectReader:
             raise wrong(f"{name} takes {takes}", node)
         if not _is_measurable(arguments[0]):
             reason = f"{name} takes an aggregate, or + - * / over aggregates"
-            raise unsupported(reason, node, f"write {name}(COUNT(*))")
+            raise refuse(reason, node, f"write {name}(COUNT(*))")
         level = None
         if len(arguments) == 2:
             level = number(arguments[1])
@@ -559,10 +559,10 @@ class SelectReader:
             raise self._distinct(call, column)
         is_pair = "y" in "".join(kind.products)
         if is_pair or (kind.takes == "share" and not isinstance(column, exp.Star)):
-            read = self._pair if is_pair else self._ranked
+            read = self._pair if is_pair else self._read_rank
             return self._call(kind.names[0], read(kind, column, others, call), conditions, node)
         if others:
-            raise unsupported(f"{written} takes one column", node, f"write {written}(column)")
+            raise refuse(f"{written} takes one column", node, f"write {written}(column)")
         parts = self._parts(column, conditions, kind.names[0])
         if len(parts) == 1:
             return self._of_part(kind, parts[0], node)
@@ -591,7 +591,7 @@ class SelectReader:
             return self._call("COUNT", None, conditions, node)
         if isinstance(column.this if isinstance(column, exp.Column) else column, exp.Star):
             written = function_name(node)
-            raise unsupported(f"{written} takes one column", node, f"write {written}(column)")
+            raise refuse(f"{written} takes one column", node, f"write {written}(column)")
         if kind.products:
             moments = read_moments({"x": column}, kind.products, self.columns)
             return self._call(function, moments, conditions, node)
@@ -646,7 +646,7 @@ class SelectReader:
         factors = {"y": column, "x": others[0].unnest()}
         return read_moments(factors, kind.products, self.columns)
 
-    def _ranked(
+    def _read_rank(
         self, kind: AggregateKind, column: exp.Expr, others: list[exp.Expr], call: exp.Expr
     ) -> Ranked:
         """A dimension and a share; a negative one counts from the highest value."""
@@ -654,17 +654,17 @@ class SelectReader:
         hint = f"write {name}(column, 0.5)"
         if any(other.find(exp.Array) for other in others):
             reason = "a list of shares stands by itself in the select list"
-            raise unsupported(reason, call, f"write {name} once for each share")
+            raise refuse(reason, call, f"write {name} once for each share")
         share = number(others[0]) if len(others) == 1 else None
         if share is None or abs(share) > 1.0:
             raise wrong(f"{name} takes a dimension and a share from 0 to 1", call, hint)
         is_descending = share < 0.0 or isinstance(others[0], exp.Neg)
         written = others[0].find(exp.Literal)
         together = written.meta.get("together", ()) if written else ()
-        found = self._ordering(column, kind)
+        found = self._read_ordering(column, kind)
         return Ranked(found, abs(share), is_descending, tuple(map(abs, together)))
 
-    def _ordering(self, node: exp.Expr, kind: AggregateKind) -> str | Ordering:
+    def _read_ordering(self, node: exp.Expr, kind: AggregateKind) -> str | Ordering:
         """What people are put in order by: the declared name of a dimension, or a number over the
         values of one."""
         if isinstance(node, exp.Column):
@@ -677,7 +677,7 @@ class SelectReader:
         """What an aggregate is of: the declared name of a column, or an expression; present: public
         columns that are not NULL."""
         if kind.takes == "order":
-            return self._ordering(node, kind)
+            return self._read_ordering(node, kind)
         if not isinstance(node, exp.Column):
             is_summed = kind.takes == "number"
             return read_amount(node, self.columns, is_summed=is_summed, present=present)
@@ -700,7 +700,7 @@ class SelectReader:
         # Public values can be counted; of private ones GROUP BY returns all that are declared.
         names = [part.name for part in column.find_all(exp.Column)]
         is_public = all(find_public_column(self.columns.schema, each) for each in names)
-        return unsupported(
+        return refuse(
             f"{function_name(node)}(DISTINCT ...) is not answered",
             node,
             "GROUP BY the column and count its rows in an outer query"
@@ -716,10 +716,10 @@ class SelectReader:
                 return self.columns.unknown(node)
             name = self.columns.name(node) if isinstance(node, exp.Column) else node.name
             reason = f"{name} stands outside of an aggregate and is not a GROUP BY key"
-            return unsupported(reason, node, f"add GROUP BY {name}, or aggregate it")
+            return refuse(reason, node, f"add GROUP BY {name}, or aggregate it")
         for kinds, reason, hint in _REFUSED_NODES:
             if isinstance(node, kinds):
-                return unsupported(reason, node, hint)
+                return refuse(reason, node, hint)
         call = node.this if isinstance(node, exp.IgnoreNulls | exp.RespectNulls) else node
         name, what = self.columns.source.name_call(call)
         if isinstance(call, exp.AggFunc):
@@ -727,15 +727,15 @@ class SelectReader:
             if isinstance(call, exp.Min | exp.Max):
                 reason = f"{name} depends on single people, whom reports do not tell"
                 hint = self._instead_of_extreme(call)
-            return unsupported(reason, node, hint)
+            return refuse(reason, node, hint)
         if _is_bin(node):
-            return unsupported("this bin() is not a GROUP BY key", node, "add it to GROUP BY")
+            return refuse("this bin() is not a GROUP BY key", node, "add it to GROUP BY")
         hint = "use aggregates and arithmetic over them"
         if isinstance(call, NOW):
             hint = WRITE_A_DAY
         if isinstance(call, exp.DPipe | exp.Concat):
             what, hint = "joining texts", "select each part as a column of its own"
-        return unsupported(f"{what} is not answered here", node, hint)
+        return refuse(f"{what} is not answered here", node, hint)
 
     def _instead_of_extreme(self, node: exp.Min | exp.Max) -> str:
         """What to write instead of MIN or MAX of a column."""
@@ -761,7 +761,7 @@ def check_parts(
             general = f"{part.strip('_').upper()} is not answered", "leave it out"
             reason, hint = (refused or {}).get(part, general)
             first = value[0] if isinstance(value, list) else value
-            raise unsupported(reason, first if isinstance(first, exp.Expr) else node, hint)
+            raise refuse(reason, first if isinstance(first, exp.Expr) else node, hint)
 
 
 def alias_of(item: exp.Expr) -> str:
@@ -772,7 +772,7 @@ def alias_of(item: exp.Expr) -> str:
     return item.alias if isinstance(item, exp.Alias | exp.Subquery) else ""
 
 
-def _named(node: exp.Expr, name: str) -> exp.Expr:
+def _name(node: exp.Expr, name: str) -> exp.Expr:
     return exp.alias_(node, exp.to_identifier(name, quoted=True), copy=False)
 
 
@@ -900,12 +900,12 @@ def _one_by_one(item: exp.Expr) -> list[exp.Expr]:
     if kind is None or kind.takes != "share" or len(lists) != 1:
         return [item]
     if len(lists[0].expressions) > MAX_SHARES:
-        raise unsupported(f"more than {MAX_SHARES} shares in a list", lists[0], "list fewer")
+        raise refuse(f"more than {MAX_SHARES} shares in a list", lists[0], "list fewer")
     shares = [number(each) for each in lists[0].expressions]
     if not shares or any(share is None or abs(share) > 1.0 for share in shares):
         raise wrong("a list of shares holds numbers from 0 to 1", lists[0], "write [0.1, 0.5, 0.9]")
     if len({share < 0.0 for share in shares if share}) > 1:
-        raise unsupported("shares of one list count from the same end", lists[0], "write two lists")
+        raise refuse("shares of one list count from the same end", lists[0], "write two lists")
     items = []
     for place, written in enumerate(lists[0].expressions):
         copy = item.copy()
@@ -927,7 +927,7 @@ def _arguments(call: exp.Expr) -> list[exp.Expr]:
         (item, *more) = call.expression.expressions
         shares = [share.copy() for share in _arguments(call.this)]
         if more:
-            raise unsupported("WITHIN GROUP orders by one column", more[0], "leave it out")
+            raise refuse("WITHIN GROUP orders by one column", more[0], "leave it out")
         if item.args.get("desc"):
             shares = [exp.Neg(this=exp.Paren(this=share)) for share in shares]
         return [item.this, *shares]
@@ -941,7 +941,7 @@ def _constant_count(node: exp.Expr | None) -> exp.Expr | None:
         return None
     plain = isinstance(node, exp.Limit | exp.Offset) and not node.args.get("limit_options")
     if not plain or node.args.get("expressions") or not is_constant(node.expression):
-        raise unsupported("LIMIT and OFFSET take a constant", node, "write LIMIT 10")
+        raise refuse("LIMIT and OFFSET take a constant", node, "write LIMIT 10")
     return type(node)(expression=node.expression.copy())
 
 

@@ -62,7 +62,7 @@ class Refusal(Exception):
             where = span(where) or where.parent
         self.span = (where.start, where.end) if isinstance(where, Token) else where
 
-    def located(self, sql: str) -> QueryError | UnsupportedSQL:
+    def locate(self, sql: str) -> QueryError | UnsupportedSQL:
         """The error as users see it, with its line and column."""
         place = Source(sql, ()).at(*self.span) if self.span else None
         return self.kind(self.reason, sql=sql, place=place, hint=self.hint)
@@ -73,7 +73,7 @@ def wrong(reason: str, where: _Where = None, hint: str = "") -> Refusal:
     return Refusal(QueryError, reason, where, hint)
 
 
-def unsupported(reason: str, where: _Where = None, hint: str = "") -> Refusal:
+def refuse(reason: str, where: _Where = None, hint: str = "") -> Refusal:
     """An error for SQL outside the subset."""
     return Refusal(UnsupportedSQL, reason, where, hint)
 
@@ -154,7 +154,7 @@ def read(sql: str) -> tuple[Mode, Source]:
             (broken.start(), broken.start()),
             "save or type it as UTF-8",
         )
-        raise refusal.located(_SURROGATE.sub("?", sql))
+        raise refusal.locate(_SURROGATE.sub("?", sql))
     mode, text = _without_explain(sql)
     tokens = _tokenize(text)
     if tokens is None:
@@ -187,7 +187,7 @@ def _without_explain(sql: str) -> tuple[Mode, str]:
     start, end = match.span(1)
     option = (match.group(2) or "").lower()
     if option == "analyze":
-        raise unsupported(
+        raise refuse(
             "EXPLAIN ANALYZE is not offered", (start, end - 1), "write EXPLAIN or EXPLAIN VERBOSE"
         )
     # Blanks keep every place in the rest of the text as it is in the user's.
@@ -204,21 +204,21 @@ def _check_one_query(tokens: Sequence[Token]) -> None:
             raise wrong(
                 f"no query starts with {first.text[:40]!r}", first, "write SELECT ... FROM <survey>"
             )
-        raise unsupported(
+        raise refuse(
             f"{word[:40]} is not answered",
             first,
             "only queries are: write SELECT ... FROM <survey>",
         )
     for token, following in pairwise(tokens):
         if token.token_type == TokenType.SEMICOLON:
-            raise unsupported("more than one statement", following, "send one query at a time")
-    if nesting(tokens) > MAX_DEPTH:
+            raise refuse("more than one statement", following, "send one query at a time")
+    if measure_nesting(tokens) > MAX_DEPTH:
         raise wrong(
             f"the SQL is nested more than {MAX_DEPTH} levels deep", first, "use fewer parentheses"
         )
 
 
-def nesting(tokens: Sequence[Token]) -> int:
+def measure_nesting(tokens: Sequence[Token]) -> int:
     """How deep brackets, CASE and runs of prefix operators are nested."""
     deepest = depth = run = 0
     for token in tokens:
@@ -306,7 +306,7 @@ def syntax_tree(source: Source, tokens: tuple[Token, ...]) -> exp.Query:
         raise wrong(f"the SQL does not parse ({type(error).__name__})") from None
     tree = parsed[0] if len(parsed) == 1 else None
     if not isinstance(tree, exp.Query):
-        raise unsupported("this statement is not a query", tree, "write SELECT ... FROM <survey>")
+        raise refuse("this statement is not a query", tree, "write SELECT ... FROM <survey>")
     return tree
 
 
@@ -319,7 +319,7 @@ def deep_stack(tokens: Sequence[Token]) -> Iterator[None]:
     there are, leave it alone.
     """
     try:
-        if nesting(tokens) <= _SHALLOW:
+        if measure_nesting(tokens) <= _SHALLOW:
             yield
             return
         with _RAISING:

@@ -23,7 +23,7 @@ from sqlglot import Token, TokenType, exp
 
 from ldpsql.domains import read_moment
 from ldpsql.errors import QueryError
-from ldpsql.parser.source import Refusal, is_unicode, unsupported, wrong
+from ldpsql.parser.source import Refusal, is_unicode, refuse, wrong
 from ldpsql_device.values import Value
 
 _OPERATORS: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
@@ -137,7 +137,7 @@ def _cast(node: exp.Expr) -> _Folded:
             return int(value)
         if kind in _REAL and not node.args["to"].expressions:
             return value
-    raise unsupported(f"this value cannot be cast to {kind} here", node, "write the value out")
+    raise refuse(f"this value cannot be cast to {kind} here", node, "write the value out")
 
 
 def _moment(value: str | date, kind: str, node: exp.Expr) -> date:

@@ -170,7 +170,7 @@ class AheadDesign(Design[GridQuery]):
         spread = tuple(p.spread_evenly(left / len(self.partitions)) for p in self.partitions)
         return np.diagonal(self._answer_from(spread, people).answer(queries).covariance).copy()
 
-    def following(self, histogram: Histogram) -> AheadDesign:
+    def design_next(self, histogram: Histogram) -> AheadDesign:
         """The next round, from this one's reports; SurveyError after the last."""
         if self.round >= self.rounds:
             raise SurveyError(

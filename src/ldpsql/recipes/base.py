@@ -257,7 +257,7 @@ def require_local(design: AnyDesign) -> None:
 def check_promise(design: AnyDesign, trust: Shuffled) -> None:
     """SurveyError unless shuffled batches of the designed size keep what the survey promises."""
     if not keeps_promise(design, trust, trust.users):
-        found = achieved(design, trust, trust.users)
+        found = find_epsilon(design, trust, trust.users)
         raise SurveyError(
             f"{design.name} at local epsilon {design.epsilon} does not keep epsilon "
             f"{trust.epsilon} at delta {trust.delta} once shuffled among {trust.users:,} users: "
@@ -274,7 +274,7 @@ def keeps_promise(design: AnyDesign, trust: Shuffled, reports: int) -> bool:
     return keeps(design.blankets(), replace(trust.central, people=people), design.epsilon)
 
 
-def achieved(design: AnyDesign, trust: Shuffled, reports: int) -> Decimal | None:
+def find_epsilon(design: AnyDesign, trust: Shuffled, reports: int) -> Decimal | None:
     """The central epsilon of a shuffled batch of so many reports at the survey's delta.
 
     Rounded up to four significant digits; the local epsilon where others hide nothing, None where

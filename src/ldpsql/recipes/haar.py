@@ -59,7 +59,7 @@ from ldpsql_device.plan import (
     Step,
     Term,
     subset_words,
-    varying,
+    vary,
 )
 
 
@@ -236,15 +236,13 @@ def plan_of_levels(layout: HaarLayout, weights: tuple[int, ...], epsilon: Epsilo
     """
     questions = range(len(weights))
     halves = np.array([1 << (layout.level_of(question) - 1) for question in questions])
-    terms = [Term(0, 1, divide=varying(0, halves))]
+    terms = [Term(0, 1, divide=vary(0, halves))]
     for measure in range(len(layout.domain.bounds)):
         own = np.array([question // layout.levels == measure for question in questions])
-        terms.append(Term(1 + measure, varying(0, own * layout.tree.padded // halves)))
+        terms.append(Term(1 + measure, vary(0, own * layout.tree.padded // halves)))
     orders = layout.order // halves
-    part = Part(
-        (Digit(tuple(terms), varying(0, orders)),), Arcs(0, (1,)), Parity(0, times=2, plus=1)
-    )
-    face = Face(sum(weights), (part,), (Step(weights),), (varying(0, orders // 2),))
+    part = Part((Digit(tuple(terms), vary(0, orders)),), Arcs(0, (1,)), Parity(0, times=2, plus=1))
+    face = Face(sum(weights), (part,), (Step(weights),), (vary(0, orders // 2),))
     return Plan(layout.domain.record_sizes, (odds_words(epsilon),), (face,))
 
 

@@ -39,12 +39,12 @@ from ldpsql.recipes.oracles import (
     sort_by_oracle,
 )
 from ldpsql.record_domain import RecordDomain
-from ldpsql.trees import Tree, balanced, padded
+from ldpsql.trees import Tree, balance, pad
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 
-TREES = {"balanced": balanced, "padded": padded}
+TREES = {"balanced": balance, "padded": pad}
 DESIGNS: Mapping[str, type[NodeDesign | ConsistentDesign]] = {
     "direct": NodeDesign,
     "consistent": ConsistentDesign,

@@ -51,7 +51,7 @@ from ldpsql.recipes.hierarchical import TreeOptions, signed_combinations, trees_
 from ldpsql.recipes.oracles import odds_words
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Pair, Rows
-from ldpsql.trees import Tree, balanced
+from ldpsql.trees import Tree, balance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
@@ -301,7 +301,7 @@ class Lgrr(Recipe[TreeOptions]):
         its leaves nothing else would be left of it.
         """
         trees = tuple(
-            tree if len(tree.fanouts) > 1 else balanced(tree.size, 2)
+            tree if len(tree.fanouts) > 1 else balance(tree.size, 2)
             for tree in trees_for(task.domain, task.options)
         )
         inner = [

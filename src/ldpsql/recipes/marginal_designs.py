@@ -29,7 +29,7 @@ from ldpsql.decoders.marginals import Axes, Boxes, CollectedMarginals, axes_of
 from ldpsql.decoders.oracles import Olh, prime_from
 from ldpsql.estimate import Array
 from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
-from ldpsql.shuffle import UNEVEN, Atom, Blanket, merged, unary
+from ldpsql.shuffle import UNEVEN, Atom, Blanket, merge_atoms, unary
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import (
@@ -47,7 +47,7 @@ from ldpsql_device.plan import (
     Step,
     Term,
     subset_words,
-    varying,
+    vary,
 )
 
 Atoms = tuple[Atom, ...]
@@ -156,7 +156,7 @@ def marginal_terms(marginals: Sequence[Axes], sizes: Sequence[int]) -> tuple[Ter
         for place, axis in enumerate(axes):
             strides[row, axis] = math.prod(sizes[later] for later in axes[place + 1 :])
     return tuple(
-        Term(axis, varying(0, column)) for axis, column in enumerate(strides.T) if column.any()
+        Term(axis, vary(0, column)) for axis, column in enumerate(strides.T) if column.any()
     )
 
 
@@ -216,13 +216,13 @@ class MarginalDesign(CollectedMarginals):
         if self.oracle != "solh":
             return Part((digit,), Arcs(odds, (1,))), ()
         primes = [prime_from(self.sizes[number]) for number in members]
-        prime, slope = varying(0, primes), varying(0, [prime - 1 for prime in primes])
+        prime, slope = vary(0, primes), vary(0, [prime - 1 for prime in primes])
         return Part((digit,), Arcs(odds, (1,)), Hash(prime, self.values, 0, 1)), (slope, prime)
 
     def digit(self, members: Sequence[int]) -> Digit:
         """The symbol of the marginal that a face's step chooses."""
         terms = marginal_terms([self.marginals[n] for n in members], self.domain.sizes)
-        sizes = varying(0, [self.sizes[number] for number in members])
+        sizes = vary(0, [self.sizes[number] for number in members])
         return Digit(terms, self.values if self.oracle == "padded" else sizes)
 
     def describe_group(self, number: int) -> str:
@@ -239,7 +239,7 @@ class MarginalDesign(CollectedMarginals):
             for choice in (face.steps[0].preimages if face.steps else (HALVES,))
         )
 
-    def named(self, group: int) -> NamedAnswer:
+    def name_answer(self, group: int) -> NamedAnswer:
         """The randomized response of a marginal of several cells."""
         return NamedAnswer(self.values or self.sizes[group], odds_words(self.budgets[group]))
 
@@ -253,7 +253,7 @@ class MarginalDesign(CollectedMarginals):
             own, other = bit_thresholds(self.oracle, self.budgets[group])
             bits = unary(Fraction(own, WORDS), Fraction(other, WORDS), self.sizes[group])
             return bits.atoms, Fraction(0)
-        named = self.named(group)
+        named = self.name_answer(group)
         if isinstance(oracle, Olh):
             return named.hashed_atoms(least_collision(oracle)), named.uneven
         return named.atoms, named.uneven
@@ -269,7 +269,7 @@ class MarginalDesign(CollectedMarginals):
             for (atoms, _), chance in zip(parts, self.chances, strict=True)
             for atom in scale(atoms, chance)
         )
-        return (Blanket(merged(together), uneven=UNEVEN + max(uneven for _, uneven in parts)),)
+        return (Blanket(merge_atoms(together), uneven=UNEVEN + max(uneven for _, uneven in parts)),)
 
     def blanket_of(self, group: int) -> Blanket:
         """That of one marginal, where whoever looks knows who reports on it."""
@@ -315,10 +315,10 @@ class WalshDesign(MarginalDesign):
         """How many of the set's attributes have code 1, modulo 2."""
         chosen = [set(self.marginals[number]) for number in members]
         terms = tuple(
-            Term(axis, varying(0, [int(axis in axes) for axes in chosen]))
+            Term(axis, vary(0, [int(axis in axes) for axes in chosen]))
             for axis in sorted(set().union(*chosen))
         )
-        sizes = varying(0, [self.sizes[number] for number in members])
+        sizes = vary(0, [self.sizes[number] for number in members])
         return Digit(terms, sizes, modulus=True)
 
     def holds(self, axes: Axes) -> bool:
@@ -357,12 +357,12 @@ class WalshDesign(MarginalDesign):
         """
         if self.sizes == (1,):
             return super().blankets()
-        named = self.named(0)
+        named = self.name_answer(0)
         truth = named.truth
         differ = self._most_flipped
         alike: Atoms = ((1 - truth, truth, truth), (1 - truth, 1 - truth, 1 - truth))
         parts = [*scale(named.atoms, differ), *scale(alike, 1 - differ)]
-        return (Blanket(merged(atom for atom in parts if atom[0])),)
+        return (Blanket(merge_atoms(atom for atom in parts if atom[0])),)
 
     @property
     def _most_flipped(self) -> Fraction:
@@ -417,7 +417,7 @@ class ArrDesign(CollectedMarginals):
     @cached_property
     def plan(self) -> Plan:
         """One question; which marginal it is about is drawn in secret."""
-        starts, cells = varying(0, self.starts[:-1]), self.starts[-1]
+        starts, cells = vary(0, self.starts[:-1]), self.starts[-1]
         digit = Digit(marginal_terms(self.marginals, self.domain.sizes), cells, starts)
         face = Face(1, (Part((digit,), Arcs(0, (1,))),), (Step(self.weights, secret=True),))
         return Plan(self.domain.sizes, (self.odds,), (face,))
@@ -469,7 +469,7 @@ class ArrDesign(CollectedMarginals):
             rest -= min(size, 2)
         if rest:
             atoms.append((rest * least, rest * other, rest * other))
-        return (Blanket(merged(atoms), uneven=UNEVEN + named.uneven),)
+        return (Blanket(merge_atoms(atoms), uneven=UNEVEN + named.uneven),)
 
     def to_json(self) -> Mapping[str, Any]:
         """What the recipe needs besides name, domain and epsilon."""
@@ -486,12 +486,12 @@ def secret_odds(epsilon: Epsilon, chance: Fraction, cells: int) -> int:
     """
     exact = 1 + (epsilon.odds - 1) / chance
 
-    def reached(odds: int) -> Fraction:
+    def reach(odds: int) -> Fraction:
         inside, outside = subset_words(1, cells, odds)
         last = WORDS - inside - (cells - 2) * outside
         return Fraction(max(chance * inside + (1 - chance) * last, Fraction(last)) / outside)
 
     odds, lower = min(int(exact * WORDS), MOST_ODDS), 1
-    while cells > 1 and reached(odds) > epsilon.odds and odds > WORDS:
+    while cells > 1 and reach(odds) > epsilon.odds and odds > WORDS:
         odds, lower = max(odds - lower, WORDS), 2 * lower
     return odds

@@ -173,7 +173,7 @@ class Marginals(MarginalRecipe[MarginalOptions]):
         if self.oracle == "solh" and not values:
             return best_hash_values(first, central)
         if not self.visible:
-            return first.keeping(central)
+            return first.keep_central(central)
 
         @cache
         def budget(size: int) -> Epsilon:
@@ -226,17 +226,17 @@ def best_hash_values(first: MarginalDesign, central: Central) -> MarginalDesign:
     """
 
     @cache
-    def tried(values: int) -> MarginalDesign:
-        return replace(first, values=values).keeping(central)
+    def try_sizes(values: int) -> MarginalDesign:
+        return replace(first, values=values).keep_central(central)
 
     def error(values: int) -> float:
-        return tried(values).cell_variance
+        return try_sizes(values).cell_variance
 
     best, values = 2, 4
     while values <= MOST_VALUES and error(values) <= error(best):
         best, values = values, 2 * values
     nearby = (round(best / math.sqrt(2)), best, round(best * math.sqrt(2)))
-    return tried(min(filter(lambda number: number >= 2, nearby), key=error))
+    return try_sizes(min(filter(lambda number: number >= 2, nearby), key=error))
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ class ArrSs(MarginalRecipe[ArrOptions]):
         if task.options.calibration == "published":
             answered = published_local(central, central.people, first.starts[-1])
             return first.at(local_budget(answered, len(first.marginals)))
-        return first.keeping(central)
+        return first.keep_central(central)
 
     def _first(self, task: Task[ArrOptions]) -> ArrDesign:
         marginals = choose_marginals(task.domain, task.options.ways, task.workload)
@@ -313,7 +313,7 @@ class Ft(MarginalRecipe[FtOptions]):
 
     def calibrate(self, task: Task[FtOptions], central: Central) -> WalshDesign:
         """See `Recipe.calibrate`."""
-        return self.make(task).keeping(central)
+        return self.make(task).keep_central(central)
 
     def build(self, made: Collected, data: AnyOptions) -> WalshDesign:
         """See `MarginalRecipe.build`."""

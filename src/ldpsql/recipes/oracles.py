@@ -28,7 +28,7 @@ from ldpsql_device.plan import (
     Part,
     Plan,
     Step,
-    varying,
+    vary,
 )
 
 LARGEST = {"olh": 1 << 22, "hrr": 1 << 22, "oue": 1024}
@@ -81,10 +81,10 @@ def ask(
     if kind == "oue":
         return Part((digit,), Bits((WORDS // 2,), (other_bit(epsilon),))), ()
     if kind == "hrr":
-        orders = varying(0, [power_from(size) for size in sizes])
+        orders = vary(0, [power_from(size) for size in sizes])
         return Part((digit,), named, Parity(first)), (orders,)
     primes = [prime_from(size) for size in sizes]
-    prime, slopes = varying(0, primes), varying(0, [prime - 1 for prime in primes])
+    prime, slopes = vary(0, primes), vary(0, [prime - 1 for prime in primes])
     hashed = Hash(prime, hash_values(epsilon), first, first + 1)
     return Part((digit,), named, hashed), (slopes, prime)
 

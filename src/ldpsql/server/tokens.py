@@ -41,7 +41,7 @@ class Tokens:
         """Those of a database, which may not be there yet."""
         return cls(database.with_name(f"{database.name}.tokens"))
 
-    def known(self) -> Mapping[str, Token]:
+    def read_known(self) -> Mapping[str, Token]:
         """All tokens, by hash; StoreError for a file that cannot be read."""
         try:
             found = self.path.stat()
@@ -57,23 +57,23 @@ class Tokens:
 
         Hashes of random texts are looked up, so the time that it takes tells nothing of use.
         """
-        return self.known().get(hashlib.sha256(text.encode()).hexdigest())
+        return self.read_known().get(hashlib.sha256(text.encode()).hexdigest())
 
     def add(self, name: str, role: str) -> str:
         """A new token, which is nowhere else; DataError for a name that is taken or is none."""
         if not _NAME.fullmatch(name):
             raise DataError(f"{name!r:.70} is no name of a token: use A-Z, a-z, 0-9, _ . @ -")
-        if name in {token.name for token in self.known().values()}:
+        if name in {token.name for token in self.read_known().values()}:
             raise DataError(f"there is a token {name}; remove it first, or give another name")
         text = secrets.token_urlsafe(32)
         own = Token(name, role, hashlib.sha256(text.encode()).hexdigest())
-        self._write({**self.known(), own.sha256: own})
+        self._write({**self.read_known(), own.sha256: own})
         return text
 
     def remove(self, name: str) -> None:
         """Have a token open nothing any more; DataError if there is none of that name."""
-        left = {key: token for key, token in self.known().items() if token.name != name}
-        if len(left) == len(self.known()):
+        left = {key: token for key, token in self.read_known().items() if token.name != name}
+        if len(left) == len(self.read_known()):
             raise DataError(f"there is no token {name!r:.70}; `ldpsql token list` shows them")
         self._write(left)
 

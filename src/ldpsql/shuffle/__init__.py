@@ -15,7 +15,7 @@ from ldpsql.shuffle.accountant import (
     keeps,
     largest_local,
     largest_local_of_any,
-    merged,
+    merge_atoms,
     unary,
 )
 
@@ -29,6 +29,6 @@ __all__ = [
     "keeps",
     "largest_local",
     "largest_local_of_any",
-    "merged",
+    "merge_atoms",
     "unary",
 ]

@@ -119,7 +119,7 @@ def unary(one: Fraction, zero: Fraction, size: int) -> Blanket:
     return Blanket(tuple(atoms))
 
 
-def merged(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+def merge_atoms(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
     """Atoms whose ratios agree to 16 digits, added up: these differ by less than 2^-49."""
     totals: dict[tuple[str, str], Atom] = {}
     zero = Fraction(0)

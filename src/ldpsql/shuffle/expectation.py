@@ -68,7 +68,7 @@ class Jumps:
             excess = float(self.chances @ np.expm1(t * self.values))
         return math.log1p(max(excess, -1.0 + 1e-16))
 
-    def tilted(self, t: float) -> Jumps:
+    def tilt(self, t: float) -> Jumps:
         """The law with density e^{tx} / E[e^{tX}]."""
         scale = self.log_moment(t)
         chances = self.chances * np.exp(t * self.values - scale)
@@ -111,7 +111,7 @@ def _log_bound(jumps: Jumps, largest: float) -> float:
     """The logarithm of the bound, by steps 1 to 4."""
     reach = float(np.abs(jumps.values).max())
     t = _balance(jumps)
-    tilted = jumps.tilted(t)
+    tilted = jumps.tilt(t)
     spread = math.sqrt(jumps.count * float(tilted.chances @ tilted.values**2))
     window = min(_WINDOW * spread + _JUMPS * largest, 1.01 * jumps.count * reach)
     for _ in range(_MOST_WIDENINGS):

@@ -412,7 +412,7 @@ class Store(ABC):
         Without keys exactly one, of zero people if no report fits the condition.
         """
 
-    def decoded(
+    def decode(
         self, table: str, selection: Selection
     ) -> Sequence[tuple[tuple[Any, ...], Histogram | Decoded]]:
         """As `histograms`, or in their place what they decode to, where that is kept."""

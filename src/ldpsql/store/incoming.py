@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from ldpsql.intake import Intake, damaged
+from ldpsql.intake import Intake, describe_damage
 from ldpsql.report_files import (
     BATCH_KEY,
     SHOWN,
@@ -139,7 +139,7 @@ def check_sent(
             places.append(place)
     if not rows:
         return None, refused
-    columns, faults = _sent(intake, "the body", rows)
+    columns, faults = _read_sent(intake, "the body", rows)
     piece = Piece(len(rows), columns, read_json, faults)
     checked = check_rows(intake, piece, most=len(rows))
     refused += [(places[row], reason) for row, reason in checked.faults]
@@ -154,7 +154,7 @@ def read_file(path: Path) -> Incoming:
             f"{path} is not a report file: its name must end in {', '.join(SUFFIXES)}"
         )
     reader = {".parquet": _parquet, ".csv": _csv}.get(suffix, _json_lines)
-    return next(_guarded(path, map(reader, [path])))
+    return next(_guard(path, map(reader, [path])))
 
 
 def read_table(table: pa.Table) -> Incoming:
@@ -176,7 +176,7 @@ def digest(path: Path) -> str:
         raise ReportError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _guarded(path: Path, items: Iterator[T]) -> Iterator[T]:
+def _guard(path: Path, items: Iterator[T]) -> Iterator[T]:
     """The items; ReportError where reading them fails, without what went wrong."""
     try:
         yield from items
@@ -185,7 +185,7 @@ def _guarded(path: Path, items: Iterator[T]) -> Iterator[T]:
     else:
         return
     # Outside the handler: what went wrong may quote the file and must not hang on to this error.
-    raise damaged(path)
+    raise describe_damage(path)
 
 
 # -- columns: Parquet, Arrow and CSV -----------------------------------------------------------
@@ -203,7 +203,7 @@ def _parquet(path: Path) -> Incoming:
 
     with pq.ParquetFile(path) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
-    guarded: Batches = lambda *given: _guarded(path, batches(*given))  # noqa: E731
+    guarded: Batches = lambda *given: _guard(path, batches(*given))  # noqa: E731
     return _columnar(str(path), schema.names, guarded, read_arrow, schema, rows)
 
 
@@ -237,7 +237,7 @@ def _csv(path: Path) -> Incoming:
         ) as file:
             yield from file
 
-    guarded: Batches = lambda *given: _guarded(path, batches(*given))  # noqa: E731
+    guarded: Batches = lambda *given: _guard(path, batches(*given))  # noqa: E731
     return _columnar(str(path), header, guarded, read_text)
 
 
@@ -270,13 +270,13 @@ def _columnar(
 
 def _json_lines(path: Path) -> Incoming:
     def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
-        lines, unpack = _guarded(path, _lines(path)), None
+        lines, unpack = _guard(path, _lines(path)), None
         while some := list(islice(lines, _JSON_ROWS)):
             broken += [number for number, row in some if row is None]
             if rows := [row for _, row in some if row is not None]:
                 if unpack is None:
                     is_flat = any(key.startswith(RESERVED_PREFIX) for key in rows[0])
-                    unpack = _flat if is_flat else _sent
+                    unpack = _flat if is_flat else _read_sent
                 columns, faults = unpack(intake, str(path), rows)
                 yield Piece(len(rows), columns, read_json, faults)
 
@@ -343,7 +343,7 @@ def _absent(intake: Intake, rows: Rows) -> list[tuple[Booleans, str]]:
     ]
 
 
-def _sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
+def _read_sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
     """Lines {"id": ..., "report": ..., "public": {...}} as devices send them.
 
     The numbers of a report are cut from its hexadecimal digits.

@@ -164,7 +164,7 @@ def require_batch_size(intake: Intake, name: str, reports: int, policy: Policy) 
     trust = intake.shuffled
     if trust is None or policy.accept_smaller_batch or reports >= trust.users:
         return
-    epsilon = intake.achieved(reports)
+    epsilon = intake.find_epsilon(reports)
     still = "no epsilon" if epsilon is None else f"epsilon {epsilon:f}"
     raise ReportError(
         f"{name} holds {reports:,} reports, fewer than the {trust.users:,} that survey "

@@ -135,7 +135,7 @@ class Synthesizer:
         estimator = next(iter(design.estimators))
         if estimator in design.biases:
             notes.append(f"estimator {estimator} is biased: {design.biases[estimator]}")
-        notes += [*_tables_kept(self.learned), *_tables_left_out(self.learned)]
+        notes += [*_keep_tables(self.learned), *_tables_left_out(self.learned)]
         notes.append(
             "nothing else is kept: beyond these tables, columns are as independent as they can be "
             "(greatest entropy)"
@@ -160,7 +160,7 @@ class Synthesizer:
         return (*notes, *shortfall_notes(survey, self.guarantee))
 
 
-def _tables_kept(learned: Learned) -> Iterator[str]:
+def _keep_tables(learned: Learned) -> Iterator[str]:
     """What is kept of single columns and of several together, with errors of a cell."""
     alone = {axis.name: error for axis, error in zip(learned.axes, learned.alone, strict=True)}
     known = [f"{name} ({_error(error)})" for name, error in alone.items() if not math.isnan(error)]

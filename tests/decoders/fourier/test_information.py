@@ -34,7 +34,7 @@ from ldpsql.estimate import quantile
 from ldpsql.recipes.fourier.candidates import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import Problem, equality_axes
-from ldpsql.recipes.fourier.recipe import Fourier, group_of, is_mostly_one_sided, one_sided
+from ldpsql.recipes.fourier.recipe import Fourier, find_one_sided, group_of, is_mostly_one_sided
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -332,10 +332,10 @@ def test_a_restricted_design_survives_its_json() -> None:
 
 
 def test_only_prefixes_turn_it_on_by_themselves() -> None:
-    assert one_sided(asked((8, 8))) == {0, 1}
-    assert not one_sided(asked((8, 8), "range"))
+    assert find_one_sided(asked((8, 8))) == {0, 1}
+    assert not find_one_sided(asked((8, 8), "range"))
     mixed = Workload(domain_of((8, 5)), (QueryClass(1.0, ((0, "prefix"), (1, "equality"))),), (), 2)
-    assert one_sided(mixed) == {0}
+    assert find_one_sided(mixed) == {0}
     assert is_mostly_one_sided(mixed)
     design = Fourier().design(mixed.domain, Epsilon.parse("1"), {}, mixed)
     assert design.restricted

@@ -292,14 +292,14 @@ def test_of_many_places_fewer_reports_are_looked_at(
         .products[0][1]
     )
     monkeypatch.setattr(products, "_MOST_MOVED", cells * points // 2 + cells)
-    moved = products.ProductReports.moved
+    moved = products.ProductReports.move_rows
 
     def watch(self: products.ProductReports, *given: object) -> Iterator[object]:
         for part, found in moved(self, *given):  # type: ignore[arg-type]
             looked_at.append(found.shape[1])
             yield part, found
 
-    monkeypatch.setattr(products.ProductReports, "moved", watch)
+    monkeypatch.setattr(products.ProductReports, "move_rows", watch)
     after = design.estimator(histogram).answer_rows(rows)
     assert sum(looked_at) == -(-points // 2)
     for one, other in zip(before, after, strict=True):

@@ -210,8 +210,8 @@ def test_a_frequency_without_information_is_refused() -> None:
 def test_the_refusal_says_what_the_workload_would_have_to_contain() -> None:
     design = DESIGNS["with signs"]
     with pytest.raises(UnsupportedSQL) as caught:
-        raise design._unsupported([0], 1)
+        raise design._find_unsupported([0], 1)
     assert "p1 by x" in str(caught.value)
     assert "max_predicates is at least 1" in str(caught.value.hint)
     assert "ask about p1 by x" in str(caught.value.hint)
-    assert "max_predicates" not in str(design._unsupported([], 1).hint)
+    assert "max_predicates" not in str(design._find_unsupported([], 1).hint)

@@ -98,4 +98,4 @@ def test_base_sets_that_no_device_takes_are_not_listed() -> None:
         folding = Folding(group)
         needed = np.ones(folding.classes + 1)
         made = Dictionary(folding, needed, float(np.e**2), equality_axes(workload))
-        assert not [*made._combs((0,)), *made._scrambled((0,))]
+        assert not [*made._combs((0,)), *made._scramble((0,))]

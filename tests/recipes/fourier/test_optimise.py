@@ -269,7 +269,7 @@ def test_without_scrambled_families_equality_is_far_from_the_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The negative control: docs/spec/fourier.md#1.4.6."""
-    monkeypatch.setattr(Dictionary, "_scrambled", lambda self, block: iter(()))
+    monkeypatch.setattr(Dictionary, "_scramble", lambda self, block: iter(()))
     design, workload = made((8, 8, 4), "equality", "2")
     assert error(design, workload) / bound(design, workload) > 1.05
 

@@ -45,7 +45,7 @@ def take(store, survey, table, source="http"):
 
 
 def rows(store, sql):
-    with store._reading() as cursor:
+    with store._read_snapshot() as cursor:
         return cursor.execute(sql).fetchall()
 
 

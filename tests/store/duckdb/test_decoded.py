@@ -118,7 +118,7 @@ SELECTIONS = (
 
 def compare(store: DuckDBStore, asked: Survey, selections: Sequence[Selection]) -> None:
     for chosen in selections:
-        kept = answers(asked, chosen, store.decoded(asked.table, chosen))
+        kept = answers(asked, chosen, store.decode(asked.table, chosen))
         plain = answers(asked, chosen, store.histograms(asked.table, chosen))
         assert [key for key, _ in kept] == [key for key, _ in plain]
         for (_, ours), (_, theirs) in zip(kept, plain, strict=True):
@@ -150,7 +150,7 @@ def test_estimates_when_reports_are_deleted(keep: str, options: dict[str, str]) 
 
 def is_kept(store: DuckDBStore, chosen: Selection = SELECTIONS[0]) -> bool:
     """Whether a question is answered from what is kept."""
-    return all(isinstance(found, Decoded) for _, found in store.decoded("app", chosen))
+    return all(isinstance(found, Decoded) for _, found in store.decode("app", chosen))
 
 
 def test_what_the_parts_tell_is_answered_from_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,12 +179,12 @@ def test_a_question_reads_no_report_that_was_there_before(monkeypatch: pytest.Mo
     with open_store(None, read_only=False) as store:
         fill(store, asked)
         store.catch_up()
-        before = dict(answers(asked, SELECTIONS[0], store.decoded("app", SELECTIONS[0])))
-        with store._reading() as cursor:
+        before = dict(answers(asked, SELECTIONS[0], store.decode("app", SELECTIONS[0])))
+        with store._read_snapshot() as cursor:
             cursor.execute("DELETE FROM reports_app")
             cursor.execute("DELETE FROM histogram_app")
         assert Session(store).execute("SELECT COUNT(*) FROM app WHERE age < 3").table.num_rows == 1
-        after = dict(answers(asked, SELECTIONS[0], store.decoded("app", SELECTIONS[0])))
+        after = dict(answers(asked, SELECTIONS[0], store.decode("app", SELECTIONS[0])))
         np.testing.assert_array_equal(after[()].values, before[()].values)
 
 
@@ -210,7 +210,7 @@ def test_counting_anew_decodes_anew() -> None:
     with open_store(None, read_only=False) as store:
         fill(store, asked)
         store.catch_up()
-        with store._reading() as cursor:
+        with store._read_snapshot() as cursor:
             cursor.execute("UPDATE sums_app SET sums = (SELECT min(sums) FROM sums_app)")
         store.refresh("app")
         compare(store, asked, SELECTIONS)
@@ -282,7 +282,7 @@ def test_control_sums_of_other_people_are_told_apart() -> None:
     with open_store(None, read_only=False) as store:
         fill(store, asked)
         store.catch_up()
-        with store._reading() as cursor:
+        with store._read_snapshot() as cursor:
             cursor.execute("UPDATE decoded SET batch = batch - 1")
         with pytest.raises(AssertionError):
             compare(store, asked, SELECTIONS[:1])

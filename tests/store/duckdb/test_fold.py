@@ -21,7 +21,7 @@ def everything(store):
 
 
 def table_rows(store):
-    with store._reading() as cursor:
+    with store._read_snapshot() as cursor:
         return cursor.execute("SELECT count(*) FROM histogram_app").fetchone()[0]
 
 
@@ -70,7 +70,7 @@ def test_refresh_repairs_a_damaged_histogram(store):
     survey = fake_survey(public=PUBLIC)
     store.ingest_table(reports_of(survey, 2 * SMALL), survey)
     before = everything(store)
-    with store._reading() as cursor:
+    with store._read_snapshot() as cursor:
         cursor.execute("UPDATE histogram_app SET ldpsql_count = 7")
     assert everything(store) != before
     store.refresh("app")

@@ -12,7 +12,7 @@ import pytest
 from support.fake_survey import fake_survey, reports_of
 
 from ldpsql.store import Selection, open_store
-from ldpsql.store.duckdb.opening import guarded
+from ldpsql.store.duckdb.opening import guard
 from ldpsql_device.errors import StoreError
 
 HOLD = (
@@ -155,7 +155,7 @@ def test_damage_found_while_reading_says_what_to_do(tmp_path):
 
 
 def test_ctrl_c_as_duckdb_tells_it_is_a_keyboard_interrupt(path):
-    with pytest.raises(KeyboardInterrupt), guarded(path):
+    with pytest.raises(KeyboardInterrupt), guard(path):
         raise RuntimeError("Query interrupted")
-    with pytest.raises(RuntimeError, match="something else"), guarded(path):
+    with pytest.raises(RuntimeError, match="something else"), guard(path):
         raise RuntimeError("something else")

@@ -205,6 +205,6 @@ def test_replace_replaces(sandbox):
 
 def test_ctrl_c_as_duckdb_tells_it_is_a_keyboard_interrupt(sandbox):
     said = RuntimeError("Query interrupted")
-    assert isinstance(sandbox._explained(said), KeyboardInterrupt)
+    assert isinstance(sandbox._explain(said), KeyboardInterrupt)
     other = RuntimeError("something else")
-    assert sandbox._explained(other) is other
+    assert sandbox._explain(other) is other

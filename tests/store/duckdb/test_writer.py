@@ -119,7 +119,7 @@ def test_counts_only_keeps_no_report_and_answers_the_same(store, tmp_path):
         other.ingest_table(table, survey)
     store.ingest([tmp_path / "0.parquet", tmp_path / "1.parquet"])
     store.ingest([tmp_path / "2.parquet"], keep="counts")
-    with store._reading() as cursor:
+    with store._read_snapshot() as cursor:
         assert cursor.execute("SELECT count(*) FROM reports_app").fetchone() == (0,)
     with other:
         assert contents(store) == contents(other)

@@ -281,7 +281,7 @@ class SecondMoments:
         """
         collected, phases = self.collected, batch.cluster.phases
         one = 1.0 / (phases + (collected.odds - 1.0) * collected.table.sizes[batch.families])
-        free = self._expected(batch, (None, None))
+        free = self._expect(batch, (None, None))
         people = self.moment(None, None)
         ends = (people * (odds * one - 1.0 / phases)[:, None] for odds in (1.0, collected.odds))
         damped = np.clip(free, *ends)
@@ -290,7 +290,7 @@ class SecondMoments:
         found: dict[frozenset[Weight | None], Reals] = {frozenset((None,)): free * scale}
         for pair in pairs:
             if frozenset(pair) not in found:
-                found[frozenset(pair)] = self._expected(batch, pair) * scale
+                found[frozenset(pair)] = self._expect(batch, pair) * scale
         return {pair: found[frozenset(pair)] for pair in pairs}
 
     def excess_of_products(
@@ -298,15 +298,15 @@ class SecondMoments:
     ) -> dict[Pair, Reals]:
         """The same for reports to questions in product form, shape (n,) each."""
 
-        def expected(pair: Pair) -> Reals:
+        def expect(pair: Pair) -> Reals:
             dense = self._population_over(reports.face.axes, pair)
             return np.asarray(reports.contributions([dense])[0])
 
-        free, people = expected((None, None)), self.moment(None, None)
+        free, people = expect((None, None)), self.moment(None, None)
         ends = (people * (o * reports.phases / reports.sums - 1.0) for o in (1.0, reports.odds))
         damped = np.clip(free, *ends)
         scale = np.divide(damped, free, out=np.ones_like(free), where=damped != free) * shares
-        return {pair: expected(pair) * scale for pair in pairs}
+        return {pair: expect(pair) * scale for pair in pairs}
 
     def _population_over(self, axes: Axes, pair: Pair) -> NDArray[np.complexfloating]:
         """The spectrum of the people, flat, shape (cells,); 0 at f = 0."""
@@ -317,7 +317,7 @@ class SecondMoments:
             self._spread[key] = self.collected.spread([own], axes)
         return np.asarray(self._spread[key][0])
 
-    def _expected(self, batch: Batch, pair: Pair) -> Reals:
+    def _expect(self, batch: Batch, pair: Pair) -> Reals:
         spectrum = self._population_over(batch.cluster.axes, pair)
         return np.asarray(batch.correlate(spectrum[None])[0] / batch.cluster.phases)
 

@@ -170,7 +170,7 @@ class FourierDesign(Design[BoxQuery]):
         (pattern,) = Translate.of([bare(planned)], self.group).pattern
         face = self._face_untold(pattern)
         if face is not None:
-            raise self._unsupported(self._dimensions(face), query.measure)
+            raise self._find_unsupported(self._dimensions(face), query.measure)
         return planned
 
     @cached_property
@@ -200,13 +200,13 @@ class FourierDesign(Design[BoxQuery]):
         sign = () if query.measure is None else (self.group.dimensions + query.measure,)
         for term in terms:
             if self.group.block_of((*term.axes, *sign)) is None:
-                raise self._unsupported(term.axes, query.measure)
+                raise self._find_unsupported(term.axes, query.measure)
         return planned
 
     def _dimensions(self, face: Axes) -> list[int]:
         return [axis for axis in face if axis < self.group.dimensions]
 
-    def missing(self) -> tuple[int, ...] | None:
+    def find_missing(self) -> tuple[int, ...] | None:
         """Dimensions of which the workload asks something that no report tells; None where every
         query of the workload is answered."""
         for face, needed in demand(self.workload, self.group).items():
@@ -215,7 +215,7 @@ class FourierDesign(Design[BoxQuery]):
                 return tuple(self._dimensions(face))
         return None
 
-    def _unsupported(self, axes: Sequence[int], measure: int | None) -> UnsupportedSQL:
+    def _find_unsupported(self, axes: Sequence[int], measure: int | None) -> UnsupportedSQL:
         names = [self.domain.names[axis] for axis in axes]
         asked = " and ".join(names) or "everybody"
         if measure is not None:
@@ -420,7 +420,7 @@ class FourierEstimator:
         whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
         kinds = [query.weight for query in row]
         moments = self._moments.complete(kinds, whole[None, :], estimated, even, first, second)
-        known = np.array([[self._known(query) for query in row] for row in rows])
+        known = np.array([[self._sum_known(query) for query in row] for row in rows])
         covariance = self._centre(moments, estimated, even, row)
         return [Estimates(*each) for each in zip(known + estimated, covariance, strict=True)]
 
@@ -457,7 +457,7 @@ class FourierEstimator:
         queries = [query for row in rows for query in row]
         even = [self._covariance_of_even(row) for row in rows]
         estimated, moments = self._sum_rows(queries, groups) or self._decode(queries, groups, even)
-        known, estimates = np.array([self._known(query) for query in queries]), []
+        known, estimates = np.array([self._sum_known(query) for query in queries]), []
         for row, group, moment, own in zip(rows, groups, moments, even, strict=True):
             part = slice(group.start, group.stop)
             covariance = self._centre(moment, estimated[part], own, row)
@@ -467,13 +467,15 @@ class FourierEstimator:
     def values(self, queries: Sequence[BoxQuery]) -> Array:
         """The values (k,) alone: their covariance takes most of the time."""
         if not self.people:
-            return np.array([np.nan if query.terms else self._known(query) for query in queries])
-        return np.array([self._known(query) + self._estimated(query) for query in queries])
+            return np.array(
+                [np.nan if query.terms else self._sum_known(query) for query in queries]
+            )
+        return np.array([self._sum_known(query) + self._estimate_rest(query) for query in queries])
 
-    def _known(self, query: BoxQuery) -> float:
+    def _sum_known(self, query: BoxQuery) -> float:
         return query.known * self.histogram.total(query.weight) if query.known else 0.0
 
-    def _estimated(self, query: BoxQuery, spectrum: Spectrum | None = None) -> float:
+    def _estimate_rest(self, query: BoxQuery, spectrum: Spectrum | None = None) -> float:
         """The part of an answer that is not known: sum over f of q^(f) conj(T^(f)) / N."""
         asked, known = spectrum or self.collected.spectrum(query), self.spectrum(query.weight)
         pairs = ((known[face], own) for face, own in asked.items() if face in known)
@@ -484,7 +486,7 @@ class FourierEstimator:
     ) -> tuple[Array, list[Array]]:
         """Estimated parts (k,) from the spectrum, and moments within groups from a sample."""
         spectra = [self.collected.spectrum(query) for query in queries]
-        estimated = np.array(list(map(self._estimated, queries, spectra)))
+        estimated = np.array(list(map(self._estimate_rest, queries, spectra)))
         return estimated, self._moments.sums(queries, spectra, estimated, groups, even)
 
     def _sum_rows(

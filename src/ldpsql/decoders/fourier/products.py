@@ -351,7 +351,7 @@ class ProductFace:
                 for column in range(power.shape[1]):
                     each = (own * told[part, column, None]).ravel()
                     dense[:, column] += np.bincount(places, each, cells)
-            shaped = self.shaped(dense)
+            shaped = self.reshape_to_axes(dense)
             dense = shaped + mirror(shaped)
         else:
             dense = (np.abs(factor.full(first)) ** 2).T @ told
@@ -360,7 +360,7 @@ class ProductFace:
         dense[0] = self.share
         return np.asarray(self.arrange(dense))
 
-    def shaped(self, dense: Numbers) -> Numbers:
+    def reshape_to_axes(self, dense: Numbers) -> Numbers:
         """An array over the cells of each factor as one over their axes."""
         return dense.reshape([order for factor in self.factors for order in factor.orders])
 
@@ -454,7 +454,7 @@ class ProductReports:
                     dense[:, column] += 1j * np.bincount(places.ravel(), flat.imag, len(dense))
         else:
             dense = self._decode_split(weights)
-        shaped = face.shaped(dense)
+        shaped = face.reshape_to_axes(dense)
         told = (shaped + np.conj(mirror(shaped))).ravel()
         told[0] = weights.sum()
         return np.asarray(face.arrange(told))
@@ -489,9 +489,9 @@ class ProductReports:
             heads, starts = np.unique(place[some], return_index=True)
             summed = np.add.reduceat(table[again[some]] * own[some, None], starts, axis=0)
             dense += left[heads].T @ summed
-        return self._halved(dense)
+        return self._pad_halves(dense)
 
-    def _halved(self, half: Complexes) -> Complexes:
+    def _pad_halves(self, half: Complexes) -> Complexes:
         """From half of the first axis to all of it, the rest 0; what is its own negative halved."""
         order, *others = self.face.factors[0].orders
         size = prod(others)
@@ -539,7 +539,7 @@ class ProductReports:
         asked[0, 0] = 0.0
         return asked
 
-    def moved(
+    def move_rows(
         self, divided: Sequence[NDArray[np.complexfloating]], moved: Axes
     ) -> Iterator[tuple[slice, Reals]]:
         """Contributions to queries as these move, for some of the reports after the other: which,

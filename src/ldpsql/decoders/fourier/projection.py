@@ -182,7 +182,7 @@ class Layout:
         """The coefficients of tables, averaged over the blocks that hold them, shape (R, K)."""
         return np.asarray(self.sums(tables) / self.copies)
 
-    def string(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def join_spectra(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Full spectra, one per block, as one array: coefficient by coefficient, block by block."""
         halves = [kind.halve(arrays[b]).ravel() for kind in self.kinds for b in kind.members]
         return np.asarray(np.concatenate(halves)[self._gather])

@@ -169,8 +169,8 @@ class SmoothingProblem:
         axes = sorted({axis for block in blocks for axis in block.axes})
         self.is_ordered = [axis not in unordered for axis in axes]
         starts = self.layout.starts
-        information = self.layout.string([block.information for block in blocks])
-        spectrum = self.layout.string([block.spectrum for block in blocks])
+        information = self.layout.join_spectra([block.information for block in blocks])
+        spectrum = self.layout.join_spectra([block.spectrum for block in blocks])
         spectrum = np.where(self.layout.flipped, spectrum.conj(), spectrum)
         # Blocks that share a coefficient hold the same estimate of it; one that never observed it
         # counts only where no other did.
@@ -179,7 +179,7 @@ class SmoothingProblem:
         self.observed: Coefficients = mean.astype(np.complex128)
         self.observed[0] = people
         self.information: Array = np.maximum.reduceat(information, starts)
-        workload = self.layout.string([block.workload for block in blocks])
+        workload = self.layout.join_spectra([block.workload for block in blocks])
         self.workload: Array = np.add.reduceat(workload, starts)
         with np.errstate(divide="ignore"):
             self.noise = self.people / self.information

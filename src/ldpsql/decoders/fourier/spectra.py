@@ -84,7 +84,7 @@ class BoxQuery(PlannedQuery):
     weight: Weight | None = None
 
     @classmethod
-    def declared(cls, query: DeclaredQuery) -> BoxQuery:
+    def declare(cls, query: DeclaredQuery) -> BoxQuery:
         """One of a workload."""
         return cls(0.0, box_terms(query.terms), query.measure, query.level, query.contrast)
 
@@ -140,7 +140,7 @@ def demand(workload: Workload, group: Group) -> dict[Axes, Reals]:
     for entry in workload.classes:
         for face, power in class_power(entry, group):
             faces[face] += power
-    declared = ((query.weight, BoxQuery.declared(query)) for query in workload.queries)
+    declared = ((query.weight, BoxQuery.declare(query)) for query in workload.queries)
     for face, power in mean_power(declared, group).items():
         faces[face] += power
     return faces
@@ -380,10 +380,10 @@ class Collected:
         product of the coordinates of f: something between a cell and a range."""
         power = np.ones(())
         for axis in face:
-            power = np.multiply.outer(power, 1.0 / self._folded(axis))
+            power = np.multiply.outer(power, 1.0 / self._fold(axis))
         return float(np.sum(power * self._inverse[face]))
 
-    def _folded(self, axis: int) -> Integers:
+    def _fold(self, axis: int) -> Integers:
         """min(f, m - f) of the frequencies of an axis but 0."""
         order = self.group.orders[axis]
         own = np.arange(1, order)
@@ -394,7 +394,7 @@ class Collected:
         min(f, m - f) on every axis."""
         number = np.zeros((), dtype=np.int64)
         for axis in face:
-            octaves = np.frexp(self._folded(axis).astype(np.float64))[1] - 1
+            octaves = np.frexp(self._fold(axis).astype(np.float64))[1] - 1
             number = np.add.outer(number * (int(octaves.max()) + 1), octaves)
         return number.ravel()
 
@@ -516,6 +516,6 @@ class RealCells:
                 product = np.kron(product, own)
             total += product
         for query in workload.queries:
-            values = self.values(BoxQuery.declared(query))
+            values = self.values(BoxQuery.declare(query))
             total += query.weight * np.outer(values, values)
         return total

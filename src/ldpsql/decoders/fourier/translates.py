@@ -114,7 +114,7 @@ def sum_translates(
     orders = group.shape(moved)
     kinds, count = [query.weight for query in row], len(row)
     estimated = [
-        _decoded(own, each, moved, group) for own, each in zip(spectra, known, strict=True)
+        _decode_moved(own, each, moved, group) for own, each in zip(spectra, known, strict=True)
     ]
     divided = [collected.divide(own) for own in spectra]
     first = np.zeros((count, *orders), dtype=np.complex128)
@@ -148,7 +148,7 @@ def sum_translates(
         # Along axes that the face does not have, nothing changes.
         there = [slice(None) if axis in axes else None for axis in moved]
         excess = moments.excess_of_products(reports, shares, pairs)
-        for part, found in reports.moved(list(dense[axes]), moved):
+        for part, found in reports.move_rows(list(dense[axes]), moved):
             scale = len(shares) / len(shares[:: part.step])
             some = {pair: own[part] * scale for pair, own in excess.items()}
             constant = whole.reshape(-1, *(1 for _ in found.shape[2:]))
@@ -170,7 +170,7 @@ def _correlate(total: Complexes, batch: Batch, excess: Reals, product: Reals, mo
     total[tuple(slice(None) if axis in own else 0 for axis in moved)] += scattered
 
 
-def _decoded(asked: Spectrum, known: Spectrum, moved: Axes, group: Group) -> Complexes:
+def _decode_moved(asked: Spectrum, known: Spectrum, moved: Axes, group: Group) -> Complexes:
     """The spectrum of sum over f of q^(f) conj(T^(f)) as the query moves."""
     total = np.zeros(group.shape(moved), dtype=np.complex128)
     for face, own in asked.items():

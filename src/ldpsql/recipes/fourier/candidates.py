@@ -328,7 +328,7 @@ class Dictionary:
     def components(self) -> list[Component]:
         """All candidates, in bulk; together they inform every frequency that is needed."""
         components: list[Component] = []
-        faces = [face for face in self.folding.faces if self._needed(face).any()]
+        faces = [face for face in self.folding.faces if self._weigh_needed(face).any()]
         entries, part = self._share_entries(faces), self._share_products(faces)
         pair_rows = min(int(_PAIR_ROWS * part**0.5), self._share_pairs(faces))
         for face in faces:
@@ -348,8 +348,8 @@ class Dictionary:
                     rows = max(int(96 * part**0.5), 3)
                     components.append(self._products((pair, self._axis_factor(lone, rows, 3))))
         for block in self.folding.blocks:
-            components += self._scrambled(block)
-        return [*components, *self._spanning(faces, components)]
+            components += self._scramble(block)
+        return [*components, *self._span(faces, components)]
 
     def over(self, face: Axes) -> list[Component]:
         """The candidates for one dimension, by itself or with a sign."""
@@ -365,7 +365,7 @@ class Dictionary:
         every face's axes, too."""
         wanted = []
         for face in faces:
-            characters = np.argwhere(self._needed(face) > 0.0) + 1
+            characters = np.argwhere(self._weigh_needed(face) > 0.0) + 1
             wanted.append(int((self._orders(face, characters) // 2).sum()))
         wanted.sort()
         left = _MANY_ARC_ENTRIES if len(faces) > _MANY_FACES else _ALL_ARC_ENTRIES
@@ -399,7 +399,7 @@ class Dictionary:
         )
         return _PAIR_ENTRIES // max(sum(pairs), 1)
 
-    def _spanning(self, faces: Sequence[Axes], components: Sequence[Component]) -> list[Component]:
+    def _span(self, faces: Sequence[Axes], components: Sequence[Component]) -> list[Component]:
         """Products of arcs for the faces in which a needed frequency has no arc of its own.
 
         An arc whose length and order have no divisor in common, of a character that generates its
@@ -432,7 +432,7 @@ class Dictionary:
     def _least(self) -> float:
         return 1.0 / (self.odds + 1.0)
 
-    def _needed(self, face: Axes) -> Reals:
+    def _weigh_needed(self, face: Axes) -> Reals:
         """gamma of the classes of a face, in the shape of the face."""
         own = self.folding.numbers(face)[tuple(slice(1, None) for _ in face)]
         return np.asarray(self.demand[own])
@@ -441,8 +441,8 @@ class Dictionary:
 
     def _arcs(self, face: Axes, entries: int = _ARC_ENTRIES) -> Iterator[ArcBundle]:
         """Every character of the face that is needed, by order; the neediest if there are many."""
-        characters = np.argwhere(self._needed(face) > 0.0) + 1
-        need = self._needed(face)[tuple(characters.T - 1)]
+        characters = np.argwhere(self._weigh_needed(face) > 0.0) + 1
+        need = self._weigh_needed(face)[tuple(characters.T - 1)]
         orders, numbers = self._orders(face, characters), self.folding.numbers(face)
         ranked = np.argsort(-need, kind="stable")
         # A character costs the optimiser r / 2 harmonics in every step.
@@ -492,13 +492,13 @@ class Dictionary:
         """Characters of one axis with arcs; spaced geometrically where there are too many."""
         order = self.folding.group.orders[axis]
         if (order, rows, widths) not in self._kept:
-            chosen = _spaced(1, order // 2, max(1, rows // widths))
+            chosen = _space(1, order // 2, max(1, rows // widths))
             self._kept[order, rows, widths] = self._factor((axis,), chosen[:, None], widths)
         return replace(self._kept[order, rows, widths], axes=(axis,))
 
     def _pair_factor(self, pair: Axes, rows: int = _PAIR_ROWS) -> Factor:
         """Characters with both coordinates non-zero; the neediest if there are many."""
-        need, most = self._needed(pair), max(rows // 3, 1)
+        need, most = self._weigh_needed(pair), max(rows // 3, 1)
         best = np.sort(np.argsort(-need.ravel(), kind="stable")[:most])
         return self._factor(pair, np.stack(np.unravel_index(best, need.shape), axis=1) + 1, 3)
 
@@ -535,7 +535,7 @@ class Dictionary:
         if not is_used or not 4 <= order <= LARGEST_LISTED:
             return
         # 12 combs for each tooth at most, of order // 2 + 1 powers each.
-        teeth = _spaced(2, order // 2, max(1, _COMBS * 513 // (12 * (order // 2 + 1))))
+        teeth = _space(2, order // 2, max(1, _COMBS * 513 // (12 * (order // 2 + 1))))
         rows = set()
         for tooth, wider, split in product(
             map(int, teeth), (1.0, 1.5, 2.25), (0.125, 0.375, 0.625, 0.875)
@@ -549,9 +549,9 @@ class Dictionary:
             parameters = np.array(sorted(rows), dtype=np.int64)
             identity = np.ones((len(parameters), 1), dtype=np.int64)
             cluster = Cluster("comb", (face,), (order,), identity, parameters, self.folding.group)
-            yield self._listed(face, cluster, np.arange(len(parameters)))
+            yield self._list(face, cluster, np.arange(len(parameters)))
 
-    def _scrambled(self, block: Axes) -> Iterator[ListedSets]:
+    def _scramble(self, block: Axes) -> Iterator[ListedSets]:
         """Arcs along the needed characters of the other axes, whose start depends on the listed
         axes of a block by a random map, and random subsets of the listed axes."""
         signs = self.folding.group.dimensions
@@ -565,11 +565,11 @@ class Dictionary:
         for size in range(1, len(others) + 1):
             for part in combinations(others, size):
                 if size <= LARGEST_ACTIVE - 1 or any(axis >= signs for axis in part):
-                    yield from self._twisted(listed, part, cells)
+                    yield from self._twist(listed, part, cells)
 
-    def _twisted(self, listed: Axes, part: Axes, cells: int) -> Iterator[ListedSets]:
+    def _twist(self, listed: Axes, part: Axes, cells: int) -> Iterator[ListedSets]:
         """Scrambled arcs."""
-        need = self._needed(part)
+        need = self._weigh_needed(part)
         characters = np.argwhere(need > 0.0) + 1
         best = np.argsort(-need[tuple(characters.T - 1)], kind="stable")
         chosen = characters[best[:_SCRAMBLED_CHARACTERS]]
@@ -611,9 +611,9 @@ class Dictionary:
             np.array(parameters),
             group,
         )
-        yield self._listed(axes, cluster, np.array(candidate))
+        yield self._list(axes, cluster, np.array(candidate))
 
-    def _listed(self, axes: Axes, cluster: Cluster, candidate: Integers) -> ListedSets:
+    def _list(self, axes: Axes, cluster: Cluster, candidate: Integers) -> ListedSets:
         """Candidates with their powers, averaged over their families and all reflections."""
         folding, cells = self.folding, prod(self.folding.shape(axes))
         folded, powers = folding.places(axes), np.zeros((candidate[-1] + 1) * cells)
@@ -642,7 +642,7 @@ def _coprime(number: int, order: int) -> int:
     return min(fitting, key=lambda k: (abs(k - number), k))
 
 
-def _spaced(first: int, last: int, most: int) -> Integers:
+def _space(first: int, last: int, most: int) -> Integers:
     """All whole numbers from first to last, or about so many, spaced geometrically."""
     if last - first < most:
         return np.arange(first, last + 1)

@@ -45,7 +45,7 @@ from ldpsql_device.plan import (
     Step,
     Term,
     plan_from_json,
-    varying,
+    vary,
 )
 from ldpsql_device.publish import plan_to_json
 
@@ -124,7 +124,7 @@ class Fourier(Recipe[FourierOptions]):
             )
             plan = plan_of(families, group, task.epsilon)
             design = FourierDesign(task.domain, task.epsilon, asked, group, plan, restricted)
-        missing = design.missing()
+        missing = design.find_missing()
         if missing is not None:
             names = " by ".join(task.domain.names[axis] for axis in missing) or "the measures"
             raise SurveyError(
@@ -258,11 +258,11 @@ def _group_and_form(
             return plain, False
         raise
     asked = {axis for block in plain.blocks for axis in block if axis < plain.dimensions}
-    widened = one_sided(workload) or asked - equality_axes(workload)
+    widened = find_one_sided(workload) or asked - equality_axes(workload)
     return group_of(domain, workload, chosen.bins, frozenset(widened)), True
 
 
-def one_sided(workload: Workload) -> frozenset[int]:
+def find_one_sided(workload: Workload) -> frozenset[int]:
     """Dimensions of which half of the workload's predicates or more have only one end."""
     return frozenset(axis for axis, (two, one) in _ends(workload).items() if one >= two)
 
@@ -271,7 +271,7 @@ def is_mostly_one_sided(workload: Workload) -> bool:
     """Whether that is so of all predicates together."""
     ends = _ends(workload).values()
     two, one = (sum(own) for own in zip([0.0, 0.0], *ends, strict=True))
-    return one >= two and bool(one_sided(workload))
+    return one >= two and bool(find_one_sided(workload))
 
 
 def _ends(workload: Workload) -> dict[int, list[float]]:
@@ -337,7 +337,7 @@ def _choose_form(task: Task[FourierOptions], listed: FourierDesign) -> FourierDe
     size, cells = compressed_size(listed.plan), sum(map(listed.group.cells, listed.group.blocks))
     is_tried = size > LARGE_PLAN and cells <= MOST_PRODUCT_CELLS
     product = _in_product_form(task, listed.group) if is_tried else None
-    if product is None or product.missing() is not None:
+    if product is None or product.find_missing() is not None:
         return listed
     error = sqrt(mean_variance(product) / mean_variance(listed))
     forms = Forms(size, compressed_size(product.plan), error)
@@ -461,7 +461,7 @@ def _part(parts: Sequence[Emitted], looks: Sequence[Look]) -> Part:
     first = clusters[0]
 
     def columns(tables: Sequence[Integers]) -> list[Integer]:
-        return [varying(0, column) for column in np.concatenate(tables).T]
+        return [vary(0, column) for column in np.concatenate(tables).T]
 
     orders = columns([np.tile(cluster.orders, (len(cluster), 1)) for cluster in clusters])
     steps = columns([cluster.turns[0] for cluster in clusters])

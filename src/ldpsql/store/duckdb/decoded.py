@@ -32,7 +32,7 @@ from ldpsql.store.base import Selection
 from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.layout import BATCH_COLUMN, COUNT_COLUMN, Column, Layout, create, names
 from ldpsql.store.duckdb.opening import Connection
-from ldpsql.store.duckdb.reading import Reading, ascending
+from ldpsql.store.duckdb.reading import Reading, order_ascending
 from ldpsql_device.arrow import ARROW_TYPES
 from ldpsql_device.schema import RESERVED_PREFIX
 
@@ -76,7 +76,7 @@ class Place:
             f"WHERE {BATCH_COLUMN} > {self.batch})"
         )
 
-    def known(self, cursor: Connection) -> dict[Values, int]:
+    def number_parts(self, cursor: Connection) -> dict[Values, int]:
         """The number of every part by its values."""
         return {_key(own): part for part, *own in cursor.execute(f"FROM {self.parts}").fetchall()}
 
@@ -129,7 +129,7 @@ def forget(cursor: Connection, layout: Layout) -> None:
     cursor.execute(f"DELETE FROM decoded WHERE survey = {literal(layout.key)}")
 
 
-def waiting(cursor: Connection, layout: Layout, decoding: Decoding) -> int:
+def count_waiting(cursor: Connection, layout: Layout, decoding: Decoding) -> int:
     """How many reports are not in the sums."""
     place = find(cursor, layout, decoding)
     [(reports,)] = cursor.execute(
@@ -159,7 +159,7 @@ def catch_up(
     if more is not None:
         rows = f"(FROM {rows} UNION ALL SELECT {layout.keys}, 1::BIGINT FROM ({more}))"
     place = _narrow(cursor, place, rows, min(MOST_PARTS, MOST_NUMBERS // decoding.numbers))
-    known, new = place.known(cursor), place.split(cursor, decoding, rows)
+    known, new = place.number_parts(cursor), place.split(cursor, decoding, rows)
     stored = place.read(cursor, (_EVERYBODY, *known.values()))
     changed = {}
     for values, arrays in new:
@@ -168,7 +168,7 @@ def catch_up(
             marks = ", ".join("?" for _ in values)
             cursor.execute(f"INSERT INTO {place.parts} VALUES ({part}, {marks})", values)
         for number in {part, _EVERYBODY}:
-            stored[number] = changed[number] = _added(stored.get(number, {}), arrays)
+            stored[number] = changed[number] = _add(stored.get(number, {}), arrays)
     for part, arrays in changed.items():
         place.write(cursor, part, arrays)
     forget(cursor, layout)
@@ -201,7 +201,7 @@ def _narrow(cursor: Connection, place: Place, rows: str, most: int) -> Place:
     for number, (values, parts) in enumerate(joined.items() if columns else ()):
         arrays: Arrays = {}
         for part in parts:
-            arrays = _added(arrays, stored[part])
+            arrays = _add(arrays, stored[part])
         narrow.write(cursor, number, arrays)
         marks = ", ".join("?" for _ in values)
         cursor.execute(f"INSERT INTO {narrow.parts} VALUES ({number}, {marks})", values)
@@ -256,7 +256,7 @@ def _select(
     reading = Reading(cursor, place.layout, selection)
     weights = list(dict.fromkeys(w for pair in reading.moments for w in pair if w is not None))
     chosen = ", ".join([_PART.sql, *reading.keys, *map(reading.weight, weights)])
-    order = ascending(reading.key_names)
+    order = order_ascending(reading.key_names)
     rank = f"dense_rank() OVER (ORDER BY {order})" if order else "1"
     rows = cursor.execute(
         f"SELECT {rank} AS {_GROUP}, * FROM (SELECT {chosen} FROM (FROM {place.parts} UNION ALL "
@@ -286,7 +286,7 @@ def _stack(parts: Sequence[Arrays], values: Mapping[Any, Reals]) -> Decoded:
     )
 
 
-def _added(left: Arrays, right: Arrays) -> dict[str, Reals]:
+def _add(left: Arrays, right: Arrays) -> dict[str, Reals]:
     """Sums of arrays of the same names."""
     return {name: left[name] + own if name in left else own for name, own in right.items()}
 

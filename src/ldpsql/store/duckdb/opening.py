@@ -100,7 +100,7 @@ def connect(path: Path | None, *, read_only: bool, patience: float) -> Connectio
             _require_database(path)
             connection = _patiently(path, read_only=read_only, patience=patience)
         try:
-            with guarded(path):
+            with guard(path):
                 _recognize(connection, path, read_only=read_only)
         except StoreError:
             connection.close()
@@ -149,7 +149,7 @@ def _patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
         except duckdb.Error as error:
             rest = deadline - time.monotonic()
             if not re.search(_LOCKED, str(error)) or rest <= 0:
-                raise explained(error, path) from None
+                raise explain(error, path) from None
             time.sleep(min(pause, rest))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -185,12 +185,12 @@ def transaction(cursor: Connection) -> Iterator[None]:
 
 
 @contextmanager
-def guarded(path: Path | None) -> Iterator[None]:
+def guard(path: Path | None) -> Iterator[None]:
     """Turn what DuckDB says of the store into a StoreError, and Ctrl-C into KeyboardInterrupt."""
     try:
         yield
     except duckdb.Error as error:
-        raise explained(error, path) from None
+        raise explain(error, path) from None
     except RuntimeError as error:
         if not is_ctrl_c(error):
             raise
@@ -202,7 +202,7 @@ def is_ctrl_c(error: Exception) -> bool:
     return type(error) is RuntimeError and "interrupted" in str(error).lower()
 
 
-def explained(error: duckdb.Error, path: Path | None) -> StoreError:
+def explain(error: duckdb.Error, path: Path | None) -> StoreError:
     """What happened to the store, and what to do about it, on one line."""
     for pattern, message in _EXPLANATIONS:
         match = re.search(pattern, str(error))

@@ -68,7 +68,7 @@ class Reading:
         if not self.keys:
             self.cursor.execute(query)
             return [((), self._histogram(self.cursor.fetchnumpy(), slice(None), 1))]
-        order = ascending(self.key_names)
+        order = order_ascending(self.key_names)
         values = self.cursor.execute(
             f"SELECT DISTINCT {', '.join(self.keys)} FROM {self.source} WHERE {self.condition} "
             f"ORDER BY {order}"
@@ -89,7 +89,7 @@ class Reading:
     def public_people(self) -> pa.Table:
         """People per combination of all public values, ascending, NULL last."""
         keys = [column.sql for column in self.layout.public_columns]
-        query = f"{self._query(keys, self.once)} ORDER BY {ascending(keys)}"
+        query = f"{self._query(keys, self.once)} ORDER BY {order_ascending(keys)}"
         rows = self.cursor.execute(query).fetchall()
         columns = zip(*rows, strict=True) if rows else ([] for _ in (*keys, _PEOPLE))
         types = {column.name: ARROW_TYPES[column.type] for column in self.layout.intake.public}
@@ -146,6 +146,6 @@ def _moment(index: int) -> str:
     return f"{RESERVED_PREFIX}moment_{index}"
 
 
-def ascending(keys: Sequence[str]) -> str:
+def order_ascending(keys: Sequence[str]) -> str:
     """An SQL list of what to order by; NULL comes last."""
     return ", ".join(f"{key} ASC NULLS LAST" for key in keys)

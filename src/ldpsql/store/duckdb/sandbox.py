@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from ldpsql.errors import QueryError
-from ldpsql.limits import MOST_ROWS, SECONDS, remaining, too_late, too_many_rows
+from ldpsql.limits import MOST_ROWS, SECONDS, find_remaining, too_late, too_many_rows
 from ldpsql.sql import DUCKDB_SETTINGS
 from ldpsql.store.duckdb.opening import Connection, is_ctrl_c
 
@@ -75,7 +75,7 @@ class Sandbox:
             self._database = duckdb.connect(":memory:", config={**_CONFIG, **limits})
             self._database.execute(_REPLACE)
         outcome: list[pa.Table | Exception] = []
-        limit = min(self._seconds, remaining())
+        limit = min(self._seconds, find_remaining())
         with self._database.cursor() as cursor:
 
             def work() -> None:
@@ -107,7 +107,7 @@ class Sandbox:
                 hint="ask for fewer rows, or join fewer of them",
             )
         if isinstance(result, Exception):
-            raise self._explained(result) from None
+            raise self._explain(result) from None
         return result
 
     def _fetch(self, cursor: Connection, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
@@ -129,7 +129,7 @@ class Sandbox:
                 raise MemoryError
         return _plain(pa.Table.from_batches(batches, reader.schema))
 
-    def _explained(self, error: Exception) -> BaseException:
+    def _explain(self, error: Exception) -> BaseException:
         """What to raise instead of what DuckDB raised."""
         if is_ctrl_c(error):
             return KeyboardInterrupt()

@@ -23,7 +23,7 @@ from ldpsql.sql import literal
 from ldpsql.store.base import Selection, Store
 from ldpsql.store.duckdb import arrivals, decoded, fold
 from ldpsql.store.duckdb.layout import LAST_COLUMN, LOOKUPS, Layout, ids_table, lookup_table
-from ldpsql.store.duckdb.opening import Connection, connect, guarded, make_log, transaction
+from ldpsql.store.duckdb.opening import Connection, connect, guard, make_log, transaction
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.incoming import AcceptedRows, ArrivedRows
@@ -94,12 +94,12 @@ class DuckDBStore(Store):
         return dict(self._rows(query, LOOKUPS))
 
     def _read_lookup(self, name: str) -> pa.Table:
-        with self._reading() as cursor:
+        with self._read_snapshot() as cursor:
             return cursor.sql(f"FROM {lookup_table(name)}").to_arrow_table()
 
     def _add_lookup(self, table: PublicTable) -> None:
         name = lookup_table(table.name)
-        with self._reading() as cursor:
+        with self._read_snapshot() as cursor:
             cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {LOOKUPS}")
             cursor.register(_INCOMING, table.rows)
             cursor.execute(f"CREATE OR REPLACE TABLE {name} AS FROM {_INCOMING}")
@@ -135,7 +135,7 @@ class DuckDBStore(Store):
         layout, is_kept = Layout(intake), keep == "reports"
         following = "SELECT coalesce(max(number), 0) + 1 FROM batches WHERE survey = ?"
         [(number,)] = self._rows(following, layout.key)
-        with self._reading() as cursor:
+        with self._read_snapshot() as cursor:
             self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
             taken = arrivals.receive(cursor, layout, reports, last)
             new = f"SELECT {layout.columns} FROM {arrivals.TABLE}"
@@ -144,7 +144,7 @@ class DuckDBStore(Store):
                     f"INSERT INTO {layout.reports} SELECT {number}, * FROM ({new}) "
                     f"ORDER BY {layout.columns}"
                 )
-            decoding = None if is_kept else self._decoding(intake)
+            decoding = None if is_kept else self._open_decoding(intake)
             if decoding is not None:
                 decoded.catch_up(cursor, layout, decoding, new)
             if layout.format.unary or not is_kept:
@@ -170,24 +170,24 @@ class DuckDBStore(Store):
                 make_log(self.path)
 
     def _merge_counts(self, intake: Intake) -> None:
-        with self._change(), self._reading() as cursor:
+        with self._change(), self._read_snapshot() as cursor:
             if fold.merge_if_worthwhile(cursor, Layout(intake), self._recent[intake.key]):
                 make_log(self.path)
             self._decode(cursor, intake, _ENOUGH)
 
     def catch_up(self) -> None:
-        with self._change(), self._reading() as cursor:
+        with self._change(), self._read_snapshot() as cursor:
             for survey in self._known_surveys():
                 self._decode(cursor, self._read_intake(survey.text), 1)
 
     def _decode(self, cursor: Connection, intake: Intake, enough: int) -> None:
         """Add reports to what is kept of decoded ones, if enough of them are not in."""
-        layout, decoding = Layout(intake), self._decoding(intake)
-        if decoding is not None and decoded.waiting(cursor, layout, decoding) >= enough:
+        layout, decoding = Layout(intake), self._open_decoding(intake)
+        if decoding is not None and decoded.count_waiting(cursor, layout, decoding) >= enough:
             decoded.catch_up(cursor, layout, decoding)
             make_log(self.path)
 
-    def _decoding(self, intake: Intake) -> Decoding | None:
+    def _open_decoding(self, intake: Intake) -> Decoding | None:
         """What is kept of the decoded reports of a survey; nothing where it cannot be asked."""
         with suppress(SurveyError):
             return self.survey(intake.table).design.decoding if intake.is_complete else None
@@ -197,7 +197,7 @@ class DuckDBStore(Store):
         for survey in self._known_surveys():
             days = "SELECT DISTINCT day FROM batches WHERE survey = ? AND day IS NOT NULL"
             if self._rows(f"{days} GROUP BY day, name HAVING count(*) > 1", survey.key):
-                with self._change(), self._reading() as cursor:
+                with self._change(), self._read_snapshot() as cursor:
                     # Or a batch would be joined from some whose reports are in and some not.
                     self._decode(cursor, self._read_intake(survey.text), 1)
                     arrivals.tidy(cursor, self._layout(survey.key))
@@ -208,9 +208,9 @@ class DuckDBStore(Store):
 
     def refresh(self, table: str) -> None:
         layout = self._layout(table)
-        with self._change(), self._reading() as cursor:
+        with self._change(), self._read_snapshot() as cursor:
             fold.refresh(cursor, layout)
-            decoding = self._decoding(layout.intake)
+            decoding = self._open_decoding(layout.intake)
             if decoding is not None:
                 decoded.forget(cursor, layout)
                 decoded.catch_up(cursor, layout, decoding)
@@ -232,7 +232,7 @@ class DuckDBStore(Store):
         if self._connection is None:
             raise InterfaceError("the store is closed")
         before = self._pinned.cursor
-        with guarded(self.path), self._connection.cursor() as cursor, transaction(cursor):
+        with guard(self.path), self._connection.cursor() as cursor, transaction(cursor):
             self._pinned.cursor = cursor
             try:
                 yield
@@ -240,20 +240,20 @@ class DuckDBStore(Store):
                 self._pinned.cursor = before
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def _read_snapshot(self) -> Iterator[Connection]:
         """The cursor of this thread's snapshot, which is made where there is none."""
         with self.snapshot():
             assert self._pinned.cursor is not None
             yield self._pinned.cursor
 
     @contextmanager
-    def _selecting(self) -> Iterator[Connection]:
+    def _select_reports(self) -> Iterator[Connection]:
         """As `_reading`, for queries over reports, which end at the statement's deadline.
 
         QueryError where that is over, and where an expression fails for a public value.
         """
-        with self._reading() as cursor:
-            left = limits.remaining()
+        with self._read_snapshot() as cursor:
+            left = limits.find_remaining()
             timer = threading.Timer(min(left, threading.TIMEOUT_MAX), cursor.interrupt)
             timer.daemon = True
             if isfinite(left):
@@ -272,7 +272,7 @@ class DuckDBStore(Store):
                 timer.cancel()
 
     def _rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        with self._reading() as cursor:
+        with self._read_snapshot() as cursor:
             return cursor.execute(query, parameters).fetchall()
 
     def version(self, table: str) -> int:
@@ -287,8 +287,8 @@ class DuckDBStore(Store):
 
     def sizes(self, table: str, condition: str | None = None) -> Integers:
         chosen = Selection(condition)
-        with self._selecting() as cursor:
-            kept = self._kept(cursor, table, chosen)
+        with self._select_reports() as cursor:
+            kept = self._find_kept(cursor, table, chosen)
             if kept is not None:
                 [(_, found)] = kept
                 if found.arrays:
@@ -298,21 +298,21 @@ class DuckDBStore(Store):
     def histograms(
         self, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Histogram]]:
-        with self._selecting() as cursor:
+        with self._select_reports() as cursor:
             return Reading(cursor, self._layout(table), selection).histograms()
 
-    def decoded(
+    def decode(
         self, table: str, selection: Selection
     ) -> Sequence[tuple[tuple[Any, ...], Histogram | Decoded]]:
-        with self._selecting() as cursor:
-            kept = self._kept(cursor, table, selection)
+        with self._select_reports() as cursor:
+            kept = self._find_kept(cursor, table, selection)
             return self.histograms(table, selection) if kept is None else kept
 
-    def _kept(
+    def _find_kept(
         self, cursor: Connection, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Decoded]] | None:
         """What is kept of the decoded reports of a selection, if anything is."""
-        decoding = self._decoding(self.intake(table))
+        decoding = self._open_decoding(self.intake(table))
         if decoding is None:
             return None
         layout = self._layout(table)
@@ -322,7 +322,7 @@ class DuckDBStore(Store):
         return decoded.read(cursor, layout, decoding, selection)
 
     def public_people(self, table: str) -> pa.Table:
-        with self._selecting() as cursor:
+        with self._select_reports() as cursor:
             return Reading(cursor, self._layout(table), Selection()).public_people()
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
