@@ -18,7 +18,7 @@ import pytest
 from support.surveys import app, unsound
 
 from ldpsql.cli import formats
-from ldpsql.cli.results import weak_notes, write_result
+from ldpsql.cli.results import write_result
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.result import Result, distinct_names
 
@@ -234,7 +234,7 @@ def test_a_strong_result_needs_no_note():
         {1: Interval(np.array([5.0]), np.array([1224.5]), np.array([1244.5]))},
         reports=1000,
     )
-    assert weak_notes(only) == []
+    assert only.weak_notes() == []
 
 
 def test_repeated_names_are_told_apart():

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from support.surveys import category, integer, measure, public, survey_toml
 
-from ldpsql.cli.results import figures, weak_notes
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
@@ -137,6 +136,6 @@ def test_an_interval_without_anything_possible_is_weak(connection: Connection) -
     nearest = np.where(plain.low > 10.5, 10.0, 5.0)
     np.testing.assert_array_equal(bars.low[outside], nearest[outside])
     np.testing.assert_array_equal(bars.high[outside], nearest[outside])
-    marks = np.array([mark is not None and mark.is_weak for mark in figures(result, 1)])
+    marks = np.array([mark is not None and mark.is_weak for mark in result.figures(1)])
     assert marks[outside].all()
-    assert any("nothing that is possible" in note for note in weak_notes(result))
+    assert any("nothing that is possible" in note for note in result.weak_notes())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -13,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import click
 
-from ldpsql.cli.text import markdown_lines, plain, table_lines, upright_lines
+from ldpsql.cli.text import markdown_lines, table_lines, upright_lines
+from ldpsql.table_files import write_parquet, write_separated
 from ldpsql_device.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 
 Cells = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[bool]]
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -122,31 +120,6 @@ def _write_lines(lines: Iterable[str], stream: BinaryIO) -> None:
         stream.write(f"{line}\n".encode())
 
 
-def _write_separated(document: Document, stream: BinaryIO, delimiter: str = ",") -> None:
-    """All digits of a number, nothing for NULL and NaN; texts that a spreadsheet shows as they are.
-
-    A ' stands before a text that spreadsheets would take for a formula: anybody can send reports.
-    """
-
-    def text_of(value: Any) -> Any:
-        if isinstance(value, str):
-            return f"'{value}" if value.startswith(_FORMULA_STARTS) else value
-        if isinstance(value, float):
-            return value if math.isfinite(value) else None
-        return plain(value) if isinstance(value, bool | date) else value
-
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-    # Before Python 3.13 a cell is quoted for the characters of the line's end alone, so a bare \r
-    # would begin a row for most readers.
-    lines = SimpleNamespace(write=lambda line: text.write(f"{line[:-2]}\n"))
-    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
-    writer.writerow(map(text_of, document.schema.names if document.schema else ()))
-    for batch in document.batches:
-        columns = [map(text_of, column.to_pylist()) for column in batch.columns]
-        writer.writerows(zip(*columns, strict=True))
-    text.detach()
-
-
 def _write_json(document: Document, stream: BinaryIO) -> None:
     rows: dict[str, Any] = {}
     if document.schema is not None:
@@ -166,23 +139,20 @@ def _write_arrow(document: Document, stream: BinaryIO) -> None:
             writer.write_table(batch.cast(document.schema))
 
 
-def _write_parquet(document: Document, stream: BinaryIO) -> None:
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    with pq.ParquetWriter(stream, document.schema) as writer:
-        for batch in document.batches:
-            writer.write_table(batch.cast(document.schema))
-
-
 FORMATS = (
     Format("table", None, _write_table, "all"),
-    Format("csv", ".csv", _write_separated),
-    Format("tsv", ".tsv", partial(_write_separated, delimiter="\t")),
+    Format("csv", ".csv", lambda d, stream: write_separated(d.schema, d.batches, stream)),
+    Format("tsv", ".tsv", lambda d, stream: write_separated(d.schema, d.batches, stream, "\t")),
     Format("json", ".json", _write_json, "all"),
     Format("jsonl", ".jsonl", lambda d, stream: _write_lines(map(_json, d.rows()), stream)),
     Format("markdown", ".md", partial(_write_table, as_markdown=True), "cells"),
     Format("arrow", ".arrow", _write_arrow, is_binary=True),
-    Format("parquet", ".parquet", _write_parquet, is_binary=True),
+    Format(
+        "parquet",
+        ".parquet",
+        lambda d, stream: write_parquet(d.schema, d.batches, stream),
+        is_binary=True,
+    ),
 )
 BY_NAME = {form.name: form for form in FORMATS}
 TABLE_SUFFIXES = tuple(form.suffix for form in FORMATS if form.suffix and form.takes == "rows")

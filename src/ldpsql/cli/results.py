@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql.cli.formats import Document, write_document
-from ldpsql.cli.text import Figure, about, plain
 from ldpsql.engine.result import Result
+from ldpsql.figures import plain
 
 
 def write_result(result: Result, form: str | None, target: Path | None, *, intervals: bool) -> None:
@@ -21,7 +20,7 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
     form: of `formats.FORMATS`, None for what the suffix of the file says.  intervals: whether the
     errors stand in columns of their own, in tables for people too.
     """
-    notes = [*result.notes, *weak_notes(result)]
+    notes = [*result.notes, *result.weak_notes()]
     table = result.distinct(intervals=intervals)
     designs = [survey.design for survey in result.surveys]
     promised = [design.guarantee.epsilon for design in designs]
@@ -49,52 +48,9 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
         click.echo(f"note: {note}", err=True)
 
 
-def figures(result: Result, index: int) -> list[Figure | None]:
-    """The estimates of one output column, row by row; None for NULL."""
-    bars, typical = result.intervals[index], result.typical.get(index)
-    columns = [bars.stderr, bars.low, bars.high, *([] if typical is None else [typical])]
-    rows = zip(result.table.column(index).to_pylist(), *columns, strict=True)
-    return [
-        None if value is None or math.isnan(value) else Figure(float(value), *map(float, errors))
-        for value, *errors in rows
-    ]
-
-
-def weak_notes(result: Result) -> list[str]:
-    """At most one note: how many numbers are weak, and what would make them strong."""
-    known = [figure for index in result.intervals for figure in figures(result, index) if figure]
-    weak = [figure for figure in known if figure.is_weak]
-    if not weak:
-        return []
-    said = (
-        f"{len(weak)} of {len(known)} numbers weak (~): standard error above a fifth of the value"
-    )
-    if any(figure.is_impossible for figure in weak):
-        said += ", or nothing that is possible in the interval"
-    usual = [figure for figure in weak if not figure.is_impossible]
-    if not usual:
-        return [said]
-    needed = sorted(figure.count_needed(result.reports) for figure in usual if figure.value)
-    if not needed:
-        return [f"{said}; an estimate of 0 stays weak with any number of reports"]
-    counts = " to ".join(dict.fromkeys(about(count) for count in (needed[0], needed[-1])))
-    which = "it" if len(weak) == 1 else "them" if len(needed) == len(weak) else "those not 0"
-    return [
-        f"{said}; about {counts} reports would make {which} strong (there are {result.reports})"
-    ]
-
-
 def _cells(result: Result) -> tuple[list[str], list[list[str]], list[bool]]:
     """Header, rows of text, and which columns stand at the right."""
-    texts: list[list[str]] = []
-    for index in range(len(result.columns)):
-        if index in result.intervals:
-            # A weak number ends in ~, and the others make room for it.
-            shown = figures(result, index)
-            room = "  " if any(figure and figure.is_weak for figure in shown) else ""
-            texts.append([f"{f or 'NULL'}{' ~' if f and f.is_weak else room}" for f in shown])
-        else:
-            texts.append([plain(value) for value in result.table.column(index).to_pylist()])
+    texts = map(result.texts, range(len(result.columns)))
     rows = [list(row) for row in zip(*texts, strict=True)]
     return [column.name for column in result.columns], rows, _are_numbers(result.table)
 

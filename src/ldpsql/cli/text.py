@@ -1,13 +1,10 @@
-"""Numbers with error bars, and tables, as text: the one place for every command."""
+"""Tables and notes as text: the one place for every command."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ldpsql.errors import pluralize
 
@@ -17,7 +14,6 @@ if TYPE_CHECKING:
 
 _ENDLESS, _END = 1_000_000, "\u200b"
 """Columns of a table's terminal; a character without width that is in no cell (`one_line`)."""
-WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its value
 Rows = Sequence[Sequence[str]]
 
 
@@ -79,104 +75,6 @@ def labelled_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
 def one_line(text: str) -> str:
     """The text with a space for everything that does not print, escape sequences among it."""
     return "".join(character if character.isprintable() else " " for character in text)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """An estimate, its standard error, and its interval; NaN where unknown.
-
-    typical: the typical error of a post-processed estimate, else None.
-    """
-
-    value: float
-    stderr: float
-    low: float
-    high: float
-    typical: float | None = None
-
-    @property
-    def is_weak(self) -> bool:
-        """Whether the standard error exceeds a fifth of the value, or nothing of the interval was
-        possible, so that only the nearest possible number is left of it."""
-        return self.stderr * WEAK > abs(self.value) or self.is_impossible
-
-    @property
-    def is_impossible(self) -> bool:
-        """Whether no possible number was within the interval."""
-        return self.low == self.high and self.stderr > 0
-
-    def count_needed(self, reports: int) -> float:
-        """How many reports would make it strong, if it is weak with `reports`."""
-        return reports * (WEAK * self.stderr / self.value) ** 2 if self.value else math.inf
-
-    def __str__(self) -> str:
-        """`value ± half-width`, or `value [low, high]` where the interval is lopsided.
-
-        The typical error follows, `(typ. x)`. Rounded to two significant digits of the
-        half-width. Without an error bar only where value, error and interval agree that there is
-        no error.
-        """
-        if self.typical is None:
-            return self._with_bar()
-        if math.isfinite(self.typical) and self.typical > 0:
-            return f"{self._with_bar()} (typ. {format_number(self.typical, _places(self.typical))})"
-        return f"{self._with_bar()} (typ. {'0' if self.typical == 0 else '?'})"
-
-    def _with_bar(self) -> str:
-        half = (self.high - self.low) / 2
-        if not math.isfinite(half):
-            return f"{number(self.value)} ± ?"
-        if self.low == self.value == self.high and self.stderr == 0:
-            return number(self.value)
-        if half <= 0 or not self.low <= self.value <= self.high:
-            return f"{number(self.value)} [{number(self.low)}, {number(self.high)}]"
-        places = _places(half)
-        value = format_number(self.value, places)
-        if abs((self.high - self.value) - (self.value - self.low)) <= 0.2 * half:
-            return f"{value} ± {format_number(half, places)}"
-        return f"{value} [{format_number(self.low, places)}, {format_number(self.high, places)}]"
-
-
-def _places(value: float) -> int:
-    """Decimal places that show two significant digits."""
-    return 1 - math.floor(math.log10(value))
-
-
-def format_number(value: float, places: int) -> str:
-    """A number with this many decimal places; negative ones round to tens, hundreds, ..."""
-    text = f"{round(value, places):.{max(places, 0)}f}"
-    return text.lstrip("-") if not any(digit in "123456789" for digit in text) else text
-
-
-def number(value: float) -> str:
-    """A number with up to ten digits, and no exponent where it is not needed."""
-    if not math.isfinite(value):
-        return str(value)
-    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.10g}"
-
-
-def significant(value: float) -> str:
-    """A number with three significant digits, never with an exponent."""
-    return number(round(value, _places(value) + 1 if value > 0 else 0))
-
-
-def plain(value: Any) -> str:
-    """Any other value of a result: NULL, true, 2026-01-31."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return number(value)
-    if isinstance(value, date):
-        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
-    return str(value)
-
-
-def about(count: float) -> str:
-    """A count rounded up to two significant digits: about this many."""
-    scale = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
-    return f"{math.ceil(count / scale) * scale:d}"
 
 
 def misfit_notes(schema: Schema, tally: Tally) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
+from ldpsql.figures import Figure, about, plain
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.guarantee import Guarantee
@@ -87,6 +89,49 @@ class Result:
         names = distinct_names([name for name, _ in columns])
         values = [column for _, column in columns]
         return pa.table(values, names, metadata={GUARANTEE_KEY: promises})
+
+    def figures(self, index: int) -> list[Figure | None]:
+        """The estimates of one output column, row by row; None for NULL."""
+        bars, typical = self.intervals[index], self.typical.get(index)
+        columns = [bars.stderr, bars.low, bars.high, *([] if typical is None else [typical])]
+        rows = zip(self.table.column(index).to_pylist(), *columns, strict=True)
+        return [
+            None
+            if value is None or math.isnan(value)
+            else Figure(float(value), *map(float, errors))
+            for value, *errors in rows
+        ]
+
+    def weak_notes(self) -> list[str]:
+        """At most one note: how many numbers are weak, and what would make them strong."""
+        known = [figure for index in self.intervals for figure in self.figures(index) if figure]
+        weak = [figure for figure in known if figure.is_weak]
+        if not weak:
+            return []
+        said = f"{len(weak)} of {len(known)} numbers weak (~)"
+        said += ": standard error above a fifth of the value"
+        if any(figure.is_impossible for figure in weak):
+            said += ", or nothing that is possible in the interval"
+        usual = [figure for figure in weak if not figure.is_impossible]
+        if not usual:
+            return [said]
+        needed = sorted(figure.count_needed(self.reports) for figure in usual if figure.value)
+        if not needed:
+            return [f"{said}; an estimate of 0 stays weak with any number of reports"]
+        counts = " to ".join(dict.fromkeys(about(count) for count in (needed[0], needed[-1])))
+        which = "it" if len(weak) == 1 else "them" if len(needed) == len(weak) else "those not 0"
+        return [
+            f"{said}; about {counts} reports would make {which} strong (there are {self.reports})"
+        ]
+
+    def texts(self, index: int) -> list[str]:
+        """The cells of one output column, row by row, as people read them; a weak number ends in ~,
+        and the others of its column make room for it."""
+        if index not in self.intervals:
+            return list(map(plain, self.table.column(index).to_pylist()))
+        shown = self.figures(index)
+        room = "  " if any(figure and figure.is_weak for figure in shown) else ""
+        return [f"{f or 'NULL'}{' ~' if f and f.is_weak else room}" for f in shown]
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
