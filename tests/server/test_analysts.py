@@ -15,7 +15,7 @@ from support.shuffled_survey import SCHEMA, USERS, raw_reports, shuffled_survey
 
 from ldpsql.engine.session import Session
 from ldpsql.engine.wire import unpack
-from ldpsql.server.analysts import ARROW
+from ldpsql.server.analysts import ARROW, CSV, PARQUET
 from ldpsql.server.app import make_app
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
@@ -107,6 +107,7 @@ def test_a_wrong_question_is_told_as_at_home(app, secret):
     said = answer.json
     assert said["error"] == "QueryError"
     assert said["place"] == [1, 32, 4]
+    assert said["caret"].splitlines()[1] == f"  {' ' * 31}^^^^"
     assert "age" in said["detail"]
     for keys in (
         {},
@@ -216,3 +217,30 @@ def test_many_settings_keep_few_sessions(app, secret):
     for level in range(1, 30):
         answer = question(app, secret, sql="SELECT COUNT(*) FROM app", confidence=level / 30)
         assert math.isclose(answer.json["level"], level / 30)
+
+
+def test_cells_come_as_people_read_them(app, secret):
+    sql = "SELECT member, COUNT(*) AS n FROM app WHERE age = 30 GROUP BY member"
+    expected = Session(app.store).execute(sql)
+    found = question(app, secret, sql=sql, texts=True).json
+    marked = [[text.strip() for text in expected.texts(place)] for place in (0, 1)]
+    assert found["texts"] == [list(row) for row in zip(*marked, strict=True)]
+    assert found["texts"][0][0] == "false"
+    assert " ± " in found["texts"][0][1]
+    assert found["texts"][0][1].endswith(" ~")
+    assert found["weak"] == expected.weak_notes() != []
+    assert "texts" not in question(app, secret, sql=sql).json
+
+
+def test_answers_come_as_files(app, secret):
+    expected = Session(app.store).execute(SQL, [30]).distinct(intervals=True)
+    answer = question(app, secret, accept=PARQUET, sql=SQL, parameters=[30])
+    assert answer.headers["content-type"] == PARQUET
+    assert answer.headers["ldpsql-reports"] == "2000"
+    assert pq.read_table(io.BytesIO(answer.body)).equals(expected, check_metadata=True)
+    answer = question(app, secret, accept=CSV, sql=SQL, parameters=[30])
+    lines = answer.body.decode().splitlines()
+    assert lines[0] == "member,n,n_stderr,n_low,n_high"
+    assert [float(cell) for cell in lines[1].split(",")[1:]] == [
+        column[0].as_py() for column in expected.columns[1:]
+    ]

@@ -95,8 +95,11 @@ def _refuse_estimates() -> Estimates:
     raise NotSupportedError("a covariance is not sent over HTTP; ask where the database is")
 
 
-def to_json(result: Result) -> dict[str, Any]:
-    """The answer for programs that do not read Arrow: rows, and error bars by column."""
+def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
+    """The answer for programs that do not read Arrow: rows, and error bars by column.
+
+    texts: with the cells as people read them, and what is weak in them; see `Result.texts`.
+    """
     table = result.table
     rows = zip(*(map(_plain, column.to_pylist()) for column in table.columns), strict=True)
     bars: dict[str, dict[str, Sequence[Any]]] = {}
@@ -106,6 +109,11 @@ def to_json(result: Result) -> dict[str, Any]:
             ends["typical"] = result.typical[place]
         bars[str(place)] = {name: [_plain(float(v)) for v in end] for name, end in ends.items()}
     surveys = zip(result.surveys, result.promised, result.estimators, strict=True)
+    shown: dict[str, Any] = {}
+    if texts:
+        places = range(len(result.columns))
+        cells = [[text.strip() for text in result.texts(place)] for place in places]
+        shown = {"texts": list(map(list, zip(*cells, strict=True))), "weak": result.weak_notes()}
     return {
         "columns": [{"name": column.name, "type": str(column.type)} for column in result.columns],
         "rows": list(map(list, rows)),
@@ -124,6 +132,7 @@ def to_json(result: Result) -> dict[str, Any]:
             }
             for survey, guarantee, estimator in surveys
         ],
+        **shown,
     }
 
 

@@ -3,6 +3,7 @@ reports that an admin brings."""
 
 from __future__ import annotations
 
+import io
 import ipaddress
 import json
 import os
@@ -32,12 +33,15 @@ from ldpsql.server.writer import Writer
 from ldpsql.store.base import Store
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.synthesis import Synthesizer
+from ldpsql.table_files import write_parquet, write_separated
 from ldpsql_device.errors import Error, StoreError
 
 ARROW = "application/vnd.apache.arrow.stream"
+PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
 QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
 _AT_ONCE, _SESSIONS = 2, 8
 _KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
+_KEYS |= {"texts"}
 
 T = TypeVar("T")
 
@@ -52,7 +56,8 @@ class Analysts:
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def query(self, request: Request) -> Response:
-        """Answer one SQL text, as JSON, or as an Arrow stream where that is accepted."""
+        """Answer one SQL text as JSON, or as what is accepted instead: an Arrow stream, or the
+        columns with their errors beside them as Parquet or CSV."""
         return await self._ask(request, "")
 
     async def explain(self, request: Request) -> Response:
@@ -157,14 +162,21 @@ class Analysts:
         if not isinstance(sql, str):
             raise Problem(400, "wrong-question", "give the SQL text under the key sql")
         parameters = asked.pop("parameters", None)
-        accepts_arrow = ARROW in request.headers.get("accept", "")
+        with_texts = asked.pop("texts", None) is True
+        accepted = request.headers.get("accept", "")
 
         def answer() -> Response:
             result = self._execute(prefix + sql, parameters, asked)
-            if not accepts_arrow:
-                return JSONResponse(to_json(result))
-            smallest = {s.table: self._store.smallest_batch(s.table) for s in result.surveys}
-            return Response(pack(result, smallest), media_type=ARROW)
+            if ARROW in accepted:
+                smallest = {s.table: self._store.smallest_batch(s.table) for s in result.surveys}
+                return Response(pack(result, smallest), media_type=ARROW)
+            for kind, write in ((PARQUET, write_parquet), (CSV, write_separated)):
+                if kind in accepted:
+                    table, sink = result.distinct(intervals=True), io.BytesIO()
+                    write(table.schema, [table], sink)
+                    headers = {"Ldpsql-Reports": str(result.reports)}
+                    return Response(sink.getvalue(), 200, headers, kind)
+            return JSONResponse(to_json(result, texts=with_texts))
 
         return await self._work(answer)
 
@@ -207,6 +219,7 @@ class Analysts:
                 if error.place is not None:
                     place = error.place
                     more["place"] = [place.line, place.column, place.length]
+                    more["caret"] = error.caret()
             status = 503 if isinstance(error, StoreError) else 400
             raise Problem(status, "wrong-question", str(error), **more) from None
 
