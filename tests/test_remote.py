@@ -111,7 +111,7 @@ def test_an_admin_brings_reports_and_repeats_count_once(served, remote, tmp_path
     address, _, admin, _ = served
     more = raw_reports(SURVEY, 70)
     pq.write_table(more, tmp_path / "r.parquet")
-    with pytest.raises(StoreError, match="token of an admin"):
+    with pytest.raises(StoreError, match="token of a relay or an admin"):
         remote.ingest(tmp_path / "r.parquet")
     with ldpsql.connect(address, token=admin) as connection:
         [batch] = connection.ingest(tmp_path)

@@ -10,6 +10,7 @@ import glob
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -152,6 +153,29 @@ class Intake:
 def has_both_parts(text: str) -> bool:
     """Whether the text of an `Intake` holds the collector's part besides the one for devices."""
     return text.startswith('{"collector":{')
+
+
+# -- days ---------------------------------------------------------------------------------------
+# A clock may be set forward or back while devices send reports again. An id that is forgotten too
+# early lets a report count twice; one that is kept too long does less harm.
+
+
+def day_of_arrival(today: date, latest: date | None) -> date:
+    """The day from which the ids of reports that come today are remembered: not an earlier one for
+    a clock that was set back.
+
+    latest: the latest day that was seen before, None if none was.
+    """
+    return today if latest is None else max(today, latest)
+
+
+def day_of_forgetting(today: date, latest: date | None) -> date:
+    """The day before which it must be for ids to be forgotten.
+
+    A day is believed once another one was seen shortly before: a clock that is set forward, and
+    back again, has no id forgotten.
+    """
+    return today if latest is None else min(today, latest + timedelta(days=1))
 
 
 # -- files of reports ---------------------------------------------------------------------------

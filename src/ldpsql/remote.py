@@ -90,7 +90,7 @@ class RemoteStore:
         keep: str = "reports",
         **options: bool,
     ) -> list[Batch]:
-        """Have files of reports taken, as `Store.ingest` takes them; it needs an admin's token.
+        """Have files of reports taken, as `Store.ingest` takes them; it needs the token of a relay.
 
         survey: one that the collector has. NotSupportedError for keep="counts".
         """

@@ -16,7 +16,7 @@ import pytest
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.surveys import ANYTHING, RECORD, app, people
 
-from ldpsql import shuffler
+from ldpsql.shuffler import files as shuffler_files
 from ldpsql.shuffler import shuffle_reports
 from ldpsql.store import open_store
 from ldpsql.store.duckdb import opening, store
@@ -80,7 +80,7 @@ def test_a_file_of_reports_is_its_owners(home):
 
 def test_a_file_that_follows_the_umask_is_everybodys(home, monkeypatch):
     """Negative control."""
-    for module in (files, shuffler):
+    for module in (files, shuffler_files):
         monkeypatch.setattr(module, "replace_file", lambda target, mode: replace_file(target))
     assert len(write_reports(home)) == 2  # while it is written, and then
     assert "batch.parquet" in write_batch(home)

@@ -284,7 +284,7 @@ def test_a_fault_says_nothing_of_the_request(app, monkeypatch, capsys):
     def fails(*_):
         raise ValueError("SECRET")
 
-    monkeypatch.setattr("ldpsql.server.devices._require_door", fails)
+    monkeypatch.setattr("ldpsql.server.devices.Devices._require_door", fails)
     answer = ask(app, REPORTS, line(), **NDJSON)
     assert refusal(answer) == (500, "failed")
     said = capsys.readouterr()

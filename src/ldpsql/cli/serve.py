@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import click
@@ -31,6 +31,20 @@ from ldpsql_device.errors import NotSupportedError
     metavar="URL",
     help="A site whose pages may send reports, such as https://app.example. May be repeated.",
 )
+@click.option(
+    "--shuffler",
+    "folder",
+    metavar="DIRECTORY",
+    type=click.Path(file_okay=False, path_type=Path),
+    help='Be the shuffler of surveys with trust = "shuffle": batches of their reports appear in '
+    "this directory. --db names the file where reports wait.",
+)
+@click.option(
+    "--collector",
+    metavar="URL",
+    help="Hand the shuffler's batches over to this `ldpsql serve`, with the token of a relay in "
+    "LDPSQL_TOKEN.",
+)
 @click.option("--tls-key", type=options.EXISTING, help="The private key, for https.")
 @click.option("--tls-certificate", type=options.EXISTING, help="The certificate, for https.")
 def serve(
@@ -39,6 +53,8 @@ def serve(
     host: str,
     port: int,
     origins: tuple[str, ...],
+    folder: Path | None,
+    collector: str | None,
     tls_key: Path | None,
     tls_certificate: Path | None,
 ) -> None:
@@ -48,15 +64,24 @@ def serve(
     What is acknowledged is in the database. Repeats count once; all reports of a survey that come
     on one day make one batch. No address, user agent or time of arrival is kept or logged. The
     database belongs to this process meanwhile. Analysts need a token (ldpsql token add).
+
+    With --shuffler the same door stands before a shuffler, who must not work with the collector.
+    Repeats are dropped and ids are not passed on; as soon as there are as many reports as the
+    survey was designed for, they leave in random order, as a file that `ldpsql ingest` takes.
     """
+    if collector and not folder:
+        raise click.UsageError("--collector is for a shuffler's batches: give --shuffler too")
     if bool(tls_key) != bool(tls_certificate):
         raise click.UsageError("https needs both --tls-key and --tls-certificate")
 
     from ldpsql.intake import Intake  # noqa: PLC0415  (what is heavy comes late)
-    from ldpsql.store import open_store  # noqa: PLC0415
+    from ldpsql.remote import RemoteStore  # noqa: PLC0415
+    from ldpsql.shuffler.arrivals import Arrivals  # noqa: PLC0415
+    from ldpsql.store import Store, open_store  # noqa: PLC0415
 
     try:
         from ldpsql.server.app import make_app  # noqa: PLC0415
+        from ldpsql.server.forward import Forwarder  # noqa: PLC0415
         from ldpsql.server.run import serve as listen  # noqa: PLC0415
         from ldpsql.server.tokens import Tokens  # noqa: PLC0415
         from ldpsql.server.writer import Writer  # noqa: PLC0415
@@ -66,16 +91,27 @@ def serve(
         ) from None
 
     tls = {"ssl_keyfile": tls_key, "ssl_certfile": tls_certificate} if tls_key else {}
-    with closing(open_store(database, read_only=False)) as store:
+
+    def complain(what: str) -> None:
+        click.echo(f"ldpsql: {what}", err=True)
+
+    def tell(address: str) -> None:
+        shown = address.replace("http:", "https:", 1) if tls else address
+        click.echo(f"{database} at {shown} (Ctrl-C stops it)", err=True)
+
+    with ExitStack() as opened:
+        if folder is None:
+            receiver: Store | Arrivals = open_store(database, read_only=False)
+        else:
+            receiver = Arrivals(database, folder, complain)
+        opened.enter_context(closing(receiver))
         for survey in surveys:
-            store.register(Intake.read(survey))
-        store.tidy()
-
-        def tell(address: str) -> None:
-            shown = address.replace("http:", "https:", 1) if tls else address
-            click.echo(f"{database} at {shown} (Ctrl-C stops it)", err=True)
-
-        app = make_app(store, Writer(store, "http"), Tokens.beside(database), origins=origins)
+            receiver.register(Intake.read(survey))
+        receiver.tidy()
+        if collector is not None and folder is not None:
+            opened.enter_context(Forwarder(folder, RemoteStore(collector, None), complain))
+        tokens = Tokens.beside(database) if folder is None else None
+        app = make_app(receiver, Writer(receiver, "http"), tokens, origins=origins)
         listen(app, host=host, port=port, tell=tell, **tls)
 
 
@@ -92,9 +128,9 @@ def token() -> None:
 @options.database
 @click.option(
     "--role",
-    type=click.Choice(["analyst", "admin"]),
+    type=click.Choice(["analyst", "admin", "relay"]),
     default="analyst",
-    help="An analyst asks; an admin also brings files of reports.",
+    help="An analyst asks; a relay brings reports; an admin does both.",
 )
 def add(name: str, database: Path, role: str) -> None:
     """Make a token for NAME and print it: it is shown once, and kept nowhere."""

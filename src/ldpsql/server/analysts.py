@@ -40,6 +40,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
 QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
 _AT_ONCE, _SESSIONS = 2, 8
+_A = {"analyst": "an analyst", "relay": "a relay"}
 _KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
 _KEYS |= {"texts"}
 
@@ -107,7 +108,7 @@ class Analysts:
 
     async def files(self, request: Request) -> Response:
         """Take a file of reports; its name, which says its kind, and options are in the query."""
-        self._require(request, "admin")
+        self._require(request, "relay")
         given = request.query_params
         name = PurePath(given.get("name", "")).name
         if PurePath(name).suffix.lower() not in SUFFIXES:
@@ -233,8 +234,8 @@ class Analysts:
         if token is None:
             wanted = {"WWW-Authenticate": "Bearer"}
             raise Problem(401, "no-token", "give a token (ldpsql token add)", wanted)
-        if role == "admin" and token.role != "admin":
-            raise Problem(403, "not-allowed", "this takes the token of an admin")
+        if token.role not in (role, "admin"):
+            raise Problem(403, "not-allowed", f"this takes the token of {_A[role]} or an admin")
 
 
 def _stream(table: pa.Table) -> bytes:

@@ -19,6 +19,7 @@ from ldpsql.server.analysts import Analysts
 from ldpsql.server.devices import Attest, Devices
 from ldpsql.server.page_files import answer_page
 from ldpsql.server.problems import Problem
+from ldpsql.server.receiver import Receiver
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.store.base import Store
@@ -28,20 +29,20 @@ _DESCRIPTION = Path(__file__).with_name("openapi.json")
 
 
 def make_app(
-    store: Store,
+    receiver: Receiver,
     writer: Writer,
     tokens: Tokens | None = None,
     *,
     origins: Sequence[str] = (),
     attest: Attest | None = None,
 ) -> ASGIApp:
-    """The application in front of a store, which stays the caller's to close.
+    """The application in front of a store or a shuffler, which stays the caller's to close.
 
-    writer: into that store; closed when the application ends.  tokens: of analysts; without, nobody
-    may ask anything.  origins: of pages whose scripts may
+    writer: into it; closed when the application ends.  tokens: of a store's analysts; without,
+    nobody may ask anything.  origins: of pages whose scripts may
     send reports, "*" for all.  attest: see `Devices`.
     """
-    devices = Devices(store, writer, attest)
+    devices = Devices(receiver, writer, attest)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "waiting": writer.waiting})
@@ -61,8 +62,8 @@ def make_app(
         Route("/healthz", _Answer(health), methods=["GET"]),
         Route("/openapi.json", _Answer(describe), methods=["GET"]),
     ]
-    if tokens is not None:
-        analysts = Analysts(store, writer, tokens)
+    if tokens is not None and isinstance(receiver, Store):
+        analysts = Analysts(receiver, writer, tokens)
         routes += [
             Route("/v1/query", _Answer(analysts.query), methods=["POST"]),
             Route("/v1/explain", _Answer(analysts.explain), methods=["POST"]),

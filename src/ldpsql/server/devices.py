@@ -17,8 +17,8 @@ from ldpsql.errors import QueryError
 from ldpsql.intake import Intake
 from ldpsql.server.bodies import read_body
 from ldpsql.server.problems import RETRY, Problem
+from ldpsql.server.receiver import Receiver
 from ldpsql.server.writer import Refused, Writer
-from ldpsql.store.base import Store
 from ldpsql_device.errors import Error, StoreError
 from ldpsql_device.survey import utc_today
 
@@ -48,10 +48,10 @@ class Served:
 class Devices:
     """The endpoints for devices."""
 
-    def __init__(self, store: Store, writer: Writer, attest: Attest | None) -> None:
+    def __init__(self, receiver: Receiver, writer: Writer, attest: Attest | None) -> None:
         """attest: whether a request may bring reports; it may look at headers, and is asked before
         the body is read."""
-        self._store, self._writer, self._attest = store, writer, attest
+        self._receiver, self._writer, self._attest = receiver, writer, attest
         self._served: dict[str, Served] = {}
         self._finding = threading.Lock()
 
@@ -59,7 +59,7 @@ class Devices:
         """The fingerprint of the survey that is asked now under a name."""
         name = request.path_params["table"]
         try:
-            intake = await run_in_threadpool(self._store.intake, name)
+            intake = await run_in_threadpool(self._receiver.intake, name)
         except QueryError:
             raise _unknown() from None
         said = {"fingerprint": intake.fingerprint}
@@ -84,7 +84,7 @@ class Devices:
     async def reports(self, request: Request) -> Response:
         """Take reports: 200 once they are committed, with those that are none and why."""
         intake = (await self._find(request.path_params["fingerprint"])).intake
-        _require_door(intake)
+        self._require_door(intake)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in TYPES:
             raise Problem(415, "unknown-type", f"send reports as {', '.join(TYPES)}")
@@ -116,7 +116,7 @@ class Devices:
         except StoreError:
             detail = "the reports could not be kept; send them again later"
         except Error:  # the survey ended between the two looks at the calendar
-            _require_door(intake)
+            self._require_door(intake)
             detail = "the reports could not be taken; send them again later"
         raise Problem(503, "not-kept", detail, RETRY)
 
@@ -128,19 +128,21 @@ class Devices:
             raise _unknown()
         return self._served[fingerprint]
 
+    def _require_door(self, intake: Intake) -> None:
+        """Problem unless reports of a survey are taken here, today."""
+        if intake.schedule.has_ended(utc_today()):
+            detail = f"the survey ended on {intake.schedule.end}: nothing is taken any more"
+            raise Problem(410, "closed", detail)
+        if (intake.shuffled is not None) != self._receiver.shuffles:
+            others = "this is one" if self._receiver.shuffles else "not here"
+            detail = f"reports of surveys that trust a shuffler go to their shuffler; {others}"
+            raise Problem(403, "wrong-door", detail)
+
     def _look(self, fingerprint: str) -> None:
         with self._finding:
-            intake = self._store.intake_of(fingerprint)
+            intake = self._receiver.intake_of(fingerprint)
             if intake is not None:
                 self._served[fingerprint] = Served.of(intake)
-
-
-def _require_door(intake: Intake) -> None:
-    if intake.schedule.has_ended(utc_today()):
-        detail = f"the survey ended on {intake.schedule.end}: nothing is taken any more"
-        raise Problem(410, "closed", detail)
-    if intake.shuffled is not None:
-        raise Problem(403, "wrong-door", "reports of this survey go to its shuffler, not here")
 
 
 def _unknown() -> Problem:

@@ -13,8 +13,8 @@ from pathlib import Path
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.errors import DataError, StoreError
 
-ROLES = ("analyst", "admin")
-"""An analyst asks; an admin also brings files of reports."""
+ROLES = ("analyst", "admin", "relay")
+"""An analyst asks; a relay brings reports, whole files of them too; an admin does both."""
 _FORMAT = 1
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}")
 

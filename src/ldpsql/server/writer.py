@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ldpsql.intake import Intake
-from ldpsql.store.base import Store
+from ldpsql.server.receiver import Receiver
 from ldpsql.store.incoming import check_sent
 from ldpsql_device.errors import Error
 from ldpsql_device.survey import utc_today
@@ -43,15 +43,15 @@ class _Request:
 
 
 class Writer:
-    """Takes reports into a store, on a thread of its own.
+    """Hands reports to a store or a shuffler, on a thread of its own.
 
     counts: by (survey's table, what became of reports), "counted", "repeats" or "refused".
     """
 
-    def __init__(self, store: Store, source: str) -> None:
+    def __init__(self, receiver: Receiver, source: str) -> None:
         """Start; source: under which name the batches are kept."""
         self.counts: Counter[tuple[str, str]] = Counter()
-        self._store, self._source = store, source
+        self._receiver, self._source = receiver, source
         self._requests: deque[_Request] = deque()
         self._waiting, self._is_closed = 0, False
         self._untidy, self._tidied, self._day = 0, 0, utc_today()
@@ -122,7 +122,7 @@ class Writer:
         try:
             reports, refused = check_sent(intake, lines)
             batches: list[pa.RecordBatch] = [] if reports is None else [reports]
-            taken = self._store.take(intake, batches, self._source) if batches else 0
+            taken = self._receiver.take(intake, batches, self._source) if batches else 0
         except Exception as error:  # the next ones may fare better, and no request waits for ever
             known = error if isinstance(error, Error) else RuntimeError(type(error).__name__)
             _tell([(request.done, known) for request in requests])
@@ -148,15 +148,14 @@ class Writer:
         long as there is little, at rest. A store that cannot be written now is tidied up later."""
         today, whole = utc_today(), self._tidied + self._untidy
         has_doubled = self._untidy >= max(_TIDY, self._tidied)
-        if not self._untidy or not (
-            today != self._day or has_doubled or (at_rest and whole <= _LITTLE)
-        ):
+        is_new = today != self._day
+        if not is_new and not (self._untidy and (has_doubled or (at_rest and whole <= _LITTLE))):
             return
         try:
-            self._store.tidy()
+            self._receiver.tidy()
         except Error:
             return
-        self._tidied, self._untidy, self._day = 0 if today != self._day else whole, 0, today
+        self._tidied, self._untidy, self._day = 0 if is_new else whole, 0, today
 
 
 def _tell(told: Sequence[_Told]) -> None:

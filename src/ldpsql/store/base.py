@@ -63,7 +63,12 @@ class Selection:
 
 
 class Store(ABC):
-    """Reports of any number of surveys, by table name (names ignore case)."""
+    """Reports of any number of surveys, by table name (names ignore case).
+
+    shuffles: never; of surveys that trust a shuffler a store takes whole batches (see `take`).
+    """
+
+    shuffles = False
 
     def __init__(self) -> None:
         self._surveys: dict[str, Survey] = {}

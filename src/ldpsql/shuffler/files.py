@@ -1,5 +1,4 @@
-"""Many files of reports into one batch in random order; run by the shuffler, who must not work with
-the collector.
+"""Many files of reports into one batch in random order.
 
 What leaves is the multiset of reports and nothing else: report columns alone, in a uniformly
 random order drawn from the operating system's entropy, in row groups of one size, in a file whose
@@ -68,7 +67,7 @@ def shuffle_reports(
     and for files that cannot be read or written; FingerprintError for reports of another survey.
     """
     intake, place = Intake.of(survey), Path(target)
-    _require_trust(intake)
+    require_trust(intake)
     files = _check_files(intake, sources)
     if any(place.resolve() == path.resolve() for path in files):
         raise ReportError(f"the batch would replace the reports in {target}; name another file")
@@ -76,7 +75,7 @@ def shuffle_reports(
     try:
         repeats = _find_repeats(ids, sum(files.values()), place.parent)
         total = int(repeats.size - repeats.sum())
-        schema = _schema(intake, total)
+        schema = batch_schema(intake, ShuffledBatch(intake.fingerprint, total))
         mixed = permute_rows(_read_all(intake, files, repeats, progress), place.parent, OsEntropy())
         with (
             replace_file(place, mode=0o600) as temporary,
@@ -92,16 +91,18 @@ def shuffle_reports(
 def shuffle_table(survey: Survey | Intake, reports: pa.Table) -> pa.Table:
     """The same for reports in memory; errors as for `shuffle_reports`."""
     intake = Intake.of(survey)
-    _require_trust(intake)
+    require_trust(intake)
     _require_reports(intake, "the table", reports.schema)
     parts = list(_check(intake, "the table", reports.select(intake.report_columns).to_batches()))
     ids = _ids("the table", reports.select([ID_COLUMN]).to_batches())
     repeats = _find_repeats(ids, reports.num_rows, Path(tempfile.gettempdir()))
     kept = pa.concat_tables(parts).filter(pa.array(~repeats))
-    return in_random_order(kept, OsEntropy()).cast(_schema(intake, kept.num_rows))
+    batch = ShuffledBatch(intake.fingerprint, kept.num_rows)
+    return in_random_order(kept, OsEntropy()).cast(batch_schema(intake, batch))
 
 
-def _require_trust(intake: Intake) -> Shuffled:
+def require_trust(intake: Intake) -> Shuffled:
+    """What a survey promises once its reports are shuffled; SurveyError where that is nothing."""
     if intake.shuffled is None:
         raise SurveyError(
             f'survey {intake.table} trusts no shuffler (trust = "local"): its reports can go to '
@@ -110,17 +111,17 @@ def _require_trust(intake: Intake) -> Shuffled:
     return intake.shuffled
 
 
-def _schema(intake: Intake, total: int) -> pa.Schema:
-    """The columns of a batch of so many reports, and what it says of itself; ReportError for fewer
-    reports than the survey was designed for."""
-    if total < (users := _require_trust(intake).users):
+def batch_schema(intake: Intake, batch: ShuffledBatch) -> pa.Schema:
+    """The columns of a batch, and what it says of itself; ReportError for fewer reports than the
+    survey was designed for."""
+    if batch.reports < (users := require_trust(intake).users):
         raise ReportError(
-            f"{total:,} reports are fewer than the {users:,} that survey {intake.table} was "
-            "designed for; nothing was shuffled: wait for more"
+            f"{batch.reports:,} reports are fewer than the {users:,} that survey {intake.table} "
+            "was designed for; nothing was shuffled: wait for more"
         )
     metadata = {
         FINGERPRINT_KEY: intake.fingerprint.encode(),
-        BATCH_KEY.encode(): ShuffledBatch(intake.fingerprint, total).to_json().encode(),
+        BATCH_KEY.encode(): batch.to_json().encode(),
     }
     widths = zip(intake.report_columns, intake.format.widths, strict=True)
     fields = [pa.field(name, f"uint{width}") for name, width in widths]

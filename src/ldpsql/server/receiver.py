@@ -1,0 +1,34 @@
+"""What the door stands in front of: a collector's store, or a shuffler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from ldpsql.intake import Intake
+
+
+class Receiver(Protocol):
+    """Takes reports that devices send one by one.
+
+    shuffles: whether it is a shuffler, which surveys trust or not.
+    """
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether reports of surveys that trust a shuffler come here, or the others."""
+
+    def intake(self, table: str) -> Intake:
+        """The survey that is asked now under a name; QueryError if there is none."""
+
+    def intake_of(self, fingerprint: str) -> Intake | None:
+        """The survey of a fingerprint; None if there is none."""
+
+    def take(self, intake: Intake, reports: Sequence[pa.RecordBatch], source: str) -> int:
+        """Take checked reports with their ids, all or none; how many are no repeats. ReportError
+        for a survey that has ended, StoreError where they cannot be kept."""
+
+    def tidy(self) -> None:
+        """Do what can wait: called now and then, and at rest."""

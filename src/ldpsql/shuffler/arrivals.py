@@ -1,0 +1,292 @@
+"""Reports that devices send one by one, until there are enough for a batch.
+
+They wait in an SQLite file, apart from the ids that tell repeats: the reports of a batch under
+random keys, whose order is that of the batch, and ids by themselves. What is acknowledged is there,
+and neither order tells which id was whose or when a report came. A batch is full in the commit that
+brings its last report. It is then written to a file under an id that was drawn in that commit, and
+what waited for it is deleted. After a kill between the two the same file is written again, which a
+collector that has it knows by its id.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import date
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ldpsql.errors import QueryError
+from ldpsql.intake import Intake, day_of_arrival, day_of_forgetting
+from ldpsql.report_files import ShuffledBatch
+from ldpsql.shuffler.files import batch_schema, require_trust
+from ldpsql.survey import Survey
+from ldpsql_device.arrow import ID_COLUMN
+from ldpsql_device.atomic import replace_file
+from ldpsql_device.errors import ReportError, StoreError
+from ldpsql_device.permutation import ROW_GROUP
+from ldpsql_device.respond import ID_BYTES
+from ldpsql_device.survey import utc_today
+
+_FORMAT = 1
+_APPLICATION = 0x6C647071  # "ldpq"
+_SCHEMA = f"""
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {_FORMAT};
+CREATE TABLE surveys (
+    number INTEGER PRIMARY KEY, fingerprint TEXT UNIQUE, text TEXT, batch INTEGER, filled INTEGER
+);
+CREATE TABLE ids (
+    survey INTEGER, id BLOB, last TEXT, PRIMARY KEY (survey, id)
+) WITHOUT ROWID;
+CREATE TABLE waiting (
+    survey INTEGER, batch INTEGER, place BLOB, report BLOB, PRIMARY KEY (survey, batch, place)
+) WITHOUT ROWID;
+CREATE TABLE full_batches (
+    survey INTEGER, batch INTEGER, id TEXT, PRIMARY KEY (survey, batch)
+) WITHOUT ROWID;
+CREATE TABLE seen (latest TEXT);
+INSERT INTO seen VALUES (NULL);
+"""
+
+
+class Arrivals:
+    """The reports that wait at a shuffler, and the directory where full batches go.
+
+    shuffles: what a store, which takes reports in the same way, says no to.
+    """
+
+    shuffles = True
+
+    def __init__(
+        self, path: Path, folder: Path, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Open the file, or make it.
+
+        folder: made if need be.  tell: called with what keeps a full batch from being written,
+        which is tried again with the next reports. StoreError for a file that cannot be used, or
+        that another process uses, and for a folder that cannot be had.
+        """
+        self.path, self.folder, self._tell = path, folder, tell
+        self._working = Lock()
+        self._arrival, self._saw = date.min, date.min
+        self._intakes: dict[str, tuple[int, Intake]] = {}
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise StoreError(f"cannot use {error.filename}: {error.strerror}") from None
+        with self._explaining():
+            self._database = sqlite3.connect(
+                path, timeout=0, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._open()
+            except BaseException:
+                self._database.close()
+                raise
+
+    def _open(self) -> None:
+        run = self._database.execute
+        run("PRAGMA locking_mode = EXCLUSIVE")
+        run("PRAGMA synchronous = EXTRA")
+        run("PRAGMA secure_delete = ON")
+        with self._change():
+            marks = [
+                run(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
+            ]
+            if marks == [(0,), (0,)] and not run("SELECT 1 FROM sqlite_schema").fetchone():
+                for statement in _SCHEMA.split(";"):
+                    run(statement)
+            elif marks != [(_APPLICATION,), (_FORMAT,)]:
+                raise StoreError(f"{self.path} is no file of a shuffler; name another")
+        for number, fingerprint, text in run("SELECT number, fingerprint, text FROM surveys"):
+            self._intakes[fingerprint] = (number, Intake.read(text))
+
+    # -- surveys -------------------------------------------------------------------------------
+
+    def register(self, survey: Survey | Intake) -> None:
+        """Take reports of a survey from now on; SurveyError for one that trusts no shuffler."""
+        intake = Intake.of(survey)
+        require_trust(intake)
+        if intake.fingerprint in self._intakes:
+            return
+        with self._working, self._change():
+            cursor = self._database.execute(
+                "INSERT INTO surveys (fingerprint, text, batch, filled) VALUES (?, ?, 0, 0)",
+                [intake.fingerprint, intake.device_text],
+            )
+        assert cursor.lastrowid is not None
+        self._intakes[intake.fingerprint] = (cursor.lastrowid, intake)
+
+    def intake(self, table: str) -> Intake:
+        """The survey of a name that was registered last; QueryError if there is none."""
+        named = [own for own in self._intakes.values() if own[1].key == table.lower()]
+        if not named:
+            raise QueryError(f"there is no survey {table!r:.60}")
+        return max(named, key=lambda own: own[0])[1]
+
+    def intake_of(self, fingerprint: str) -> Intake | None:
+        """The survey of a fingerprint; None if there is none."""
+        known = self._intakes.get(fingerprint)
+        return None if known is None else known[1]
+
+    # -- reports -------------------------------------------------------------------------------
+
+    def take(self, intake: Intake, reports: Sequence[pa.RecordBatch], source: str) -> int:
+        """Keep reports, all or none, and release what is full; how many are no repeats.
+
+        reports: checked, with their ids.  source: for messages. Raises ReportError for a survey
+        that has ended, StoreError. A batch that cannot be written waits.
+        """
+        today, (number, _) = utc_today(), self._intakes[intake.fingerprint]
+        if intake.schedule.has_ended(today):
+            raise ReportError(f"{source}: survey {intake.table} ended on {intake.schedule.end}")
+        with self._working:
+            self._look_at(today)
+            with self._change():
+                taken = self._add(intake, number, reports)
+            self._release()
+        return taken
+
+    def tidy(self) -> None:
+        """Release what could not be released before, and forget ids that are old."""
+        with self._working:
+            self._look_at(utc_today())
+            self._release()
+
+    def _look_at(self, today: date) -> None:
+        """Once a day: forget the ids of reports that no device sends any more."""
+        if self._saw == today:
+            return
+        with self._change():
+            [(text,)] = self._database.execute("SELECT latest FROM seen").fetchall()
+            latest = None if text is None else date.fromisoformat(text)
+            self._arrival = day_of_arrival(today, latest)
+            old = day_of_forgetting(today, latest).isoformat()
+            self._database.execute("DELETE FROM ids WHERE last < ?", [old])
+            self._database.execute("UPDATE seen SET latest = ?", [self._arrival.isoformat()])
+        self._saw = today
+
+    def _add(self, intake: Intake, number: int, reports: Sequence[pa.RecordBatch]) -> int:
+        run = self._database.execute
+        last = intake.schedule.last_sending_day(self._arrival).isoformat()
+        users = require_trust(intake).users
+        [(batch, filled)] = run(
+            "SELECT batch, filled FROM surveys WHERE number = ?", [number]
+        ).fetchall()
+        taken = 0
+        for own, report in _rows(intake, reports):
+            row = [number, own, last]
+            if run("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", row).rowcount == 0:
+                continue
+            place = [number, batch, os.urandom(ID_BYTES), report]
+            run("INSERT INTO waiting VALUES (?, ?, ?, ?)", place)
+            taken, filled = taken + 1, filled + 1
+            if filled == users:
+                full = [number, batch, os.urandom(ID_BYTES).hex()]
+                run("INSERT INTO full_batches VALUES (?, ?, ?)", full)
+                batch, filled = batch + 1, 0
+        run("UPDATE surveys SET batch = ?, filled = ? WHERE number = ?", [batch, filled, number])
+        return taken
+
+    # -- batches -------------------------------------------------------------------------------
+
+    def _release(self) -> None:
+        """Write full batches to files, and delete what waited for them."""
+        query = "SELECT fingerprint, number, full_batches.* FROM full_batches JOIN surveys "
+        try:
+            with self._explaining():
+                full = self._database.execute(f"{query} ON survey = number").fetchall()
+                for fingerprint, number, _, batch, own in full:
+                    _, intake = self._intakes[fingerprint]
+                    self._write(intake, number, batch, own)
+                    with self._change():
+                        for table in ("waiting", "full_batches"):
+                            where = f"DELETE FROM {table} WHERE survey = ? AND batch = ?"
+                            self._database.execute(where, [number, batch])
+        except StoreError as error:
+            self._tell(str(error))
+        except OSError as error:
+            self._tell(f"cannot write a batch to {self.folder}: {error.strerror}; it waits")
+
+    def _write(self, intake: Intake, number: int, batch: int, own: str) -> None:
+        """Write a batch in the order of its random keys, which is a uniformly random one."""
+        said = ShuffledBatch(intake.fingerprint, require_trust(intake).users, own)
+        schema = batch_schema(intake, said)
+        with (
+            closing(self._database.cursor()) as cursor,
+            replace_file(self.folder / f"{own}.parquet", mode=0o600) as temporary,
+            pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
+        ):
+            cursor.execute(
+                "SELECT report FROM waiting WHERE survey = ? AND batch = ? ORDER BY place",
+                [number, batch],
+            )
+            for rows in iter(partial(cursor.fetchmany, ROW_GROUP), []):
+                packed = np.frombuffer(b"".join(report for (report,) in rows), _packing(intake))
+                columns = [np.ascontiguousarray(packed[name]) for name in schema.names]
+                writer.write_table(
+                    pa.Table.from_arrays(list(map(pa.array, columns)), schema=schema)
+                )
+
+    # -- the file ------------------------------------------------------------------------------
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """All changes inside, or none of them; StoreError where they cannot be kept."""
+        with self._explaining():
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._database.execute("COMMIT")
+            except BaseException:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            reason = {
+                sqlite3.SQLITE_BUSY: "another process uses it",
+                sqlite3.SQLITE_FULL: "the disk is full",
+                sqlite3.SQLITE_NOTADB: "it is no file of a shuffler; name another",
+            }.get(code, "it cannot be read or written")
+            raise StoreError(f"{self.path}: {reason}") from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _packing(intake: Intake) -> np.dtype[np.void]:
+    """How the numbers of a report lie in bytes."""
+    widths = zip(intake.report_columns, intake.format.widths, strict=True)
+    return np.dtype([(name, f"<u{width // 8}") for name, width in widths])
+
+
+def _rows(intake: Intake, reports: Sequence[pa.RecordBatch]) -> Iterator[tuple[bytes, bytes]]:
+    """The ids of reports, and their numbers."""
+    for batch in reports:
+        packed = np.empty(batch.num_rows, _packing(intake))
+        for name in intake.report_columns:
+            packed[name] = batch.column(name).to_numpy()
+        yield from zip(batch.column(ID_COLUMN).to_pylist(), map(bytes, packed), strict=True)

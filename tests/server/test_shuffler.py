@@ -1,0 +1,167 @@
+"""`ldpsql serve --shuffler` as a process: the same door, and nothing but batches behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+from support.http import ask, fetch, serving
+from support.planned_survey import both_texts
+from support.shuffled_survey import shuffled_survey
+from support.surveys import ANYTHING
+
+from ldpsql.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.server.app import make_app
+from ldpsql.server.tokens import Tokens
+from ldpsql.server.writer import Writer
+from ldpsql.shuffler.arrivals import Arrivals
+from ldpsql.store import open_store
+from ldpsql_device.respond import Report, respond
+from ldpsql_device.survey import Survey
+
+USERS = 40
+PUBLISHED = shuffled_survey(USERS)
+SURVEY = Survey.from_json(json.dumps(json.loads(PUBLISHED.to_json())["survey"]))
+PATH = f"/v1/surveys/{PUBLISHED.fingerprint}/reports"
+
+
+@pytest.fixture
+def home(tmp_path):
+    PUBLISHED.write(tmp_path / "app.survey.json")
+    return tmp_path
+
+
+def shuffler(home, *more):
+    waiting, survey = str(home / "waiting.db"), str(home / "app.survey.json")
+    return serving("--db", waiting, "--survey", survey, "--shuffler", str(home / "batches"), *more)
+
+
+def line(age=30):
+    return respond(SURVEY, {"age": age, "member": True}, policy=ANYTHING).to_json()
+
+
+def numbers(text):
+    """The reports of a batch's columns, from a line."""
+    return Report.from_json(text, SURVEY).numbers(SURVEY)
+
+
+def post(address, lines):
+    body = "\n".join(lines).encode()
+    return fetch(f"{address}{PATH}", body, content_type="application/x-ndjson")
+
+
+def released(home):
+    """The reports of every batch, and the ids of batches."""
+    found, ids = Counter(), list[str]()
+    for path in (home / "batches").iterdir():
+        table = pq.read_table(path)
+        said = table.schema.metadata[BATCH_KEY.encode()].decode()
+        ids.append(ShuffledBatch.from_json(said, "").id)
+        assert table.num_rows == USERS
+        found.update(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    assert len(ids) == len(set(ids))
+    return found
+
+
+def test_the_door_of_a_shuffler_is_that_of_a_collector(home):
+    with Arrivals(home / "waiting.db", home / "batches") as waiting:
+        waiting.register(PUBLISHED)
+        own = Writer(waiting, "http")
+        try:
+            app = make_app(waiting, own, Tokens.beside(home / "waiting.db"))
+            assert ask(app, "/v1/tables/app").json == {"fingerprint": PUBLISHED.fingerprint}
+            found = ask(app, f"/v1/surveys/{PUBLISHED.fingerprint}")
+            assert Survey.from_json(found.body.decode()) == SURVEY
+            kind = {"content_type": "text/plain"}
+            first = line().encode()
+            assert ask(app, PATH, first, **kind).status == 200
+            assert ask(app, PATH, b"\n".join([first, line().encode()]), **kind).status == 200
+            assert ask(app, PATH, b"{}", **kind).status == 422
+            for path in ("/v1/query", "/v1/files", "/v1/tables", "/metrics"):
+                assert ask(app, path, b"{}").status == 404
+            assert own.counts["app", "repeats"] == 1
+        finally:
+            own.close()
+
+
+def test_reports_of_other_surveys_are_not_taken(home):
+    local = home / "local.json"
+    local.write_text(both_texts())
+    with (
+        pytest.raises(AssertionError, match="trusts no shuffler"),
+        serving(
+            *("--db", str(home / "w.db"), "--survey", str(local)),
+            *("--shuffler", str(home / "batches")),
+        ),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(60, marks=pytest.mark.slow)])
+def test_no_kill_loses_a_report_or_releases_one_twice(home, kills):
+    lines = [line(random.randrange(18, 42)) for _ in range(10 * USERS + 7)]
+
+    def device(address):
+        for _ in range(100):
+            try:
+                post(address, random.sample(lines, 3))
+            except OSError:
+                return
+
+    for _ in range(kills):
+        with shuffler(home) as (process, address):
+            devices = [threading.Thread(target=device, args=[address]) for _ in range(4)]
+            for each in devices:
+                each.start()
+            time.sleep(random.uniform(0.1, 1.0))
+            process.send_signal(signal.SIGKILL)
+            for each in devices:
+                each.join()
+    with shuffler(home) as (process, address):
+        assert post(address, lines).status == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert process.stderr.read() == ""
+    found, sent = released(home), Counter(map(numbers, lines))
+    assert found.total() == 10 * USERS
+    assert found <= sent
+    with Arrivals(home / "waiting.db", home / "batches") as waiting:
+        run = waiting._database.execute
+        assert run("SELECT count(*) FROM waiting").fetchone() == (7,)
+        assert run("SELECT count(*) FROM ids").fetchone() == (len(lines),)
+
+
+def test_a_collector_gets_the_batches_once(home, monkeypatch):
+    collector = home / "collector.duckdb"
+    monkeypatch.setenv("LDPSQL_TOKEN", Tokens.beside(collector).add("mixer", "relay"))
+    survey = str(home / "app.survey.json")
+    with serving("--db", str(collector), "--survey", survey) as (other, there):
+        with shuffler(home, "--collector", there) as (process, address):
+            assert post(address, [line() for _ in range(2 * USERS + 1)]).status == 200
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+            assert process.stderr.read() == ""
+        assert not list((home / "batches").iterdir())
+        asked = {"authorization": f"Bearer {os.environ['LDPSQL_TOKEN']}"}
+        query = json.dumps({"sql": "SELECT COUNT(*) FROM app"}).encode()
+        assert fetch(f"{there}/v1/query", query, **asked).status == 403  # it brings, and asks not
+        other.send_signal(signal.SIGTERM)
+        other.wait(10)
+    with open_store(collector, read_only=True) as store:
+        assert int(store.sizes("app").sum()) == 2 * USERS
+
+
+def test_a_batch_waits_for_a_collector_that_is_away(home):
+    with shuffler(home, "--collector", "http://127.0.0.1:1") as (process, address):
+        assert post(address, [line() for _ in range(USERS)]).status == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert "cannot reach http://127.0.0.1:1" in process.stderr.read()
+    assert released(home).total() == USERS
