@@ -7,8 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 from support.histograms import histogram_of
+from support.surveys import boolean, category, integer, measure, public, survey_toml
 
-from ldpsql.designer import design_survey
+from ldpsql.designer import design_survey, predict_errors
 from ldpsql.designer.file import read_workload
 from ldpsql.designer.forecast import (
     MOST_CLASSES,
@@ -23,6 +24,7 @@ from ldpsql.designer.forecast import (
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
+from ldpsql.survey import Survey
 from ldpsql.workload import QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -296,3 +298,35 @@ def test_forecasts_come_true(name: str, sizes: tuple[int, ...]) -> None:
     # The negative control: another epsilon's forecast is not this one's.
     weaker = mechanism(name).design(own, Epsilon.parse("1"), {}, workload)
     assert abs(mean - Forecast.of(weaker, samples, FORECAST_PEOPLE).error ** 2) > tolerance
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"mechanism": "hgrr", "users": 7000},
+        {"trust": "shuffle", "delta": "1e-9", "users": 100_000, "mechanism": "grr"},
+        {"period": "month"},
+        {"workload": {"max_predicates": 1, "weights": "absolute"}},
+        {
+            "workload": {
+                "queries": [
+                    "SELECT COUNT(*) FROM app WHERE age < 30",
+                    "SELECT member, COUNT(*) FROM app GROUP BY member",
+                ]
+            }
+        },
+    ],
+)
+def test_a_published_survey_has_the_errors_that_were_forecast(more):
+    columns = [integer("age", 18, 90), category("state", "CA", "NY", "WA"), boolean("member")]
+    if "trust" not in more:
+        columns += [measure("spent", 0, 500), public("version", "text")]
+    designed = design_survey(survey_toml(*columns, **more))
+    found = predict_errors(Survey.from_json(designed.survey.to_json()))
+    assert found.people == designed.people
+    for most in (1, 24):
+        expected = designed.forecast.expect_errors(most)
+        assert [entry.text for entry in found.expect_errors(most)] == [own.text for own in expected]
+        shares = [entry.share for entry in found.expect_errors(most)]
+        assert shares == pytest.approx([own.share for own in expected], rel=1e-9)

@@ -13,7 +13,7 @@ from pathlib import Path
 from ldpsql.bounds import BOUND_BELOW
 from ldpsql.designer.auto import FINAL, Candidate, Ranking, bound_of, choose
 from ldpsql.designer.fairness import Distance, find_distances, weigh_fairly
-from ldpsql.designer.file import read_file
+from ldpsql.designer.file import WEIGHTS, read_file, read_workload
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
 from ldpsql.recipes.base import Promise
 from ldpsql.recipes.registry import mechanism as registered
@@ -118,6 +118,21 @@ def design(
         users=users,
         accept_no_guarantee=accept_no_guarantee,
     ).survey
+
+
+def predict_errors(survey: Survey) -> Forecast:
+    """The expected errors of a published survey on the workload that it was designed for.
+
+    For as many people as it expects. SurveyError where it does not answer all of its workload;
+    QueryError and UnsupportedSQL where it names queries that cannot be read.
+    """
+    workload = read_workload(survey.workload, survey.table, survey.schema)
+    weights: object = (survey.workload or {}).get("weights", WEIGHTS[0])
+    if weights == WEIGHTS[0] and len(workload.classes) > 1:
+        trust = survey.shuffled
+        workload = weigh_fairly(workload, trust.central.epsilon if trust else survey.epsilon)
+    samples = sample_queries(workload, FINAL)
+    return Forecast.of(survey.design, samples, survey.users or DEFAULT_USERS)
 
 
 def _make_smooth(ranking: Ranking, workload: Workload, promise: Promise, people: int) -> Ranking:

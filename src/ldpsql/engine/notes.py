@@ -9,7 +9,7 @@ proof, and reports forged with care show neither.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -320,7 +320,7 @@ def uneven_report_types(survey: Survey, sizes: Integers) -> list[str]:
     sizes: reports of every type, shape (report types,).
     """
     expected = question_shares(survey.design.plan) * int(sizes.sum())
-    if not _is_beyond_chance(sizes, expected):
+    if Spread.of(sizes, expected).score <= SUSPICIOUS:
         return []
     farthest = int(np.argmax(np.abs(sizes - expected) / np.sqrt(np.maximum(expected, 1.0))))
     return [
@@ -330,21 +330,35 @@ def uneven_report_types(survey: Survey, sizes: Integers) -> list[str]:
     ]
 
 
-def _is_beyond_chance(sizes: Integers, expected: Array) -> bool:
-    """Pearson's chi-square on its normal scale (Wilson and Hilferty); rare types together."""
-    rare = expected < 5.0
-    observed = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
-    wanted = np.append(expected[~rare], expected[rare].sum())
-    observed, wanted = observed[wanted >= 5.0], wanted[wanted >= 5.0]
-    degrees = len(wanted) - 1
-    if degrees < 1:
-        return False
-    statistic = float(np.sum((observed - wanted) ** 2 / wanted))
-    # (chi2 / df)^(1/3) is normal with mean 1 - 2 / (9 df) and variance 2 / (9 df), nearly. SciPy
-    # knows the exact law, but a question must not wait for its import.
-    spread = 2.0 / (9.0 * degrees)
-    score = ((statistic / degrees) ** (1.0 / 3.0) - 1.0 + spread) / spread**0.5
-    return bool(score > SUSPICIOUS)
+@dataclass(frozen=True)
+class Spread:
+    """How counts are spread over groups: Pearson's chi-square.
+
+    degrees: of freedom; 0 where there are too few reports to tell.
+    """
+
+    statistic: float
+    degrees: int
+
+    @classmethod
+    def of(cls, sizes: Integers, expected: Array) -> Spread:
+        """Of counts beside the expected ones, shape (groups,); rare groups count together."""
+        rare = expected < 5.0
+        observed = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
+        wanted = np.append(expected[~rare], expected[rare].sum())
+        observed, wanted = observed[wanted >= 5.0], wanted[wanted >= 5.0]
+        return cls(float(np.sum((observed - wanted) ** 2 / wanted)), max(len(wanted) - 1, 0))
+
+    @property
+    def score(self) -> float:
+        """The statistic on its normal scale: standard deviations above what chance makes."""
+        if not self.degrees:
+            return 0.0
+        # (chi2 / df)^(1/3) is normal with mean 1 - 2 / (9 df) and variance 2 / (9 df), nearly
+        # (Wilson and Hilferty). SciPy knows the exact law, but a question must not wait for its
+        # import.
+        spread = 2.0 / (9.0 * self.degrees)
+        return float(((self.statistic / self.degrees) ** (1.0 / 3.0) - 1.0 + spread) / spread**0.5)
 
 
 # -- small batches --------------------------------------------------------------------------------

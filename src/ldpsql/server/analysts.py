@@ -20,12 +20,14 @@ import pyarrow as pa
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from ldpsql.engine.notes import SUSPICIOUS, Spread, uneven_report_types
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.engine.wire import pack, to_json
 from ldpsql.errors import Located
 from ldpsql.estimate import CONFIDENCE
 from ldpsql.limits import SECONDS
+from ldpsql.report import question_shares
 from ldpsql.server.bodies import read_body
 from ldpsql.server.problems import Problem
 from ldpsql.server.tokens import Tokens
@@ -79,6 +81,35 @@ class Analysts:
                     {"name": table.name, "digest": table.digest, "columns": table.rows.column_names}
                     for table in self._store.lookups()
                 ],
+            }
+
+        return JSONResponse(await self._work(find))
+
+    async def arrivals(self, request: Request) -> Response:
+        """How many reports of a survey came when, and whether devices drew their groups."""
+        self._require(request, "analyst")
+
+        def find() -> dict[str, Any]:
+            intake = self._store.intake_of(request.path_params["fingerprint"])
+            if intake is None:
+                raise Problem(404, "unknown-survey", "there is no such survey here")
+            with self._store.snapshot():
+                days = self._store.arrivals(intake.table)
+                survey = self._store.survey(intake.table)
+                sizes = self._store.sizes(intake.table)
+            expected = question_shares(survey.plan) * int(sizes.sum())
+            spread = Spread.of(sizes, expected)
+            return {
+                "reports": sum(count for _, count in days),
+                "days": [{"day": day and day.isoformat(), "reports": n} for day, n in days],
+                "spread": {
+                    "groups": len(sizes),
+                    "chi_square": spread.statistic,
+                    "degrees": spread.degrees,
+                    "score": spread.score,
+                    "suspicious": SUSPICIOUS,
+                },
+                "signs": uneven_report_types(survey, sizes),
             }
 
         return JSONResponse(await self._work(find))

@@ -20,6 +20,7 @@ from ldpsql.server.devices import Attest, Devices
 from ldpsql.server.page_files import answer_page
 from ldpsql.server.problems import Problem
 from ldpsql.server.receiver import Receiver
+from ldpsql.server.surveys import Surveys
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.store.base import Store
@@ -62,11 +63,20 @@ def make_app(
         Route("/healthz", _Answer(health), methods=["GET"]),
         Route("/openapi.json", _Answer(describe), methods=["GET"]),
     ]
+    if isinstance(receiver, Store):
+        surveys = Surveys(receiver)
+        routes += [
+            Route("/v1/surveys", _Answer(surveys.list), methods=["GET"]),
+            Route("/v1/surveys/{fingerprint}/forecast", _Answer(surveys.forecast), methods=["GET"]),
+        ]
     if tokens is not None and isinstance(receiver, Store):
         analysts = Analysts(receiver, writer, tokens)
         routes += [
             Route("/v1/query", _Answer(analysts.query), methods=["POST"]),
             Route("/v1/explain", _Answer(analysts.explain), methods=["POST"]),
+            Route(
+                "/v1/surveys/{fingerprint}/arrivals", _Answer(analysts.arrivals), methods=["GET"]
+            ),
             Route("/v1/synthesize", _Answer(analysts.synthesize), methods=["POST"]),
             Route("/v1/files", _Answer(analysts.files), methods=["POST"]),
             Route("/v1/tables", _Answer(analysts.tables), methods=["GET"]),

@@ -90,6 +90,10 @@ class Store(ABC):
             self.survey(known.key) for known in self._known_surveys() if has_both_parts(known.text)
         ]
 
+    def intakes(self) -> list[Intake]:
+        """What is needed of all surveys to take their reports, by name."""
+        return [self._read_intake(known.text) for known in self._known_surveys()]
+
     def survey(self, table: str) -> Survey:
         """One survey; QueryError if there is none of that name, listing those there are, and for
         one without its collector's part.
@@ -400,6 +404,10 @@ class Store(ABC):
     @abstractmethod
     def smallest_batch(self, table: str) -> int | None:
         """How many reports the smallest batch of a survey holds; None before the first."""
+
+    @abstractmethod
+    def arrivals(self, table: str) -> list[tuple[date | None, int]]:
+        """How many reports came on every day (UTC), ascending; last, under None, those of files."""
 
     @abstractmethod
     def sizes(self, table: str, condition: str | None = None) -> Integers:

@@ -285,6 +285,13 @@ class DuckDBStore(Store):
         [(smallest,)] = self._rows(query, table.lower())
         return None if smallest is None else int(smallest)
 
+    def arrivals(self, table: str) -> list[tuple[date | None, int]]:
+        query = (
+            "SELECT day, sum(reports)::BIGINT FROM batches WHERE survey = ? AND reports > 0 "
+            "GROUP BY day ORDER BY day NULLS LAST"
+        )
+        return self._rows(query, table.lower())
+
     def sizes(self, table: str, condition: str | None = None) -> Integers:
         chosen = Selection(condition)
         with self._select_reports() as cursor:
