@@ -1,4 +1,4 @@
-"""`bench`: mechanisms compared on a table of one's own. `demo`: a survey of made-up people."""
+"""`bench`: mechanisms compared on a table of one's own."""
 
 from __future__ import annotations
 
@@ -255,11 +255,3 @@ def _questions(workloads: Sequence[str], wanted: Wanted, file: SurveyFile) -> tu
                 f"not {workload!r}"
             )
     return tuple(questions)
-
-
-@click.command(short_help="Run a whole survey on generated people.")
-def demo() -> None:
-    """Generate a shopping table, run a survey on it, ask four questions, compare with the truth."""
-    from ldpsql.demo import run  # noqa: PLC0415
-
-    run(click.echo)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,8 +15,9 @@ import click
 
 from ldpsql.cli.ask import explain, query, shell, synthesize
 from ldpsql.cli.audit import audit
-from ldpsql.cli.bench import bench, demo
+from ldpsql.cli.bench import bench
 from ldpsql.cli.collect import ingest, randomize, shuffle
+from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design, keygen, schema
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.lookup import lookup
@@ -155,6 +157,8 @@ def main() -> NoReturn:
     sys.meta_path.insert(0, _NoPandas())
     # What imports create lives on, so looking through it for garbage is waste: .03 s.
     gc.set_threshold(200_000, 20, 20)
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # clean up as after Ctrl-C
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = cli.run()
     except KeyboardInterrupt:

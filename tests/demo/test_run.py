@@ -1,0 +1,159 @@
+"""The demonstration: a collector and devices in processes of their own, and what it says."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from ldpsql.cli.progress import Progress
+from ldpsql.demo import devices, run, shop
+from ldpsql_device.errors import StoreError
+
+PEOPLE = 300
+
+
+def quiet(work: str) -> Progress:
+    return Progress(work, StringIO())
+
+
+def leftovers() -> set[str]:
+    return {path.name for path in Path(tempfile.gettempdir()).glob("ldpsql-demo-*")}
+
+
+@pytest.fixture(scope="module")
+def session() -> tuple[int, list[str]]:
+    """Intervals that missed, and the printed lines, of one that is not on a terminal."""
+    lines: list[str] = []
+    before = leftovers()
+    missed = run.run(lines.append, people=PEOPLE, port=0, stays=False, progress=quiet)
+    assert leftovers() <= before
+    return missed, "\n".join(lines).splitlines()
+
+
+def test_it_says_what_is_made_up_and_what_was_chosen(session: tuple[int, list[str]]) -> None:
+    text = "\n".join(session[1])
+    assert f"{PEOPLE} shoppers are made up, and their devices run on this machine" in text
+    assert re.search(
+        r"mechanism  \w+, chosen by auto among \d+: the next best, \w+, has 1\.\d", text
+    )
+    assert "promised   2-LDP" in text
+    assert "only a demonstration knows the truth" in text
+    assert text.endswith("the collector was stopped, and its database is deleted")
+
+
+def test_everybody_answers_some_in_javascript(session: tuple[int, list[str]]) -> None:
+    """Reports come from processes, by HTTP, and are counted once."""
+    [said] = [line for line in session[1] if line.startswith("devices")]
+    share = PEOPLE // run.JAVASCRIPT_SHARE
+    if shutil.which("node"):
+        assert said == f"devices    {PEOPLE - share} in Python and {share} in JavaScript (node)"
+    else:
+        assert said == f"devices    {PEOPLE} in Python"
+    [said] = [line for line in session[1] if line.startswith("reports")]
+    found = re.fullmatch(r"reports    300 acknowledged in \d+ s, such as (.*)", said)
+    assert found, said
+    assert set(json.loads(found[1])) == {"id", "report", "public"}
+
+
+def test_the_truth_is_that_of_the_table_and_answers_are_near_it(
+    session: tuple[int, list[str]],
+) -> None:
+    """Counted here without SQL; within four times the 95 % interval."""
+    missed, lines = session
+    answers = [line for line in lines if " truth " in line]
+    ages = shop.shoppers(PEOPLE, shop.SEED)["age"].to_numpy()
+    truth = int(((ages >= 26) & (ages <= 49)).sum())
+    assert re.search(rf"truth +{truth}  ", answers[0])
+    assert sum(line.endswith("outside") for line in answers) == missed
+    for line in answers:
+        found = re.search(r" (-?[\d,.]+) ± ([\d,.]+) +truth +([\d,.]+) ", line)
+        assert found, line
+        value, half, exact = (float(number.replace(",", "")) for number in found.groups())
+        assert abs(value - exact) < 4 * half, line
+
+
+def test_a_collector_that_dies_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its devices do not wait for ever."""
+    named = shop.SURVEY.replace('epsilon = "2"', 'epsilon = "2"\nmechanism = "grr"')
+    monkeypatch.setattr(run, "SURVEY", named)
+    monkeypatch.setattr(run, "_describe", lambda _: ())
+    started: list[subprocess.Popen[str]] = []
+    begin = run._running
+
+    @contextmanager
+    def watched(command: Sequence[str], **pipes: int) -> Iterator[subprocess.Popen[str]]:
+        with begin(command, **pipes) as process:
+            started.append(process)
+            if len(started) == 2:
+                started[0].kill()
+            yield process
+
+    monkeypatch.setattr(run, "_running", watched)
+    with pytest.raises(StoreError):
+        run.run(lambda _: None, people=PEOPLE, port=0, stays=False, progress=quiet)
+    assert len(started) >= 2
+    assert all(process.poll() is not None for process in started)
+
+
+def test_devices_know_nothing_of_the_collectors_code() -> None:
+    """They import the standard library and `ldpsql_device`."""
+    tree = ast.parse(Path(devices.__file__).read_text())
+    imported = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
+    imported |= {name.name for n in ast.walk(tree) if isinstance(n, ast.Import) for name in n.names}
+    roots = {name.partition(".")[0] for name in imported}
+    assert roots - set(sys.stdlib_module_names) == {"ldpsql_device"}
+
+
+def read_until(terminal: int, wanted: str, seconds: float) -> str:
+    text, deadline = "", time.monotonic() + seconds
+    while wanted not in text and time.monotonic() < deadline:
+        if select.select([terminal], [], [], 1)[0]:
+            try:
+                text += os.read(terminal, 65536).decode(errors="replace")
+            except OSError:
+                break
+    return text
+
+
+def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing() -> None:
+    """With the port taken it finds another one."""
+    before = leftovers()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        taken = listening.getsockname()[1]
+        own, terminal = pty.openpty()
+        command = [sys.executable, "-m", "ldpsql", "demo", "--people", "100", "--port", str(taken)]
+        with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal) as process:
+            os.close(terminal)
+            try:
+                text = read_until(own, "Ctrl-C stops", 300)
+                found = re.search(r"page   (http://127.0.0.1:(\d+))", text)
+                assert found, text
+                assert int(found[2]) != taken
+                with urllib.request.urlopen(f"{found[1]}/") as page:
+                    assert b"<!doctype html>" in page.read().lower()
+                process.send_signal(signal.SIGINT)
+                assert process.wait(30) == 130
+            finally:
+                process.kill()
+                os.close(own)
+    assert leftovers() <= before
+    with pytest.raises(OSError):
+        urllib.request.urlopen(f"{found[1]}/healthz")
