@@ -156,7 +156,7 @@ def _apart(domain: Listed) -> Listed:
 def is_outside(domain: Domain, comparison: str, literal: Value) -> bool:
     """Whether a comparison with an ordered domain is about values that all lie outside of it.
 
-    Errors as for `matching`.
+    Errors as for `match_codes`.
     """
     if isinstance(domain, Listed):
         return False

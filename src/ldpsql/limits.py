@@ -39,7 +39,7 @@ def _late_statement(seconds: float) -> Error:
 def deadline(
     seconds: float, late: Late = _late_statement, clock: Clock = time.monotonic
 ) -> Iterator[None]:
-    """Have `check` raise once so much time is over, and `remaining` tell how much is left."""
+    """Have `check` raise once so much time is over, and `find_remaining` tell how much is left."""
     token = _ENDS.set((clock() + seconds, seconds, late, clock))
     try:
         yield

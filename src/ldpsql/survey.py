@@ -77,7 +77,7 @@ class Survey(Published):
     users: how many people were expected, or None.  chosen, workload and users say why the design is
     what it is; nothing is derived from them.  shuffled: what is promised besides once reports are
     shuffled, or None where no shuffler is trusted; checked with the accountant at birth.
-    schedule: when it is answered.  author, signature: see `signed`.  label: of the table, or None.
+    schedule: when it is answered.  author, signature: see `sign`.  label: of the table, or None.
     """
 
     table: str

@@ -109,7 +109,7 @@ def balance(size: int, fanout: int) -> Tree:
     Among the multisets of 2..fanout that reach `size` in the least number of levels it takes the
     smallest product, then the smallest sum, and puts larger fan-outs nearer the root.
 
-    >>> balanced(74, 5).fanouts, balanced(17, 4).fanouts
+    >>> balance(74, 5).fanouts, balance(17, 4).fanouts
     ((5, 5, 3), (3, 3, 2))
     """
     height = _height(size, fanout)
@@ -123,7 +123,7 @@ def balance(size: int, fanout: int) -> Tree:
 def pad(size: int, fanout: int) -> Tree:
     """The tree with the same fan-out everywhere, of least height; its last nodes hold few codes.
 
-    >>> padded(125, 4).counts, padded(125, 6).counts, padded(125, 7).counts
+    >>> pad(125, 4).counts, pad(125, 6).counts, pad(125, 7).counts
     ((1, 2, 8, 32, 125), (1, 4, 21, 125), (1, 3, 18, 125))
     """
     return Tree(size, (fanout,) * _height(size, fanout))

@@ -59,7 +59,7 @@ class Piece:
         self._check()
 
     def _check(self) -> None:
-        """SurveyError unless the fields go together; finds those that are `derived`."""
+        """SurveyError unless the fields go together; finds those that are to `derive`."""
 
 
 def derive() -> Any:

@@ -230,7 +230,7 @@ class Statement:
     the relations of the bases. It selects the outputs, in order.
     traced: the same with the gradients of those outputs that are estimates behind them, in order;
     see `gradients`. The number of an estimate is r M + m: row r of the relation that holds the m-th
-    of the M measurements of all bases, see `numbered`.  reasons: why single values may have no
+    of the M measurements of all bases, see `number_terms`.  reasons: why single values may have no
     error bar; the first stands for UNKNOWN in their gradients, the next for one less.
     projection: (column, name) pairs where `outer` only picks and names columns of the one relation,
     so that there is nothing to trace, else None.  asks_catalog: whether `outer` also reads the

@@ -37,7 +37,7 @@ Atom = tuple[Fraction, Fraction, Fraction]
 UNEVEN = Fraction(1, 1 << 43)
 """By how much the probabilities of reports in one atom may differ, relatively, unless a blanket
 says more; the accountant counts with the worse. Half of it is for uneven draws, half for what
-`merged` puts together."""
+`merge_atoms` puts together."""
 
 FEWEST, MOST = 2, 10**10
 """Honest people for whom the accountant works."""

@@ -107,8 +107,8 @@ class Layout:
     orders, sizes: of all axes.  frequencies: (K, d), one row per coefficient.
     multiplicity: (K,), 1 where f = -f, else 2.  kinds: blocks by shape, in whose order the half
     spectra of all blocks are strung together.  copies: how many blocks hold each coefficient, (K,).
-    starts: where the values of `string` begin for each coefficient.  flipped: whether the conjugate
-    stands there.
+    starts: where the values of `join_spectra` begin for each coefficient.  flipped: whether its
+    conjugate stands there.
     """
 
     def __init__(self, blocks: Sequence[Block]) -> None:

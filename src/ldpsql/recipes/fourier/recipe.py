@@ -165,7 +165,7 @@ def group_of(
 
     most_bins: a dimension of more codes gets about so many bins of equal width; codes without
     neighbours keep bins of their own. SurveyError where those are too many.
-    widened: dimensions whose circles are to be larger than they need (`one_sided`).
+    widened: dimensions whose circles are to be larger than they need (`find_one_sided`).
     """
     unordered = tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes)))
     for name, count in zip(domain.names, unordered, strict=True):

@@ -248,7 +248,7 @@ class DuckDBStore(Store):
 
     @contextmanager
     def _select_reports(self) -> Iterator[Connection]:
-        """As `_reading`, for queries over reports, which end at the statement's deadline.
+        """As `_read_snapshot`, for queries over reports, which end at the statement's deadline.
 
         QueryError where that is over, and where an expression fails for a public value.
         """
