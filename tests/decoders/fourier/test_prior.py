@@ -47,3 +47,30 @@ def test_noise_alone_is_recognised() -> None:
     found = fit_power(energy, noise, np.full(len(asked), 2.0), asked, ORDERS, (True, True))
     both = (asked != 0).all(axis=1)
     assert np.median(found[both]) < 0.05
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_power_where_signs_differ_is_found(sign: int) -> None:
+    """As attributes have it that rise together, or one against the other."""
+    random, asked = np.random.default_rng(7), frequencies()
+    folded = np.minimum(asked, np.array(ORDERS) - asked)
+    sides = np.sign(np.array(ORDERS) - 2 * asked).prod(axis=1)
+    power = 0.1 * np.prod(np.maximum(folded, 1.0) ** -2.0, axis=1) * np.exp(-2.0 * sign * sides)
+    noise = np.full(len(asked), 1e-6)
+    energy = (power + noise) * random.exponential(size=len(asked))
+    found = fit_power(energy, noise, np.full(len(asked), 2.0), asked, ORDERS, (True, True))
+    both = (asked != 0).all(axis=1)
+    ratios = [np.log(found[both & (sides == side)]).mean() for side in (1, -1)]
+    assert ratios[1] - ratios[0] == pytest.approx(4.0 * sign, abs=0.3)
+    # A category's frequencies have no sign: no pair, and both sides alike.
+    found = fit_power(energy, noise, np.full(len(asked), 2.0), asked, ORDERS, (True, False))
+    both &= asked[:, 0] == 1
+    np.testing.assert_allclose(found[both], found[both][0])
+
+
+def test_a_flat_spectrum_far_above_the_prior_is_found() -> None:
+    """That of one cell: the first steps from the prior have far to go."""
+    asked = np.arange(1, 64)[:, None]
+    energy, noise = np.ones(63), np.full(63, 1e-7)
+    found = fit_power(energy, noise, np.full(63, 2.0), asked, (64,), (True,))
+    np.testing.assert_allclose(np.log(found), 0.0, atol=0.7)

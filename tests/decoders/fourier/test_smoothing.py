@@ -142,10 +142,11 @@ def test_the_bootstrap_tells_the_typical_error():
 
 
 def test_thinning_prefers_the_prior_that_fits():
-    """Independent data want the independence prior, a diagonal does not."""
+    """Independent data want the independence prior, scattered cells do not."""
     x = np.exp(-((np.arange(16) - 5) ** 2) / 15)
     steps = np.outer(x + 0.02, np.where(np.arange(16) % 5 == 0, 1.0, 0.1))
-    for shares, expected in ((steps, True), (np.eye(16), False)):
+    scattered = np.eye(16)[np.random.default_rng(2).permutation(16)]
+    for shares, expected in ((steps, True), (scattered, False)):
         block = noisy_block(people_of(shares, n=10**6), 1.0, np.random.default_rng(4))
         ranked = select(
             SmoothingProblem([block], 10**6), np.random.default_rng(1), 4, 3, Stop(600, 1e-4)

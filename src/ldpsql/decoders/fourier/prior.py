@@ -10,6 +10,7 @@ Zhang, Annals of Statistics 33 (2005), on empirical Bayes in sequences of coeffi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 from ldpsql.estimate import Array
 
 _ONE_AXIS, _FURTHER_AXIS, _SLOPE = 0.1, 0.04, -2.0
-_SCALE_SPREAD, _SLOPE_SPREAD = 1.5, 1.0
-"""Standard deviations, before reports, of the logarithm of a face's power, and of its slope and its
-bend in the logarithm of the frequency."""
-_STEPS, _ENOUGH, _LEAST_STEP = 40, 1e-4, 1e-3
+_SCALE_SPREAD, _SLOPE_SPREAD, _BEND_SPREAD = 2.0, 1.5, 2.0
+_SIDE_SPREAD, _TILT_SPREAD = 1.0, 0.5
+"""Standard deviations, before reports, of the logarithm of a face's power, of its slopes and bends
+in the logarithms of the frequencies, and of what depends on the sides of two frequencies."""
+_STEPS, _ENOUGH, _LEAST_STEP, _LONGEST_STEP = 40, 1e-4, 1e-3, 3.0
 _LARGEST_LOG = 60.0
 
 
@@ -63,9 +65,12 @@ def fit_power(
     for.  In units of shares of people.
 
     On every face log s is b0 + the sum over its axes of b_i log k_i + c_i (log k_i)^2: a power law
-    that may bend, as that of a wide bump does. The b and c are those that make the energies
-    likeliest; T_f is normal with the variance s + v. Fisher scoring with halved steps: the matrix
-    is positive definite whatever the energies, so a short enough step never makes it worse.
+    that may bend, as that of a wide bump does. Every pair of axes with an order adds
+    c_ij log k_i log k_j + (d_ij + e_ij log(k_i k_j)) x 1 where the frequencies have the same sign,
+    and x -1 where not: attributes that rise together have most of their power where the signs
+    differ. The parameters are those that make the energies likeliest; T_f is normal with the
+    variance s + v. Fisher scoring with halved steps: the matrix is positive definite whatever the
+    energies, so a short enough step never makes it worse.
     """
     logs, centre = (
         _logs(frequencies, orders, is_ordered),
@@ -73,15 +78,15 @@ def fit_power(
     )
     used = np.isfinite(noise) & (noise > 0.0)
     is_present = frequencies != 0
+    # Of m/2, which is -m/2, neither.
+    sides = np.sign(np.array(orders) - 2 * frequencies)
     power = np.exp(centre)
     for present in np.unique(is_present[used], axis=0):
         face = (is_present == present).all(axis=1)
         axes = np.flatnonzero(present & np.array(is_ordered))
         # log s - centre is linear in the parameters' distances from their prior means.
-        own_logs = logs[face][:, axes]
-        regressors = np.column_stack([np.ones(len(own_logs)), own_logs, own_logs**2])
+        regressors, spread = _regressors(logs[face][:, axes], sides[face][:, axes])
         own = used[face]
-        spread = np.array([_SCALE_SPREAD, *[_SLOPE_SPREAD] * 2 * len(axes)])
         found = _score(
             regressors[own],
             centre[face][own],
@@ -93,6 +98,23 @@ def fit_power(
         logarithm = centre[face] + regressors @ found
         power[face] = np.exp(np.clip(logarithm, -_LARGEST_LOG, _LARGEST_LOG))
     return power
+
+
+def _regressors(logs: Array, sides: NDArray[np.int64]) -> tuple[Array, Array]:
+    """What log s is a linear function of on one face, shape (K, p), and how far from the centre
+    each parameter is expected to be, shape (p,).
+
+    logs, sides: of every frequency, log k and its sign, shape (K, axes).
+    """
+    axes = logs.shape[1]
+    columns = [np.ones(len(logs)), *logs.T, *logs.T**2]
+    spread = [_SCALE_SPREAD, *[_SLOPE_SPREAD] * axes, *[_BEND_SPREAD] * axes]
+    for one, other in combinations(range(axes), 2):
+        side = sides[:, one] * sides[:, other]
+        both = logs[:, one] + logs[:, other]
+        columns += [logs[:, one] * logs[:, other], side, side * both]
+        spread += [_BEND_SPREAD, _SIDE_SPREAD, _TILT_SPREAD]
+    return np.column_stack(columns), np.array(spread)
 
 
 def _score(
@@ -118,7 +140,9 @@ def _score(
         share = own / total
         slope = regressors.T @ (weight * share * (1.0 - energy / total)) + ridge * found
         matrix = (regressors * (weight * share**2)[:, None]).T @ regressors + np.diag(ridge)
-        step, length = np.linalg.solve(matrix, slope), 1.0
+        step = np.linalg.solve(matrix, slope)
+        # Far from the answer a step that fits the slope alone would leave all numbers there are.
+        length = min(1.0, _LONGEST_STEP / max(float(np.abs(regressors @ step).max()), 1e-300))
         while (now := objective(found - length * step)) > best and length > _LEAST_STEP:
             length /= 2.0
         if best - now < _ENOUGH:

@@ -45,6 +45,8 @@ WORK = 1.2e7
 parts: the choice, the answer, and the replicates."""
 _FEWEST_STEPS, _DOUBTS = 20, 2.0
 REPLICATES, FEW_REPLICATES = 20, 5
+_DRAWS, _DRAWS_ALONE, _DRAWS_GAPS = 2, 8, 4
+"""How often data are thinned: usually, of one axis, and where the workload has gaps."""
 
 
 # -- the answers ----------------------------------------------------------------------------------
@@ -418,13 +420,17 @@ def smooth(
     # Rounded, since last digits may differ between machines.
     digest = hashlib.sha256(np.round(problem.observed, 3).tobytes() + str(int(people)).encode())
     random = np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
-    draws, finalists, count = 2, int(layout.cells <= LARGE), REPLICATES
+    # With one axis the choice is between prior and none, which differ most and cost least.
+    is_alone = len(layout.orders) == 1 and layout.cells <= LARGE
+    draws = _DRAWS_ALONE if is_alone else _DRAWS
+    finalists, count = int(layout.cells <= LARGE), REPLICATES
     trial, final = Stop(600, 1e-4), FINE
     if layout.cells > HUGE:
         draws, finalists, count = 1, 0, FEW_REPLICATES
         trial, final = Stop(200, 1e-3), Stop(1000, 1e-4)
     elif problem.has_gaps:
-        draws, finalists, trial = 4, 3 * finalists, Stop(FINE.cap, 1e-4)
+        draws, finalists = max(draws, _DRAWS_GAPS), 3 * finalists
+        trial = Stop(FINE.cap, 1e-4)
 
     def within_work(stop: Stop, rows: int) -> Stop:
         steps = int(WORK / (siblings * layout.cells * rows))
