@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-from datetime import date
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +12,9 @@ from support.http import serving
 from support.shuffled_survey import SCHEMA, raw_reports
 
 import ldpsql
+from ldpsql.engine.wire import pack_estimates
 from ldpsql.errors import Place, QueryError
+from ldpsql.estimate import Estimates
 from ldpsql.lookups import PublicTable
 from ldpsql.remote import TOKEN, RemoteStore
 from ldpsql.server.tokens import Tokens
@@ -68,6 +69,24 @@ def test_answers_are_those_of_the_file(served, remote):
         assert [survey.table for survey in remote.surveys] == ["app"]
 
 
+def test_a_covariance_is_asked_for_as_long_as_the_answer_is_held(served, remote):
+    held, asked = remote.execute(SQL, [30]), remote.session.store.ask
+    expected = held.estimates.covariance
+    for level in range(70):
+        remote.session.execute("SELECT COUNT(*) FROM app WHERE age < ?", [19 + level % 20])
+    with pytest.raises(StoreError, match="does not hold this answer any more; ask the question"):
+        held.estimates  # noqa: B018
+    assert (remote.execute(SQL, [30]).estimates.covariance == expected).all()
+    with pytest.raises(StoreError, match="does not hold"):
+        asked("/v1/answers/none/estimates")
+
+
+def test_a_covariance_of_very_many_estimates_is_refused():
+    many = Estimates.exact([0.0] * 2001)
+    with pytest.raises(NotSupportedError, match=r"covariance of 2,001 estimates is not sent"):
+        pack_estimates(many)
+
+
 def test_settings_go_with_the_question(served):
     ends = []
     for level in (0.5, 0.99):
@@ -81,10 +100,8 @@ def test_errors_are_those_of_the_file(remote):
         remote.execute("SELECT COUNT(*) FROM app\nWHERE agee > 3")
     assert caught.value.place == Place(2, 7, 4)
     assert caught.value.caret().splitlines()[1].strip() == "^^^^"
-    with pytest.raises(NotSupportedError, match="covariance is not sent"):
-        remote.execute(SQL, [30]).estimates  # noqa: B018
-    with pytest.raises(NotSupportedError, match="write dates as"):
-        remote.execute(SQL, [date(2026, 1, 1)])
+    with pytest.raises(NotSupportedError, match="of type bytes is not sent"):
+        remote.execute(SQL, [b"x"])
     for call in (
         lambda: remote.register("regions", {"a": [1]}),
         lambda: remote.add_lookup({"a": [1]}, "regions"),
@@ -124,6 +141,8 @@ def test_an_admin_brings_reports_and_repeats_count_once(served, remote, tmp_path
         other = Survey.of("other", SCHEMA, "1", "hio")
         with pytest.raises(FingerprintError):
             connection.ingest(raw_reports(other, 5))
+        with pytest.raises(FingerprintError, match="does not have its survey"):
+            connection.ingest(raw_reports(other, 5).replace_schema_metadata(None), survey=other)
         with pytest.raises(NotSupportedError, match="keep counts where"):
             connection.ingest(tmp_path, keep="counts")
 

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
@@ -23,12 +24,14 @@ import pyarrow.parquet as pq
 
 from ldpsql import errors
 from ldpsql.engine.result import Result
-from ldpsql.engine.wire import unpack
+from ldpsql.engine.session import require_settings
+from ldpsql.engine.wire import margins_to_json, parameters_to_json, unpack, unpack_estimates
 from ldpsql.errors import Located, Place, QueryError
-from ldpsql.estimate import CONFIDENCE
+from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.intake import Intake, expand
 from ldpsql.limits import SECONDS
 from ldpsql.lookups import PublicTable
+from ldpsql.margins import Margins
 from ldpsql.parser import Parameters
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.rules import Batch
@@ -168,7 +171,10 @@ class RemoteStore:
         with tempfile.TemporaryDirectory(prefix="ldpsql-") as folder:
             path = Path(folder, "table.parquet")
             pq.write_table(reports, path)
-            [batch] = self.ingest([path], survey=survey, **options)
+            try:
+                [batch] = self.ingest([path], survey=survey, **options)
+            except Error as error:
+                raise type(error)(str(error).replace(path.name, "the table")) from None
         return replace(batch, name="the table")
 
     def add_lookup(self, table: PublicTable, *, replace: bool = False) -> None:
@@ -215,13 +221,12 @@ class RemoteSession:
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
         seconds: float = SECONDS,
-        weights: Sequence[Any] = (),
+        weights: Margins = (),
         one_population: bool = False,
         census: bool = False,
     ) -> None:
-        """As of a `Session`. NotSupportedError for margins of a population."""
-        if weights:
-            raise _not_here("answers about a population (weights) are given")
+        """As of a `Session`."""
+        require_settings(confidence, seconds, weights, one_population=one_population, census=census)
         self.store, self.seconds = store, seconds
         self._settings: Mapping[str, Any] = {
             "confidence": confidence,
@@ -229,20 +234,19 @@ class RemoteSession:
             "census": census,
             "timeout": seconds,
             **({} if estimator is None else {"estimator": estimator}),
+            **({"weights": margins_to_json(weights)} if weights else {}),
         }
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
         """Have one SQL text answered. Raises errors under `ldpsql.Error` only."""
-        try:
-            asked = json.dumps({"sql": sql, "parameters": parameters, **self._settings})
-        except (TypeError, ValueError):
-            raise NotSupportedError(
-                "parameters over HTTP are numbers, texts, truth values and NULL; write dates as "
-                "DATE '2026-01-31'"
-            ) from None
-        body = asked.encode(errors="replace")
-        data = self.store.ask("/v1/query", body, sql=sql, seconds=self.seconds, accept=_ARROW)
-        return unpack(data, self.store.of_fingerprint)
+        given = parameters_to_json(parameters)
+        body = json.dumps({"sql": sql, "parameters": given, **self._settings}).encode()
+        ask = partial(self.store.ask, sql=sql, seconds=self.seconds, accept=_ARROW)
+
+        def estimates_of(handle: str) -> Estimates:
+            return unpack_estimates(ask(f"/v1/answers/{quote(handle)}/estimates"))
+
+        return unpack(ask("/v1/query", body), self.store.of_fingerprint, estimates_of)
 
     def register(self, table: PublicTable) -> None:
         """Not offered: NotSupportedError."""
@@ -250,7 +254,7 @@ class RemoteSession:
 
     def unregister(self, name: str) -> None:
         """InterfaceError: none is registered."""
-        raise InterfaceError(f"no table {name!r:.60} is registered")
+        raise InterfaceError(f"no table {name!r:.60} is registered; register it first")
 
     def lookups(self) -> list[PublicTable]:
         """The tables that questions may join, by name."""

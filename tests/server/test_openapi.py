@@ -72,7 +72,19 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-KEYS = ["sql", "parameters", "confidence", "estimator", "timeout", "one_population", "rows", "seed"]
+KEYS = [
+    "weights",
+    "texts",
+    "census",
+    "sql",
+    "parameters",
+    "confidence",
+    "estimator",
+    "timeout",
+    "one_population",
+    "rows",
+    "seed",
+]
 QUESTIONS = st.dictionaries(
     st.sampled_from(KEYS), JSON | st.sampled_from(["SELECT COUNT(*) FROM people", "people", 0.5, 3])
 )
@@ -123,7 +135,7 @@ def test_whatever_is_sent_gets_an_answer_that_is_described(
     given_headers = dict(headers)
     if given_headers.get("authorization") == "token":
         given_headers["authorization"] = token
-    for key in ("{fingerprint}", "{table}", "{name}"):
+    for key in ("{fingerprint}", "{table}", "{name}", "{handle}"):
         path = path.replace(key, name)
     if path == "/v1/files":
         path += "?name=r.jsonl"

@@ -78,14 +78,15 @@ def _open_asker(
     database: Path | str, weights: tuple[Path, ...], settings: Mapping[str, Any]
 ) -> Iterator[Session | RemoteSession]:
     """What answers questions: the store in a file, or a collector."""
+    from ldpsql.margins import read_margins  # noqa: PLC0415
+
     if isinstance(database, str):
         from ldpsql.remote import RemoteSession, RemoteStore  # noqa: PLC0415
 
-        yield RemoteSession(RemoteStore(database, None), weights=weights, **settings)
+        yield RemoteSession(RemoteStore(database, None), weights=read_margins(weights), **settings)
         return
 
     from ldpsql.engine.session import Session  # noqa: PLC0415
-    from ldpsql.margins import read_margins  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
 
     with closing(open_store(database, read_only=True)) as store:

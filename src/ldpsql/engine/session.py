@@ -80,6 +80,21 @@ class Subject:
         return (self.survey.fingerprint, self.estimator, self.version, *more)
 
 
+def require_settings(
+    confidence: float, seconds: float, weights: Margins, *, one_population: bool, census: bool
+) -> None:
+    """InterfaceError for settings of a `Session` that make no sense."""
+    if census and (weights or one_population):
+        raise InterfaceError(
+            "a census is about those who answered; leave out the margins of a population, and "
+            "one_population"
+        )
+    if not 0.0 < confidence < 1.0:
+        raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
+    if not seconds >= 0.0:
+        raise InterfaceError(f"a statement may take some seconds, not {seconds}")
+
+
 class Session:
     """Answers questions about the surveys of one store. Not to be shared between threads."""
 
@@ -105,15 +120,7 @@ class Session:
         census: whether those who answered are all that answers are about, so that intervals need
         not contain that they are a sample; InterfaceError beside a population of others.
         """
-        if census and (weights or one_population):
-            raise InterfaceError(
-                "a census is about those who answered; leave out the margins of a population, and "
-                "one_population"
-            )
-        if not 0.0 < confidence < 1.0:
-            raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
-        if not seconds >= 0.0:
-            raise InterfaceError(f"a statement may take some seconds, not {seconds}")
+        require_settings(confidence, seconds, weights, one_population=one_population, census=census)
         self.store = store
         self.confidence = confidence
         self.estimator = estimator

@@ -1,30 +1,39 @@
-"""Answers on their way from a collector to an analyst: as Arrow, and as JSON for everybody else."""
+"""Questions on their way to a collector, and answers on theirs from it: as Arrow, and as JSON for
+everybody else."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.notes import guarantee_of_batches
-from ldpsql.engine.result import Result
+from ldpsql.engine.result import Result, no_estimates
 from ldpsql.estimate import Estimates
+from ldpsql.margins import Margin, Margins
+from ldpsql.parser import Parameters
 from ldpsql.survey import Survey
 from ldpsql_device.errors import InterfaceError, NotSupportedError
 
 _KEY = b"ldpsql.answer"
 _BARS = ("stderr", "low", "high")
+MOST_ESTIMATES = 2000
+"""Of so many estimates a covariance travels over HTTP."""
 
 
-def pack(result: Result, smallest: Mapping[str, int | None]) -> bytes:
+def pack(result: Result, smallest: Mapping[str, int | None], handle: str | None = None) -> bytes:
     """An Arrow stream of everything but the covariance.
 
-    smallest: reports in the smallest batch, by table, of the surveys that were asked.
+    smallest: reports in the smallest batch, by table, of the surveys that were asked.  handle: with
+    which the covariance can be asked for, if it can.
     """
     arrays = {str(place): column for place, column in enumerate(result.table.columns)}
     for place, bars in result.intervals.items():
@@ -42,8 +51,14 @@ def pack(result: Result, smallest: Mapping[str, int | None]) -> bytes:
         "estimators": result.estimators,
         "level": result.level,
         "rows": result.table.num_rows,
+        "handle": handle,
     }
     table = pa.table(arrays).replace_schema_metadata({_KEY: json.dumps(said).encode()})
+    return write_stream(table)
+
+
+def write_stream(table: pa.Table) -> bytes:
+    """A table as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
@@ -51,10 +66,13 @@ def pack(result: Result, smallest: Mapping[str, int | None]) -> bytes:
     return data
 
 
-def unpack(data: bytes, survey_of: Callable[[str], Survey]) -> Result:
+def unpack(
+    data: bytes, survey_of: Callable[[str], Survey], estimates_of: Callable[[str], Estimates]
+) -> Result:
     """The answer in what `pack` wrote.
 
-    survey_of: of a fingerprint; LookupError if there is none. InterfaceError for anything else.
+    survey_of: of a fingerprint; LookupError if there is none.  estimates_of: of the answer's
+    handle, where it has one. InterfaceError for anything else.
     """
     try:
         table = pa.ipc.open_stream(data).read_all()
@@ -70,8 +88,9 @@ def unpack(data: bytes, survey_of: Callable[[str], Survey]) -> Result:
             if f"{place}_typical" in table.column_names:
                 typical[place] = table.column(f"{place}_typical").to_numpy()
         asked = tuple(map(survey_of, said["surveys"]))
+        handle = said["handle"]
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError):
-        raise InterfaceError("what came is no answer of a collector; check its address") from None
+        raise _no_answer() from None
     guarantees = [
         survey.guarantee if survey.shuffled is None else guarantee_of_batches(survey, smallest)
         for survey, smallest in zip(asked, said["smallest"], strict=True)
@@ -79,7 +98,7 @@ def unpack(data: bytes, survey_of: Callable[[str], Survey]) -> Result:
     return Result(
         shown,
         intervals,
-        _refuse_estimates,
+        no_estimates if handle is None else lambda: estimates_of(handle),
         tuple(said["notes"]),
         asked,
         said["reports"],
@@ -91,8 +110,110 @@ def unpack(data: bytes, survey_of: Callable[[str], Survey]) -> Result:
     )
 
 
-def _refuse_estimates() -> Estimates:
-    raise NotSupportedError("a covariance is not sent over HTTP; ask where the database is")
+def pack_estimates(estimates: Estimates) -> bytes:
+    """An Arrow stream of estimates: a column for each, with its value, its covariances with all of
+    them, and its replicates. NotSupportedError for more than `MOST_ESTIMATES`."""
+    if len(estimates) > MOST_ESTIMATES:
+        raise NotSupportedError(
+            f"the covariance of {len(estimates):,} estimates is not sent over HTTP, of at most "
+            f"{MOST_ESTIMATES:,} it is; ask for fewer rows, or where the database is"
+        )
+    parts = [estimates.values[None], estimates.covariance]
+    parts += [] if estimates.replicates is None else [estimates.replicates]
+    columns = {str(place): column for place, column in enumerate(np.concatenate(parts).T)}
+    return write_stream(pa.table({name: pa.array(column) for name, column in columns.items()}))
+
+
+def unpack_estimates(data: bytes) -> Estimates:
+    """The estimates in what `pack_estimates` wrote; InterfaceError for anything else."""
+    try:
+        table = pa.ipc.open_stream(data).read_all()
+        numbers = np.column_stack([column.to_numpy() for column in table.columns])
+        count = table.num_columns
+        replicates = numbers[1 + count :] if len(numbers) > 1 + count else None
+        return Estimates(numbers[0], numbers[1 : 1 + count], replicates)
+    except (pa.ArrowException, OSError, ValueError, LookupError):
+        raise _no_answer() from None
+
+
+def _no_answer() -> InterfaceError:
+    return InterfaceError("what came is no answer of a collector; check its address")
+
+
+# -- questions ----------------------------------------------------------------------------------
+
+
+def parameters_to_json(parameters: Parameters) -> Any:
+    """Parameters of a question as JSON has them; an exact number, a day or a moment is an object
+    with its text. NotSupportedError for values of other types."""
+    if parameters is None or isinstance(parameters, str | bytes):
+        return None if parameters is None else str(parameters)
+    if isinstance(parameters, Mapping):
+        return {str(name): _value_to_json(value) for name, value in parameters.items()}
+    return [_value_to_json(value) for value in parameters]
+
+
+def _value_to_json(value: object) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    for name, kind in _WRITTEN.items():  # a moment is a date, too
+        if isinstance(value, kind):
+            return {name: str(value)}
+    if isinstance(value, Integral | Real):
+        return int(value) if isinstance(value, Integral) else float(value)
+    raise NotSupportedError(
+        f"a parameter of type {type(value).__name__} is not sent over HTTP; give a number, a text, "
+        "a date, a datetime, a truth value or None"
+    )
+
+
+def parameters_from_json(given: Any) -> Any:
+    """What `parameters_to_json` was given; ValueError for anything else."""
+    if isinstance(given, dict):
+        return {name: _value_from_json(value) for name, value in given.items()}
+    return [_value_from_json(value) for value in given] if isinstance(given, list) else given
+
+
+def _value_from_json(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    [(name, text)] = value.items()
+    try:
+        return _READ[name](text)
+    except (LookupError, TypeError, ArithmeticError):
+        raise ValueError(name) from None
+
+
+_WRITTEN: Mapping[str, type] = {"timestamp": datetime, "date": date, "decimal": Decimal}
+_READ: Mapping[str, Callable[[str], Any]] = {
+    "timestamp": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "decimal": Decimal,
+}
+
+
+def margins_to_json(margins: Margins) -> Any:
+    """Margins of a population as JSON."""
+    return [[margin.name, margin.columns, margin.rows] for margin in margins]
+
+
+def margins_from_json(given: Any) -> Margins:
+    """The inverse; ValueError for anything else."""
+    try:
+        found = tuple(
+            Margin(name, tuple(columns), tuple(map(tuple, rows))) for name, columns, rows in given
+        )
+    except TypeError:
+        raise ValueError("margins") from None
+    texts = (text for each in found for row in (each.columns, *each.rows) for text in row)
+    if not all(isinstance(text, str) for text in texts) or any(
+        len(row) != len(each.columns) for each in found for row in each.rows
+    ):
+        raise ValueError("margins")
+    return found
+
+
+# -- JSON for programs that do not read Arrow -----------------------------------------------------
 
 
 def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:

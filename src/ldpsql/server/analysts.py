@@ -7,26 +7,37 @@ import io
 import ipaddress
 import json
 import os
+import secrets
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path, PurePath
 from threading import Lock
 from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
-import pyarrow as pa
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from ldpsql.engine.notes import SUSPICIOUS, Spread, uneven_report_types
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
-from ldpsql.engine.wire import pack, to_json
+from ldpsql.engine.wire import (
+    margins_from_json,
+    margins_to_json,
+    pack,
+    pack_estimates,
+    parameters_from_json,
+    to_json,
+    write_stream,
+)
 from ldpsql.errors import Located
 from ldpsql.estimate import CONFIDENCE
-from ldpsql.limits import SECONDS
+from ldpsql.limits import SECONDS, deadline
+from ldpsql.margins import Margins
 from ldpsql.report import question_shares
 from ldpsql.server.bodies import read_body
 from ldpsql.server.problems import Problem
@@ -36,7 +47,7 @@ from ldpsql.store.base import Store
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.synthesis import Synthesizer
 from ldpsql.table_files import write_parquet, write_separated
-from ldpsql_device.errors import Error, StoreError
+from ldpsql_device.errors import Error, FingerprintError, NotSupportedError, StoreError
 
 ARROW = "application/vnd.apache.arrow.stream"
 PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
@@ -44,9 +55,19 @@ QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
 _AT_ONCE, _SESSIONS = 2, 8
 _A = {"analyst": "an analyst", "relay": "a relay"}
 _KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
-_KEYS |= {"texts"}
+_KEYS |= {"texts", "weights"}
+_ANSWERS = 64
+"""Of so many last answers the covariance can be asked for."""
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Lent:
+    """A session, which works for one request at a time."""
+
+    session: Session
+    working: Lock = field(default_factory=Lock)
 
 
 class Analysts:
@@ -54,7 +75,8 @@ class Analysts:
 
     def __init__(self, store: Store, writer: Writer, tokens: Tokens) -> None:
         self._store, self._writer, self._tokens = store, writer, tokens
-        self._sessions: OrderedDict[str, list[Session]] = OrderedDict()
+        self._sessions: OrderedDict[bytes, list[_Lent]] = OrderedDict()
+        self._answers: OrderedDict[str, tuple[_Lent, Result]] = OrderedDict()
         self._lending = Lock()
         self._limiter: anyio.CapacityLimiter | None = None
 
@@ -66,6 +88,22 @@ class Analysts:
     async def explain(self, request: Request) -> Response:
         """Say how it would be answered, and how well."""
         return await self._ask(request, "EXPLAIN ")
+
+    async def estimates(self, request: Request) -> Response:
+        """The covariance of one of the last answers, as an Arrow stream."""
+        self._require(request, "analyst")
+        with self._lending:
+            found = self._answers.get(request.path_params["handle"])
+        if found is None:
+            detail = "the collector does not hold this answer any more; ask the question again"
+            raise Problem(404, "unknown-answer", detail)
+        lent, result = found
+
+        def work() -> bytes:
+            with lent.working, deadline(SECONDS):
+                return pack_estimates(result.estimates())
+
+        return Response(await self._work(work), media_type=ARROW)
 
     async def tables(self, request: Request) -> Response:
         """The surveys that can be asked, whole, and the look-up tables."""
@@ -120,20 +158,24 @@ class Analysts:
         table = await self._work(lambda: self._store.lookup(request.path_params["name"]))
         if table is None:
             raise Problem(404, "unknown-table", "there is no such look-up table here")
-        return Response(_stream(table.rows), media_type=ARROW)
+        return Response(write_stream(table.rows), media_type=ARROW)
 
     async def synthesize(self, request: Request) -> Response:
         """A table of made-up people, as an Arrow stream."""
         self._require(request, "analyst")
         asked = await _read_json(request, {"table", "rows", "seed"})
-        rows = asked.get("rows")
-        if rows is not None and (type(rows) is not int or not 1 <= rows <= MADE_UP_ROWS):
-            raise Problem(400, "wrong-question", f"rows are 1 to {MADE_UP_ROWS:,}")
+        rows, seed = asked.get("rows"), asked.get("seed")
+        if any(number is not None and type(number) is not int for number in (rows, seed)):
+            raise Problem(400, "wrong-question", "rows and seed are whole numbers")
 
         def make() -> bytes:
             synthesizer = Synthesizer.of(self._store, asked.get("table"))
-            people = min(synthesizer.people, MADE_UP_ROWS)
-            return _stream(synthesizer.table(rows or people, asked.get("seed")))
+            if (rows or synthesizer.people) > MADE_UP_ROWS:
+                raise NotSupportedError(
+                    f"at most {MADE_UP_ROWS:,} made-up people are sent over HTTP; ask for fewer "
+                    "rows, or where the database is"
+                )
+            return write_stream(synthesizer.table(rows, seed))
 
         return Response(await self._work(make), media_type=ARROW)
 
@@ -160,6 +202,8 @@ class Analysts:
 
             def take() -> dict[str, Any]:
                 survey = None if fingerprint is None else self._store.intake_of(fingerprint)
+                if fingerprint is not None and survey is None:
+                    raise FingerprintError(f"{name}: the collector does not have its survey")
                 try:
                     [batch] = self._store.ingest([place], survey=survey, **options)
                 except Error as error:  # of a file that has another place there
@@ -193,15 +237,21 @@ class Analysts:
         sql = asked.pop("sql", None)
         if not isinstance(sql, str):
             raise Problem(400, "wrong-question", "give the SQL text under the key sql")
-        parameters = asked.pop("parameters", None)
+        try:
+            parameters = parameters_from_json(asked.pop("parameters", None))
+            margins = margins_from_json(asked.pop("weights", None) or [])
+        except ValueError:
+            detail = "parameters or weights cannot be read; see /openapi.json"
+            raise Problem(400, "wrong-question", detail) from None
         with_texts = asked.pop("texts", None) is True
         accepted = request.headers.get("accept", "")
 
         def answer() -> Response:
-            result = self._execute(prefix + sql, parameters, asked)
+            lent, result = self._execute(prefix + sql, parameters, asked, margins)
             if ARROW in accepted:
                 smallest = {s.table: self._store.smallest_batch(s.table) for s in result.surveys}
-                return Response(pack(result, smallest), media_type=ARROW)
+                handle = self._remember(lent, result) if result.intervals else None
+                return Response(pack(result, smallest, handle), media_type=ARROW)
             for kind, write in ((PARQUET, write_parquet), (CSV, write_separated)):
                 if kind in accepted:
                     table, sink = result.distinct(intervals=True), io.BytesIO()
@@ -212,31 +262,47 @@ class Analysts:
 
         return await self._work(answer)
 
-    def _execute(self, sql: str, parameters: Any, settings: dict[str, Any]) -> Result:
+    def _execute(
+        self, sql: str, parameters: Any, settings: dict[str, Any], margins: Margins
+    ) -> tuple[_Lent, Result]:
         """Ask on a session of these settings that nobody else uses meanwhile."""
-        key = json.dumps(settings, sort_keys=True)
+        given = json.dumps([settings, margins_to_json(margins)], sort_keys=True)
+        key = sha256(given.encode()).digest()
         with self._lending:
             idle = self._sessions.setdefault(key, [])
             self._sessions.move_to_end(key)
-            session = idle.pop() if idle else None
+            lent = idle.pop() if idle else None
             while len(self._sessions) > _SESSIONS:
                 self._sessions.popitem(last=False)
         try:
-            session = session or Session(
-                self._store,
-                confidence=float(settings.get("confidence", CONFIDENCE)),
-                estimator=settings.get("estimator"),
-                seconds=min(float(settings.get("timeout", SECONDS)), SECONDS),
-                one_population=settings.get("one_population") is True,
-                census=settings.get("census") is True,
+            lent = lent or _Lent(
+                Session(
+                    self._store,
+                    confidence=float(settings.get("confidence", CONFIDENCE)),
+                    estimator=settings.get("estimator"),
+                    seconds=min(float(settings.get("timeout", SECONDS)), SECONDS),
+                    weights=margins,
+                    one_population=settings.get("one_population") is True,
+                    census=settings.get("census") is True,
+                )
             )
         except (TypeError, ValueError):
             raise Problem(400, "wrong-question", "confidence and timeout are numbers") from None
         try:
-            return session.execute(sql, parameters)
+            with lent.working:
+                return lent, lent.session.execute(sql, parameters)
         finally:
             with self._lending:
-                idle.append(session)
+                idle.append(lent)
+
+    def _remember(self, lent: _Lent, result: Result) -> str:
+        """A handle of an answer, for as long as few others come."""
+        handle = secrets.token_urlsafe(16)
+        with self._lending:
+            self._answers[handle] = (lent, result)
+            while len(self._answers) > _ANSWERS:
+                self._answers.popitem(last=False)
+        return handle
 
     async def _work(self, work: Callable[[], T]) -> T:
         """Work on a thread, few at once; errors about the question are problems."""
@@ -267,14 +333,6 @@ class Analysts:
             raise Problem(401, "no-token", "give a token (ldpsql token add)", wanted)
         if token.role not in (role, "admin"):
             raise Problem(403, "not-allowed", f"this takes the token of {_A[role]} or an admin")
-
-
-def _stream(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
 
 
 def _is_loopback(host: str) -> bool:

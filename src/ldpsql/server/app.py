@@ -77,6 +77,7 @@ def make_app(
             Route(
                 "/v1/surveys/{fingerprint}/arrivals", _Answer(analysts.arrivals), methods=["GET"]
             ),
+            Route("/v1/answers/{handle}/estimates", _Answer(analysts.estimates), methods=["GET"]),
             Route("/v1/synthesize", _Answer(analysts.synthesize), methods=["POST"]),
             Route("/v1/files", _Answer(analysts.files), methods=["POST"]),
             Route("/v1/tables", _Answer(analysts.tables), methods=["GET"]),
