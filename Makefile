@@ -39,7 +39,7 @@ docs: $(STAMP)
 # whether what it takes from others is what its lock file makes. Needs node and npm.
 client:
 	cd clients/js && npm ci --silent --no-audit --no-fund && node --test && npm run --silent types && npm run --silent size
-	cd clients/page && npm ci --silent --no-audit --no-fund && npm run --silent check
+	cd clients/page && npm ci --silent --no-audit --no-fund && node --test && npm run --silent check
 
 # The page and the client in a real browser, which is there already, such as Debian's chromium.
 browser: $(STAMP)

@@ -227,8 +227,7 @@ def test_cells_come_as_people_read_them(app, secret):
     sql = "SELECT member, COUNT(*) AS n FROM app WHERE age = 30 GROUP BY member"
     expected = Session(app.store).execute(sql)
     found = question(app, secret, sql=sql, texts=True).json
-    marked = [[text.strip() for text in expected.texts(place)] for place in (0, 1)]
-    assert found["texts"] == [list(row) for row in zip(*marked, strict=True)]
+    assert found["texts"] == [list(row) for row in zip(*map(expected.texts, (0, 1)), strict=True)]
     assert found["texts"][0][0] == "false"
     assert " ± " in found["texts"][0][1]
     assert found["texts"][0][1].endswith(" ~")

@@ -59,7 +59,10 @@ def test_files_name_no_other_place():
     for place in PAGE.glob("*.*"):
         text = place.read_text()
         assert not re.search(r"(?:src|href)=[\"']?(?:https?:|//)", text), place
-        assert not re.search(r"(?:from|import)\s*\(?[\"'](?!\./)", text), place
+        for imported in re.findall(
+            r"^(?:import|export) [^;]*?[\"'](.*?)[\"'];", text, re.MULTILINE
+        ):
+            assert imported.startswith("./"), (place, imported)
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|eval\(", text), place
         if place.suffix == ".html":
             assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", text)

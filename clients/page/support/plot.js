@@ -1,3 +1,3 @@
 /** What the page takes of Observable Plot. */
 
-export { areaY, axisX, axisY, barX, barY, cell, dot, lineY, link, plot, ruleX, ruleY, text } from "@observablehq/plot";
+export { areaY, axisX, barX, barY, cell, dot, lineY, plot, ruleX, ruleY, text } from "@observablehq/plot";

@@ -233,8 +233,8 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     if texts:
         places = range(len(result.columns))
-        cells = [[text.strip() for text in result.texts(place)] for place in places]
-        shown = {"texts": list(map(list, zip(*cells, strict=True))), "weak": result.weak_notes()}
+        cells = zip(*map(result.texts, places), strict=True)
+        shown = {"texts": list(map(list, cells)), "weak": result.weak_notes()}
     return {
         "columns": [{"name": column.name, "type": str(column.type)} for column in result.columns],
         "rows": list(map(list, rows)),

@@ -10,7 +10,7 @@ export class Problem extends Error {
   /** said: the members of the problem document. */
   constructor(status, said) {
     super(said.detail ?? `the collector answered ${status}`);
-    Object.assign(this, { status, reason: said.reason, hint: said.hint, place: said.place });
+    Object.assign(this, { status, reason: said.reason, hint: said.hint, place: said.place, caret: said.caret });
   }
 }
 
