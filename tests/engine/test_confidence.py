@@ -65,3 +65,13 @@ def test_a_level_of_its_own_decides_about_an_error_bar(connection: Connection) -
     other = Session(store, confidence=0.5).execute(sql).table["low"]
     usual = Session(store, confidence=0.999).execute(AVERAGES).intervals[1].low
     assert other.to_numpy(zero_copy_only=False) == pytest.approx(usual, nan_ok=True)
+
+
+def test_a_session_whose_level_changes_keeps_no_answer_of_another(connection: Connection) -> None:
+    session = Session(connection.session.store, confidence=LEVELS[0])
+    for level in (*LEVELS, LEVELS[0]):
+        session.confidence = level
+        found = session.execute(AVERAGES)
+        anew = Session(connection.session.store, confidence=level).execute(AVERAGES)
+        assert found.table.equals(anew.table)
+        np.testing.assert_array_equal(found.intervals[1].low, anew.intervals[1].low)

@@ -78,9 +78,10 @@ class Decoding:
     """What of reports a store keeps decoded, so that no question has to read them.
 
     version: of `decode`; what another version made is made anew.  numbers: how many numbers the
-    arrays are.  decode: arrays by name, of the same lengths for all histograms of a design, that
-    add up over people; `report.TYPES` is among them.  derive: arrays that follow from the design
-    alone and take long to make.  recall: gives them to the design, which then does not make them.
+    arrays are at most.  decode: arrays by name, of the same lengths for all histograms of a design,
+    that add up over people; `report.TYPES` is among them.  derive: arrays that follow from the
+    design alone and take long to make.  recall: gives them to the design, which then does not make
+    them.
     """
 
     version: int

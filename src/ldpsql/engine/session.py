@@ -257,7 +257,7 @@ class Session:
         asked = [subjects[table] for table in base.tables]
         return self._keep(
             "relations",
-            tuple(subject.key(base) for subject in asked),
+            (self.confidence, *(subject.key(base) for subject in asked)),
             lambda: Relation(self._source(base, sql, asked), self.confidence),
             lambda relation: len(relation) <= _LARGEST_KEPT,
         )

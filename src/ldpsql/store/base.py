@@ -389,7 +389,10 @@ class Store(ABC):
 
     @abstractmethod
     def refresh(self, table: str) -> None:
-        """Count all reports of a survey anew; StoreError where reports were deleted."""
+        """Count and decode all reports of a survey anew, whatever was kept of them, as a repair.
+
+        `catch_up` reads later batches alone. StoreError where reports were deleted.
+        """
 
     # -- counts out --------------------------------------------------------------------------
 

@@ -188,6 +188,56 @@ def test_a_question_reads_no_report_that_was_there_before(monkeypatch: pytest.Mo
         np.testing.assert_array_equal(after[()].values, before[()].values)
 
 
+def test_catching_up_reads_later_batches_alone() -> None:
+    """Earlier reports are damaged; whoever counts anew finds that out."""
+    asked = survey()
+    with open_store(None, read_only=False) as whole, open_store(None, read_only=False) as store:
+        for each in (whole, store):
+            fill(each, asked)
+            each.catch_up()
+        with store._read_snapshot() as cursor:
+            phase = store._layout("app").report_columns[1].sql
+            cursor.execute(f"UPDATE reports_app SET {phase} = 0")
+            cursor.execute(f"UPDATE histogram_app SET {phase} = 0")
+        for each in (whole, store):
+            each.ingest_table(reports(asked, 300, 77), asked)
+            each.catch_up()
+        require_alike(store, whole, asked)
+        store.refresh("app")
+        with pytest.raises(AssertionError):
+            require_alike(store, whole, asked)
+
+
+def require_alike(store: DuckDBStore, other: DuckDBStore, asked: Survey) -> None:
+    """What two stores keep answers alike."""
+    for chosen in SELECTIONS[:5]:
+        found = (answers(asked, chosen, each.decode("app", chosen)) for each in (store, other))
+        for (key, ours), (same, theirs) in zip(*found, strict=True):
+            assert key == same
+            scale = np.abs(np.nan_to_num(theirs.values)).max(initial=1.0)
+            np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-9, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("form", ["listed", "product"])
+def test_the_numbers_of_a_decoding_are_those_of_its_arrays(form: str) -> None:
+    """There may be more questions than cells."""
+    columns = integer("age", 0, 12), integer("height", 0, 10)
+    options = {"form": form}
+    asked = design(survey_toml(*columns, mechanism="fourier", epsilon="1", options=options))
+    random = np.random.default_rng(3)
+    people = pa.table({name: random.integers(0, 10, 50) for name in ("age", "height")})
+    drawn, _ = randomize_batch(asked, people, SeededEntropy(3), policy=accept_everything(asked))
+    with open_store(None, read_only=False) as store:
+        store.ingest_table(drawn, asked)
+        store.catch_up()
+        [(_, found)] = store.decode("app", Selection())
+    assert isinstance(found, Decoded)
+    decoding = asked.design.decoding
+    assert decoding is not None
+    numbers = sum(own.size for own in found.arrays.values())
+    assert numbers <= decoding.numbers <= 1.5 * numbers
+
+
 def test_another_version_of_the_decoder_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the old one kept: here twice as much, and nothing in another store."""
     asked = survey()

@@ -264,11 +264,12 @@ class FourierDesign(Design[BoxQuery]):
 
     @property
     def decoding(self) -> Decoding | None:
-        """The sums B(f) of every face, unless there are too many."""
+        """People by question, and the sums B(f) of every face, unless there are too many."""
         numbers = 2 * sum(self.group.cells(face) for face in self.group.faces)
+        numbers += self.plan.questions
         if numbers > MOST_KEPT:
             return None
-        return Decoding(2, numbers, self._decode, self._derive, self._recall)
+        return Decoding(3, numbers, self._decode, self._derive, self._recall)
 
     def _decode(self, histogram: Histogram) -> Mapping[str, Array]:
         """See `Decoding`: real and imaginary parts by turns."""

@@ -3,8 +3,8 @@
     decoded         one row per survey that keeps any: the version of its decoder, and the last
                     batch whose reports are in
     parts_<survey>  groups of people who are alike in the first public columns
-    sums_<survey>   the arrays of every part by name, those of everybody, and those that follow from
-                    the design alone
+    sums_<survey>   the arrays of every part by name
+    whole_<survey>  those of everybody, and those that follow from the design alone
 
 Parts are combinations of values of the first public columns of the schema: of as many columns as
 make at most MOST_PARTS parts, and MOST_NUMBERS numbers in all of them. What is asked about these
@@ -65,8 +65,13 @@ class Place:
 
     @property
     def sums(self) -> str:
-        """The table of arrays, quoted."""
+        """The table of the parts' arrays, quoted."""
         return quote(f"sums_{self.layout.key}")
+
+    @property
+    def whole(self) -> str:
+        """That of the other arrays: DuckDB would read all of a table for those of one part."""
+        return quote(f"whole_{self.layout.key}")
 
     @property
     def later(self) -> str:
@@ -83,18 +88,23 @@ class Place:
     def read(self, cursor: Connection, numbers: Sequence[int]) -> dict[int, dict[str, Reals]]:
         """The arrays of some parts."""
         found: dict[int, dict[str, Reals]] = {number: {} for number in numbers}
-        wanted = ", ".join(map(str, (*numbers, "NULL")))
-        query = f"SELECT {names(_SUMS)} FROM {self.sums} WHERE {_PART.sql} IN ({wanted})"
-        for part, name, sums in cursor.execute(query).fetchall():
-            found[part][name] = np.frombuffer(sums, dtype="<f8")
+        for table in {self._table(number) for number in numbers}:
+            wanted = ", ".join(str(number) for number in numbers if self._table(number) == table)
+            query = f"SELECT {names(_SUMS)} FROM {table} WHERE {_PART.sql} IN ({wanted})"
+            for part, name, sums in cursor.execute(query).fetchall():
+                found[part][name] = np.frombuffer(sums, dtype="<f8")
         return found
 
     def write(self, cursor: Connection, part: int, arrays: Arrays) -> None:
         """Put arrays in the place of those of a part."""
-        cursor.execute(f"DELETE FROM {self.sums} WHERE {_PART.sql} = {part}")
+        table = self._table(part)
+        cursor.execute(f"DELETE FROM {table} WHERE {_PART.sql} = {part}")
         rows = [(part, name, own.astype("<f8").tobytes()) for name, own in arrays.items()]
         if rows:
-            cursor.executemany(f"INSERT INTO {self.sums} VALUES (?, ?, ?)", rows)
+            cursor.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+
+    def _table(self, part: int) -> str:
+        return self.sums if part >= 0 else self.whole
 
     def split(
         self, cursor: Connection, decoding: Decoding, rows: str
@@ -108,19 +118,20 @@ class Place:
 def find(cursor: Connection, layout: Layout, decoding: Decoding) -> Place | None:
     """The sums of a survey, if they are this decoder's, and if all reports of later batches are
     there to be decoded."""
-    if not cursor.execute("FROM duckdb_tables() WHERE table_name = 'decoded'").fetchall():
-        return None
     key = literal(layout.key)
+    columns = cursor.execute(
+        f"SELECT column_count - 1 FROM duckdb_tables() WHERE table_name = "
+        f"{literal(f'parts_{layout.key}')}"
+    ).fetchall()
+    if not columns:
+        return None
     rows = cursor.execute(
         f"SELECT batch FROM decoded WHERE survey = {key} AND version = {decoding.version} AND NOT "
         f"EXISTS (FROM batches b WHERE b.survey = {key} AND b.number > batch AND NOT b.kept)"
     ).fetchall()
     if not rows:
         return None
-    [(columns,)] = cursor.execute(
-        f"SELECT count(*) FROM duckdb_columns() WHERE table_name = {literal(f'parts_{layout.key}')}"
-    ).fetchall()
-    return Place(layout, layout.public_columns[: columns - 1], rows[0][0])
+    return Place(layout, layout.public_columns[: columns[0][0]], rows[0][0])
 
 
 def forget(cursor: Connection, layout: Layout) -> None:
@@ -152,6 +163,7 @@ def catch_up(
         place = Place(layout, layout.public_columns, 0)
         rows = fold.counts(layout, fold.Progress.of(cursor, layout).counted)
         cursor.execute(create(place.sums, _SUMS))
+        cursor.execute(create(place.whole, _SUMS))
         cursor.execute(create(place.parts, (_PART, *place.columns)))
         place.write(cursor, _DESIGN, decoding.derive())
     else:
@@ -196,7 +208,7 @@ def _narrow(cursor: Connection, place: Place, rows: str, most: int) -> Place:
     for part, *own in cursor.execute(f"FROM {place.parts} ORDER BY {_PART.sql}").fetchall():
         joined.setdefault(tuple(own[: len(columns)]), []).append(part)
     stored = place.read(cursor, [part for parts in joined.values() for part in parts])
-    cursor.execute(f"DELETE FROM {place.sums} WHERE {_PART.sql} >= 0")
+    cursor.execute(f"DELETE FROM {place.sums}")
     cursor.execute(create(narrow.parts, (_PART, *columns)))
     for number, (values, parts) in enumerate(joined.items() if columns else ()):
         arrays: Arrays = {}
@@ -208,20 +220,17 @@ def _narrow(cursor: Connection, place: Place, rows: str, most: int) -> Place:
     return narrow
 
 
-def recall(cursor: Connection, layout: Layout, decoding: Decoding) -> None:
-    """Give a design what follows from it alone, if that is kept."""
-    place = find(cursor, layout, decoding)
-    if place is not None:
-        decoding.recall(place.read(cursor, [_DESIGN])[_DESIGN])
+def recall(cursor: Connection, place: Place, decoding: Decoding) -> None:
+    """Give a design what follows from it alone."""
+    decoding.recall(place.read(cursor, [_DESIGN])[_DESIGN])
 
 
 def read(
-    cursor: Connection, layout: Layout, decoding: Decoding, selection: Selection
+    cursor: Connection, place: Place, decoding: Decoding, selection: Selection
 ) -> list[tuple[Values, Decoded]] | None:
     """Per combination of key values, ascending, NULL last, the sums of its people; without keys
     exactly one. None where the parts do not say who is selected."""
-    place = find(cursor, layout, decoding)
-    if place is None or not _are_told(place, selection):
+    if not _are_told(place, selection):
         return None
     later = place.split(cursor, decoding, place.later)
     if not (selection.condition or selection.keys or selection.moments):

@@ -7,7 +7,7 @@
     reports_<survey>   the reports, with the number of their batch
     ids_<survey>       the ids of reports that a device may send again, and until when it may
     histogram_<survey> counts of equal reports
-    decoded, parts_<survey>, sums_<survey>
+    decoded, parts_<survey>, sums_<survey>, whole_<survey>
                        what reports decode to: see `decoded`
     lookups.<name>     a table that everybody may see, with the digest of its rows as its comment
 

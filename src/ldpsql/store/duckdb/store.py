@@ -224,6 +224,7 @@ class DuckDBStore(Store):
             yield
             return
         with self._pin():
+            self._pinned.last = None
             yield
 
     @contextmanager
@@ -318,15 +319,24 @@ class DuckDBStore(Store):
     def _find_kept(
         self, cursor: Connection, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Decoded]] | None:
-        """What is kept of the decoded reports of a selection, if anything is."""
-        decoding = self._open_decoding(self.intake(table))
-        if decoding is None:
+        """What is kept of the decoded reports of a selection, if anything is.
+
+        Of a store that nobody writes through, the last one is read once while a snapshot lasts.
+        """
+        layout, last = self._layout(table), self._pinned.last
+        if last is not None and last[:2] == (layout.key, selection) and self.read_only:
+            return last[2]
+        is_complete = layout.intake.is_complete  # or it may be by now
+        decoding = self._open_decoding(layout.intake if is_complete else self.intake(table))
+        place = None if decoding is None else decoded.find(cursor, layout, decoding)
+        if decoding is None or place is None:
             return None
-        layout = self._layout(table)
         if layout.key not in self._recalled:
-            decoded.recall(cursor, layout, decoding)
+            decoded.recall(cursor, place, decoding)
             self._recalled.add(layout.key)
-        return decoded.read(cursor, layout, decoding, selection)
+        found = decoded.read(cursor, place, decoding, selection)
+        self._pinned.last = (layout.key, selection, found)
+        return found
 
     def public_people(self, table: str) -> pa.Table:
         with self._select_reports() as cursor:
@@ -337,6 +347,8 @@ class DuckDBStore(Store):
 
 
 class _Pinned(threading.local):
-    """The cursor of a thread's snapshot while there is one."""
+    """The cursor of a thread's snapshot while there is one, and the last selection of decoded
+    reports that was read on it."""
 
     cursor: Connection | None = None
+    last: tuple[str, Selection, list[tuple[tuple[Any, ...], Decoded]] | None] | None = None
