@@ -60,7 +60,7 @@ def test_files_name_no_other_place():
         text = place.read_text()
         assert not re.search(r"(?:src|href)=[\"']?(?:https?:|//)", text), place
         for imported in re.findall(
-            r"^(?:import|export) [^;]*?[\"'](.*?)[\"'];", text, re.MULTILINE
+            r"^(?:import|export) (?:[^;\"']* from )?[\"'](.*?)[\"'];", text, re.MULTILINE
         ):
             assert imported.startswith("./"), (place, imported)
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|eval\(", text), place

@@ -5,6 +5,9 @@ import { element } from "./dom.js";
 const TOKEN = "ldpsql.token";
 let asking;
 
+/** Whether the person gave a token in this tab. */
+export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
+
 /** A refusal: what the collector says, and where in the SQL. */
 export class Problem extends Error {
   /** said: the members of the problem document. */

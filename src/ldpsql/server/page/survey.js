@@ -1,16 +1,145 @@
-/** What is asked, and what is promised. */
+/** What a survey asks and promises, how well it answers, and what came in. */
 
-import { describe, Survey } from "./client/index.js";
-import { element } from "./dom.js";
+import { odds } from "./client/odds.js";
+import { decimalText } from "./client/rational.js";
+import { element, table } from "./dom.js";
+import { expectErrors, logarithm, reportsFor } from "./expectations.js";
+import { chooseSurvey, describeSurvey } from "./published.js";
+import { hasToken, Problem } from "./requests.js";
 
-/** Describe every survey of the collector in plain words. */
-export async function show(root, { request }) {
-  const { surveys } = await (await request("v1/tables")).json();
-  root.append(element("h1", {}, "Survey"));
-  for (const { table, fingerprint } of surveys) {
-    const survey = new Survey(await (await request(`v1/surveys/${fingerprint}`)).text());
-    const lines = (await describe(survey)).split("\n");
-    root.append(element("h2", {}, table), ...lines.map((line) => element("p", {}, line)));
+const significant = (number, digits = 3) => Number(number.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
+const whole = (number) => number.toLocaleString("en");
+const LABEL = 90, NARROW = 300, WIDE = 720;
+
+// -- the audit ------------------------------------------------------------------------------------
+
+/** What this browser has checked of the survey, whoever made it. */
+function audit(survey) {
+  const { plan, promise: { kind, epsilon, delta }, schema, fingerprint, words } = survey, found = [];
+  found.push(`The survey is byte for byte the one of the fingerprint ${fingerprint}.`);
+  if (!epsilon) {
+    found.push("It promises nothing: a report can tell for certain what its sender's answers are.");
+  } else if (delta[0]) {
+    found.push(`Over all sets of reports, the exact delta at epsilon ${decimalText(epsilon)} is at most the promised one, ${decimalText(delta, 12)}.`);
+  } else {
+    const most = odds(plan, kind, schema.dimensions.map(({ sensitive }) => sensitive)), times = Number((most[0] * 10n ** 6n + most[1] - 1n) / most[1]) / 1e6;
+    found.push(`No report is more than ${significant(times, 6)} times as likely from one person as from another${kind === "local" ? "" : " with another sensitive value"}: epsilon ${logarithm(most)}, and ${decimalText(epsilon)} is promised. This is computed from the whole numbers that a device compares its random bits with, for every question.`);
   }
-  if (!surveys.length) root.append(element("p", {}, "There is no survey yet."));
+  found.push(`${plan.questions === 1 ? "Every device is asked the same question." : `There are ${whole(plan.questions)} questions. A device draws one before it looks at the answers, so which one it was tells nothing of them.`} Every report takes ${words} random words of 64 bits and has the same length.`);
+  return found;
+}
+
+// -- expected errors ------------------------------------------------------------------------------
+
+/** How far answers will be from the truth: with so many reports, and how many a wanted precision takes. */
+function tellErrors({ people, level, kinds }, given) {
+  const reports = element("input", { id: "reports", type: "number", min: "1", step: "1", value: given || people });
+  const wanted = element("input", { id: "wanted", type: "number", min: "0", step: "any", value: "1" });
+  const shown = element("div", { role: "status" });
+  const update = () => {
+    const count = Math.floor(Number(reports.value)), share = Number(wanted.value) / 100;
+    if (!(count >= 1) || !(share > 0)) {
+      shown.replaceChildren(element("p", { class: "error" }, "Give a number of reports, at least 1, and a precision above 0 %."));
+      return;
+    }
+    shown.replaceChildren(table("Expected errors",
+      ["question", "±", "± in %", `reports for ± ${wanted.value} %`, "still missing"],
+      expectErrors(kinds, people, count).map(({ text, limit, halfWidth, share: own }) => {
+        const needed = reportsFor(own, count, share);
+        return [text, significant(halfWidth), `${significant(100 * own, 2)} % of ${limit}`, whole(needed), needed > count ? whole(needed - count) : "none"];
+      }), [false, true, true, true, true]));
+  };
+  update();
+  return [
+    element("p", {}, `± is half the width of ${100 * level} % intervals, computed from the design for answers spread evenly: in people or in units of the measure, and in % of what all people could make of the answer at most, which shrinks with the root of the number of reports.`),
+    element("div", { class: "fields", oninput: update },
+      element("p", { class: "field" }, element("label", { for: "reports" }, "Reports"), reports),
+      element("p", { class: "field" }, element("label", { for: "wanted" }, "Wanted precision, ± %"), wanted)),
+    shown,
+  ];
+}
+
+async function showErrors(root, survey, request, given) {
+  try {
+    root.replaceChildren(...tellErrors(await (await request(`v1/surveys/${survey.fingerprint}/forecast`)).json(), given).flat());
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    root.replaceChildren(element("p", {}, `No error is expected: ${error.message}.`));
+  }
+}
+
+// -- reports --------------------------------------------------------------------------------------
+
+/** Bars of reports by day, of which a table beside them says the same. */
+async function drawDays(days) {
+  const { barY, plot, ruleY } = await import("./vendor/plot.js");
+  const data = days.map(({ day, reports }) => ({ day: day ?? "files", reports }));
+  const width = Math.min(WIDE, Math.max(NARROW, document.documentElement.clientWidth - 48)), step = Math.ceil((data.length * LABEL) / width);
+  const ticks = data.map(({ day }) => day).filter((_, i) => i % step === 0);
+  const picture = plot({
+    width, height: 220, marginLeft: 60,
+    x: { type: "band", label: null, ticks, padding: 0.2, domain: data.map(({ day }) => day) }, y: { label: "reports", grid: true, tickFormat: (count) => count.toLocaleString("en") },
+    marks: [barY(data, { x: "day", y: "reports", fill: "var(--series-1)" }), ruleY([0])],
+  });
+  // The page's sheet says what this would; the content policy takes no other.
+  picture.querySelector("style")?.remove();
+  picture.setAttribute("aria-hidden", "true");
+  picture.setAttribute("class", "days");
+  return picture;
+}
+
+/** How many reports there are, when they came, and signs that some are forged. */
+async function tellReports({ reports, days, spread: { groups, chi_square: statistic, degrees, score, suspicious }, signs }) {
+  const rows = days.map(({ day, reports: count }) => [day ?? "from files", whole(count)]);
+  const tested = degrees
+    ? `Chi-square of the ${whole(groups)} questions' counts: ${significant(statistic, 4)} over ${whole(degrees)} degrees of freedom, ${Math.abs(score).toFixed(1)} standard deviations ${score < 0 ? "below" : "above"} what chance makes; from ${suspicious} on it is no chance (one in a thousand million).`
+    : "There are too few reports, or questions, to tell.";
+  return [
+    element("p", {}, element("strong", {}, `${whole(reports)} report${reports === 1 ? "" : "s"}.`), " The collector keeps no time of arrival but the day, in UTC, and none for reports from files."),
+    reports > 0 && await drawDays(days),
+    reports > 0 && table("Reports by day", ["day", "reports"], rows, [false, true]),
+    element("h3", {}, "Signs of forged reports"),
+    element("p", {}, "A device draws its question by the survey's own odds; a crowd of forged reports often has others. ", tested),
+    signs.length > 0 ? signs.map((sign) => element("p", { class: "error" }, `${sign}.`)) : degrees > 0 && element("p", { class: "allowed" }, "No sign. Whoever forges with care leaves none: this is no proof that all are honest."),
+  ].flat().filter(Boolean);
+}
+
+// -- the view -------------------------------------------------------------------------------------
+
+/** Show the survey that the address names. */
+export async function show(root, context) {
+  root.classList.add("prose");
+  const heading = element("h1", {}, "Survey");
+  root.append(heading);
+  const survey = await chooseSurvey(root, context, "survey");
+  if (!survey) return;
+  heading.replaceChildren(survey.label ?? survey.table);
+  const errors = element("section", { "aria-labelledby": "errors-title" }, element("p", {}, "Computing ...")), came = element("section", { "aria-labelledby": "came-title" });
+  root.append(
+    element("h2", {}, "What is asked and promised"), await describeSurvey(survey),
+    element("p", {}, element("a", { href: `#take-part?${new URLSearchParams({ table: survey.table })}` }, "Take part in a demonstration")),
+    element("h2", {}, "Checked by this browser"),
+    element("p", {}, "Nobody's word was taken for it. ", element("code", {}, "ldpsql audit"), " checks more: it runs the device's code."),
+    element("ul", {}, audit(survey).map((line) => element("li", {}, line))),
+    element("h2", { id: "errors-title" }, "How well it answers"), errors,
+    element("h2", { id: "came-title" }, "Reports"), came);
+  let given;
+  const showReports = async () => {
+    try {
+      const said = await (await context.request(`v1/surveys/${survey.fingerprint}/arrivals`)).json();
+      given = said.reports;
+      came.replaceChildren(...await tellReports(said));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      came.replaceChildren(element("p", { role: "alert", class: "error" }, `${error.message}.`), offer());
+    }
+  };
+  const offer = () => element("p", { class: "buttons" }, element("button", { type: "button", onclick: async () => {
+    await showReports();
+    if (given) await showErrors(errors, survey, context.request, given);
+  } }, "Show what came in"), " (for analysts, with a token)");
+  if (hasToken()) await showReports();
+  else came.append(offer());
+  // Not awaited: what is known is shown meanwhile.
+  showErrors(errors, survey, context.request, given);
 }

@@ -1,0 +1,107 @@
+"""What the page says of a survey: what is promised, how well it answers, what came in."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+CAME = "section[aria-labelledby=came-title]"
+ERRORS = "section[aria-labelledby=errors-title]"
+
+
+def look(person, running, table="app", *, token=False):
+    if token:
+        person.context.add_init_script(f"sessionStorage.setItem('ldpsql.token', '{running.token}')")
+    page = person.open(f"{running.address}/#survey?table={table}")
+    page.wait_for_selector(f"{ERRORS} tbody tr")
+    return page
+
+
+def rows(page, place):
+    return [row.split("\t") for row in page.locator(f"{place} tbody tr").all_inner_texts()]
+
+
+def test_it_says_what_is_asked_and_checks_the_promise(person, running):
+    page = look(person, running)
+    said = page.locator("#main").inner_text()
+    assert 'age "How old are you?" (one of 73 bins of [18, 90])' in said
+    assert running.surveys["app"].fingerprint in said
+    assert "epsilon 1, and 1 is promised" in said
+    assert "2.71828 times as likely" in said
+
+
+def test_expected_errors_are_the_forecast_for_as_many_reports_as_one_says(person, running):
+    page = look(person, running)
+    fingerprint = running.surveys["app"].fingerprint
+    forecast = running.ask(f"/v1/surveys/{fingerprint}/forecast").json
+    people, first = forecast["people"], forecast["kinds"][0]
+
+    def check(reports, wanted):
+        page.get_by_role("spinbutton", name="Reports").fill(str(reports))
+        page.get_by_role("spinbutton", name="Wanted precision").fill(str(wanted))
+        page.wait_for_selector(f"{ERRORS} th:has-text('for ± {wanted} %')")
+        text, half, share, needed, missing = rows(page, ERRORS)[0]
+        number = {
+            name: float(shown.split(" %")[0].replace(",", ""))
+            for name, shown in {"half": half, "share": share, "needed": needed}.items()
+        }
+        assert text == first["text"]
+        ratio = reports / people
+        assert number["half"] == pytest.approx(first["half_width"] * ratio**0.5, rel=0.006)
+        assert number["share"] == pytest.approx(100 * first["share"] / ratio**0.5, rel=0.06)
+        exact = people * (100 * first["share"] / wanted) ** 2
+        assert exact <= number["needed"] <= 1.01 * exact + 1
+        more = number["needed"] - reports
+        assert missing == (f"{more:,.0f}" if more > 0 else "none")
+
+    check(people, 1)
+    check(4 * people, 0.5)
+    check(1234, 5)
+
+
+def test_nonsense_is_said(person, running):
+    page = look(person, running)
+    page.get_by_role("spinbutton", name="Reports").fill("0")
+    page.wait_for_selector(f"{ERRORS} .error")
+
+
+def test_without_a_token_nothing_of_reports_is_asked(person, running):
+    page = look(person, running)
+    assert not [request for request in person.requests if "arrivals" in request.url]
+    page.get_by_role("button", name="Show what came in").click()
+    page.get_by_role("textbox", name="Token").fill(running.token)
+    page.get_by_role("button", name="Use it").click()
+    page.wait_for_selector(f"{CAME} strong")
+    assert "reports." in page.locator(CAME).inner_text()
+
+
+def test_reports_are_shown_by_day_with_signs_of_forgery(person, running):
+    said = {
+        "reports": 800,
+        "days": [{"day": "2026-01-31", "reports": 300}, {"day": None, "reports": 500}],
+        "spread": {"groups": 9, "chi_square": 99.0, "degrees": 8, "score": 7.7, "suspicious": 6},
+        "signs": ["app: <b>reports</b> are not spread"],
+    }
+    person.context.route("**/arrivals", lambda route: route.fulfill(body=json.dumps(said)))
+    page = look(person, running, token=True)
+    page.wait_for_selector(f"{CAME} svg rect")
+    assert rows(page, CAME) == [["2026-01-31", "300"], ["from files", "500"]]
+    assert page.locator(f"{CAME} svg rect").count() == 2
+    assert "7.7 standard deviations above" in page.locator(CAME).inner_text()
+    assert page.locator(f"{CAME} .error").inner_text() == "app: <b>reports</b> are not spread."
+    assert page.get_by_role("spinbutton", name="Reports").input_value() == "800"
+
+
+def test_a_survey_that_is_tampered_with_is_not_shown(person, running):
+    def hand_out(route):
+        data = json.loads(route.fetch().text())
+        data["promise"]["epsilon"] = "0.5"
+        route.fulfill(json=data)
+
+    person.context.route(f"**/v1/surveys/{running.surveys['app'].fingerprint}", hand_out)
+    for view in ("survey", "take-part"):
+        page = person.open(f"{running.address}/#{view}?table=app")
+        page.wait_for_selector("[role=alert]")
+        assert "must tell no more than is promised" in page.get_by_role("alert").inner_text()
+        assert page.get_by_role("button", name="Answer").count() == 0
