@@ -108,3 +108,10 @@ def test_bins_of_several_codes_move_whole() -> None:
     assert moved((6, 10)) == (((6, 10),), ())
     assert moved((9, 10)) == (((9, 10),), ())
     assert moved((10, 11)) == (((10, 11),), ())
+
+
+def test_many_rows_that_ask_nothing_are_answered() -> None:
+    """Keys alone, as in SELECT DISTINCT x, y."""
+    made, histogram = answered("2", 10, 500)
+    answers = made.estimator(histogram).answer_rows([[] for _ in range(40)])
+    assert [answer.values.shape for answer in answers] == [(0,)] * 40

@@ -379,8 +379,9 @@ class FourierEstimator:
         if self.people and not self.collected.restricted:
             group = self.collected.group
             for number, row in enumerate(rows):
-                translate = Translate.of(row, group)
-                alike.setdefault(translate.row, []).append((number, translate))
+                if row:  # keys alone ask nothing
+                    translate = Translate.of(row, group)
+                    alike.setdefault(translate.row, []).append((number, translate))
         for members in alike.values():
             pattern = members[0][1]
             is_kept = pattern.row in self._translates
