@@ -13,11 +13,9 @@ const MOST_ROWS = 5000, MOST_PANELS = 12, MOST_BARS = 200, FEW = 8;
 export function readPicture({ columns, rows, intervals, texts }) {
   const type = (i) => (NUMBER.test(columns[i].type) ? "number" : TIME.test(columns[i].type) ? "date" : "kind");
   const all = columns.map((_, i) => i);
-  let values = all.filter((i) => i in intervals);
-  // Exact counts have no interval; they stand behind their keys.
-  if (!values.length && columns.length > 1 && type(columns.length - 1) === "number") values = [columns.length - 1];
+  const values = all.filter((i) => i in intervals);
   const keys = all.filter((i) => !values.includes(i));
-  if (!values.length) return { reason: "no column is a number to draw" };
+  if (!values.length) return { reason: "no column is an estimate" };
   if (keys.length > 2) return { reason: "three keys and more are a table only" };
   if (rows.length > MOST_ROWS) return { reason: `more than ${MOST_ROWS} rows are a table only` };
   if (!rows.length) return { reason: "there is no row" };

@@ -32,6 +32,7 @@ export function draw(picture, kind, { width, colours, label }) {
     svg.querySelector("style")?.remove();
     svg.setAttribute("y", height);
     svg.setAttribute("font-size", FONT);
+    svg.setAttribute("aria-hidden", "true"); // the whole has a label
     outer.append(svg);
     height += Number(svg.getAttribute("height")) + 8;
   }
