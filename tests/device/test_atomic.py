@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -58,3 +61,53 @@ def test_what_stands_where_the_new_file_would_be_is_never_written(tmp_path, monk
     assert precious.read_text() == "old"
     assert guessed.is_symlink()
     assert not (tmp_path / "a.txt").exists()
+
+
+HALF = """
+import sys
+from pathlib import Path
+from ldpsql_device.atomic import replace_file
+with replace_file(Path(sys.argv[1])) as temporary:
+    temporary.write_text("half")
+    print(temporary, flush=True)
+    sys.stdin.read()
+"""
+
+
+def half_written(target):
+    """A process that is writing a file, and the file that it writes."""
+    command = [sys.executable, "-c", HALF, str(target)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    return process, type(target)(process.stdout.readline().strip())
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    """And what a living one is writing, or looks like it, is not."""
+    target = tmp_path / "a.txt"
+    kept = [tmp_path / name for name in (".a.txt.tmp", ".b.txt.1.0a1b2c3d.tmp", ".a.txt.1.x.tmp")]
+    for path in kept:
+        path.write_text("somebody's")
+    killed, left = half_written(target)
+    living, written = half_written(target)
+    with killed, living:
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert left.exists()
+        with replace_file(target) as temporary:
+            temporary.write_text("new")
+        assert sorted(tmp_path.iterdir()) == sorted([target, written, *kept])
+        living.communicate("")
+        assert living.returncode == 0
+    assert target.read_text() == "half"
+    assert sorted(tmp_path.iterdir()) == sorted([target, *kept])
+
+
+def test_without_locks_nothing_is_taken_for_a_leftover(tmp_path, monkeypatch):
+    monkeypatch.setattr("ldpsql_device.atomic.fcntl", None)
+    target, other = tmp_path / "a.txt", tmp_path / ".a.txt.1.0a1b2c3d.tmp"
+    other.write_text("whose?")
+    with replace_file(target) as temporary:
+        temporary.write_text("new")
+    assert sorted(tmp_path.iterdir()) == sorted([target, other])

@@ -1,0 +1,59 @@
+"""Commands that are told to end, or are killed."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+from support.surveys import TOML, people
+
+from ldpsql.designer import design
+
+SLOWLY = """
+import sys, time
+import pyarrow.parquet as pq
+from ldpsql.cli.main import main
+write = pq.ParquetWriter.write_table
+def write_slowly(*args):
+    write(*args)
+    print("writing", flush=True)
+    time.sleep(600)
+pq.ParquetWriter.write_table = write_slowly
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("signals")
+    design(TOML).write(folder / "app.json")
+    pq.write_table(people(200), folder / "people.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_what_ends_a_command_leaves_nothing_for_ever(home, tmp_path, number):
+    """SIGTERM cleans up as Ctrl-C does; after a SIGKILL the next run does."""
+    folder = tmp_path / "home"
+    shutil.copytree(home, folder)
+    before = sorted(folder.iterdir())
+    command = ["randomize", "people.parquet", "--survey", "app.json", "--public", "day,version"]
+    command += ["-o", "r.parquet"]
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, *command], cwd=folder, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "writing\n"
+        assert len(list(folder.iterdir())) == len(before) + 1
+        process.send_signal(number)
+        code = process.wait(60)
+    if number == signal.SIGKILL:
+        assert len(list(folder.iterdir())) == len(before) + 1  # or this test could not fail
+        subprocess.run([sys.executable, "-m", "ldpsql", *command], cwd=folder, check=True)
+        assert sorted(folder.iterdir()) == sorted([*before, folder / "r.parquet"])
+    else:
+        assert code == 130
+        assert sorted(folder.iterdir()) == before
