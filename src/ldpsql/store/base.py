@@ -7,12 +7,12 @@ mechanisms. A new one is a package with a subclass of `Store`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
@@ -41,11 +41,18 @@ from ldpsql.store.rules import (
     require_shuffled,
 )
 from ldpsql.survey import Survey
-from ldpsql_device.errors import DataError, FingerprintError, IntegrityError, ReportError
+from ldpsql_device.errors import (
+    DataError,
+    FingerprintError,
+    IntegrityError,
+    ReportError,
+    SurveyError,
+)
 from ldpsql_device.survey import utc_today
 
 MAX_LOOKUPS = 256
 Moment = tuple[Weight, Weight | None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -85,14 +92,15 @@ class Store(ABC):
     # -- surveys -----------------------------------------------------------------------------
 
     def surveys(self) -> list[Survey]:
-        """All surveys that can be asked, by name: those with their collector's part."""
-        return [
-            self.survey(known.key) for known in self._known_surveys() if has_both_parts(known.text)
-        ]
+        """All surveys that can be asked, by name: those with their collector's part, and of
+        versions that this one can read."""
+        known = (each for each in self._known_surveys() if has_both_parts(each.text))
+        return [*_skip_unreadable(lambda each: self.survey(each.key), known)]
 
     def intakes(self) -> list[Intake]:
-        """What is needed of all surveys to take their reports, by name."""
-        return [self._read_intake(known.text) for known in self._known_surveys()]
+        """What is needed to take their reports, of all surveys that can be read, by name."""
+        read = self._read_intake
+        return [*_skip_unreadable(lambda each: read(each.text), self._known_surveys())]
 
     def survey(self, table: str) -> Survey:
         """One survey; QueryError if there is none of that name, listing those there are, and for
@@ -128,7 +136,7 @@ class Store(ABC):
         """A survey as published."""
         known = {survey.key: survey.text for survey in self._known_surveys()}
         if table.lower() not in known:
-            names = ", ".join(self._read_intake(text).table for text in known.values())
+            names = ", ".join(intake.table for intake in self.intakes())
             public = ", ".join(each.name for each in self.lookups())
             more = f"; look-up tables: {public}" if public else ""
             raise QueryError(
@@ -451,3 +459,12 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of the store, which cannot be used after it; a second time does nothing."""
+
+
+def _skip_unreadable(
+    read: Callable[[KnownSurvey], T], surveys: Iterable[KnownSurvey]
+) -> Iterator[T]:
+    """Surveys, but for those of a newer version, which whoever names them is told of."""
+    for survey in surveys:
+        with suppress(SurveyError):
+            yield read(survey)

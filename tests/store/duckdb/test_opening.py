@@ -84,7 +84,7 @@ def test_a_store_open_for_reading_in_this_process_cannot_be_opened_for_writing(p
 
 @pytest.mark.parametrize("read_only", [True, False])
 @pytest.mark.parametrize("name", ["s.duckdb", "s.json", "s.csv", "s.parquet"])
-@pytest.mark.parametrize("content", [b"", b"no database at all" * 1000, b"a,b\n1,2\n"])
+@pytest.mark.parametrize("content", [b"no database at all" * 1000, b"a,b\n1,2\n"])
 def test_a_file_that_is_no_database_is_refused(tmp_path, content, name, read_only):
     """Also where DuckDB would read it as data, and keep what is written to it in memory."""
     (tmp_path / name).write_bytes(content)
@@ -98,6 +98,139 @@ def test_a_store_may_have_any_name(tmp_path):
         open_store(tmp_path / name, read_only=False).close()
         with open_store(tmp_path / name, read_only=True) as store:
             assert store.surveys() == []
+
+
+def test_an_empty_file_is_no_store_yet(tmp_path):
+    path, survey = tmp_path / "s.duckdb", fake_survey()
+    path.touch()
+    with pytest.raises(StoreError, match="there is no store"):
+        open_store(path, read_only=True)
+    with open_store(path, read_only=False) as store:
+        store.ingest_table(reports_of(survey, 10), survey)
+    with open_store(path, read_only=True) as store:
+        assert people(store) == 10
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_is_no_ordinary_file_is_refused_at_once(tmp_path, read_only):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(StoreError, match="is not an ordinary file; name another"):
+            open_store(path, read_only=read_only)
+
+
+LIMITED = """
+import resource, signal, sys
+from ldpsql.store import open_store
+how, size, path = sys.argv[1:]
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), hard))
+if how == "killed":
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+if how == "by DuckDB":
+    import duckdb
+    duckdb.connect(path).close()
+else:
+    open_store(path, read_only=False).close()
+"""
+
+
+def limited(how, size, path):
+    """Make a store in a process that cannot write files beyond a size, or is killed there."""
+    command = [sys.executable, "-c", LIMITED, how, str(size), str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of files are Linux's")
+@pytest.mark.parametrize("how", ["killed", "full"])
+def test_a_store_that_could_not_be_made_is_made_by_the_next(tmp_path, how):
+    """Wherever the kill or the full disk stopped it; DuckDB alone would leave half a file."""
+    survey, failed = fake_survey(), 0
+    for size in (1, 4096, 8192, 12288, 100_000):
+        path = tmp_path / f"{size}.duckdb"
+        done = limited(how, size, path)
+        if done.returncode:
+            failed += 1
+            assert (done.returncode == -signal.SIGXFSZ) == (how == "killed"), done.stderr
+            assert not path.exists() or path.stat().st_size == 0
+            if how == "full":
+                assert f"StoreError: the store {path} cannot be used: " in done.stderr
+                assert list(tmp_path.glob(f"*{path.name}*")) == []
+        with open_store(path, read_only=False) as store:
+            store.ingest_table(reports_of(survey, 10), survey)
+            assert people(store) == 10
+        assert list(tmp_path.glob(f"*{path.name}*")) == [path]
+    assert failed >= 3
+    broken = tmp_path / "broken.duckdb"
+    assert limited("by DuckDB", 8192, broken).returncode
+    with pytest.raises(StoreError):
+        open_store(broken, read_only=False)
+
+
+def test_processes_that_make_the_same_store_make_one(tmp_path):
+    """And none loses what another has put into it."""
+    path = tmp_path / "s.duckdb"
+    script = (
+        "import duckdb, sys; from ldpsql.store import open_store\n"
+        "with open_store(sys.argv[1], read_only=False, patience=60) as store:\n"
+        "    with store._change(): store._rows('INSERT INTO batches (number) VALUES (1)')"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    writers = [subprocess.Popen(command) for _ in range(6)]
+    assert [writer.wait() for writer in writers] == [0] * len(writers)
+    with open_store(path, read_only=True) as store:
+        assert store._rows("SELECT count(*) FROM batches") == [(len(writers),)]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_store_that_is_opened_twice_stays_locked_until_it_is_closed_twice(path):
+    """The system takes a lock from a process that opens the file once more, and closes it."""
+    command = [sys.executable, "-c", "import duckdb, sys; duckdb.connect(sys.argv[1])", str(path)]
+
+    def is_refused():
+        done = subprocess.run([*command], capture_output=True, text=True, check=False)
+        return "lock" in done.stderr
+
+    with open_store(path, read_only=False):
+        open_store(path, read_only=False).close()
+        assert is_refused()
+        with open_store(path, read_only=False):
+            assert is_refused()
+    assert not is_refused()
+
+
+FORKED = """
+import os, sys
+from ldpsql.store import open_store
+from ldpsql_device.errors import InterfaceError
+store = open_store(sys.argv[1], read_only=sys.argv[2] == "r")
+child = os.fork()
+if not child:
+    try:
+        store.sizes("app")
+    except InterfaceError as error:
+        print(error, flush=True)
+    store.close()
+    os._exit(0)
+os.waitpid(child, 0)
+print(store._rows("SELECT 5"), flush=True)
+store.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
+@pytest.mark.parametrize("mode", ["r", "w"])
+def test_a_forked_process_is_told_to_open_the_store_itself(tmp_path, mode):
+    path = tmp_path / "s.duckdb"
+    open_store(path, read_only=False).close()
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(path), mode]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    told, answered = done.stdout.splitlines()
+    assert f"the store {path} was opened by process " in told
+    assert told.endswith("open it here, after it is closed there")
+    assert answered == "[(5,)]"
 
 
 @pytest.mark.parametrize("read_only", [True, False])

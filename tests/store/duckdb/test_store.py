@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -9,7 +10,7 @@ from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of, w
 
 from ldpsql.errors import QueryError
 from ldpsql.store import Selection, open_store
-from ldpsql_device.errors import FingerprintError, InterfaceError, StoreError
+from ldpsql_device.errors import FingerprintError, InterfaceError, StoreError, SurveyError
 
 
 def people(store, table="app"):
@@ -47,6 +48,29 @@ def test_two_surveys_live_in_one_file(tmp_path):
     with open_store(path, read_only=True) as store:
         assert store.surveys() == [first, second]
         assert (people(store, "app"), people(store, "shop")) == (100, 50)
+
+
+def test_a_survey_of_a_newer_version_stops_no_other(tmp_path):
+    path = tmp_path / "s.duckdb"
+    first, newer = fake_survey("app"), fake_survey("shop")
+    with open_store(path, read_only=False) as store:
+        store.ingest_table(reports_of(first, 100), first)
+        store.ingest_table(reports_of(newer, 50), newer)
+    with duckdb.connect(path) as database:
+        version = "replace(json, '\"ldpsql_survey\":1', '\"ldpsql_survey\":9')"
+        database.execute(f"UPDATE surveys SET json = {version} WHERE name = 'shop'")
+    pq.write_table(reports_of(first, 10, 1), tmp_path / "r.parquet")
+    with open_store(path, read_only=False) as store:
+        store.ingest([tmp_path / "r.parquet"])
+        store.tidy()
+        assert people(store) == 110
+        assert store.surveys() == [first]
+        assert [intake.table for intake in store.intakes()] == ["app"]
+        for ask in (store.survey, store.intake):
+            with pytest.raises(SurveyError, match="version"):
+                ask("shop")
+        with pytest.raises(QueryError, match=r"the store has: app$"):
+            store.survey("other")
 
 
 def test_equal_reports_in_memory_count_as_often_as_they_have_ids(store):

@@ -13,8 +13,9 @@ import stat
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import duckdb
 
 from ldpsql.sql import DUCKDB_SETTINGS
 from ldpsql.store.duckdb.layout import FORMAT, MARKER, STORE_DDL
+from ldpsql_device.atomic import flush_file, lock_file
 from ldpsql_device.errors import StoreError
 
 Connection = duckdb.DuckDBPyConnection
@@ -56,7 +58,9 @@ _EXPLANATIONS = (
     ),
     (r"\A(?P<line>.+)", "the store {store} cannot be used: {line}"),
 )
-_UMASK = threading.Lock()
+_UMASK, _OPENING = threading.Lock(), threading.Lock()
+_OPENED = Counter[str]()
+"""How many times this process has files of stores open."""
 
 
 @cache
@@ -87,25 +91,101 @@ def connect(path: Path | None, *, read_only: bool, patience: float) -> Connectio
 
     A file locked by another process is tried again for `patience` seconds. Raises StoreError,
     which says what to do, for a file that is missing (read-only), locked, damaged, or no store.
+    To be closed by `disconnect`.
     """
-    is_new = path is not None and not path.is_file()
-    if is_new and read_only:
-        raise StoreError(
-            f"there is no store {path}; make one with `ldpsql ingest`, or name another"
-        )
-    with _strict_umask() if is_new else nullcontext():
-        if path is None:
-            connection = duckdb.connect(":memory:", config=_config())
-        else:
-            _require_database(path)
-            connection = _patiently(path, read_only=read_only, patience=patience)
-        try:
-            with guard(path):
-                _recognize(connection, path, read_only=read_only)
-        except StoreError:
-            connection.close()
-            raise
+    if path is None:
+        connection = duckdb.connect(":memory:", config=_config())
+    else:
+        if _is_missing(path) and read_only:
+            raise StoreError(
+                f"there is no store {path}; make one with `ldpsql ingest`, or name another"
+            )
+        while _is_missing(path):
+            _make(path)
+        connection = _open_patiently(path, read_only=read_only, patience=patience)
+    try:
+        with guard(path):
+            _recognize(connection, path, read_only=read_only)
+    except StoreError:
+        disconnect(connection, path)
+        raise
     return connection
+
+
+def disconnect(connection: Connection, path: Path | None) -> None:
+    """Close what `connect` opened."""
+    connection.close()
+    if path is not None:
+        with _OPENING:
+            _OPENED[os.path.realpath(path)] -= 1
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether there is no file or an empty one, which holds no store either; StoreError for a pipe,
+    a folder or a device."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise StoreError(f"the store {path} cannot be used: {error.strerror}") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreError(f"{path} is not an ordinary file; name another")
+    return found.st_size == 0
+
+
+def _make(path: Path) -> None:
+    """Make a new store, which appears whole or not at all, unless somebody else makes it.
+
+    Whoever makes it has locked an empty file in its place. What is killed meanwhile leaves that
+    file, and an unfinished one, which the next one removes.
+    """
+    place = Path(os.path.realpath(path))
+    unfinished = place.with_name(f".{place.name}.new")
+    with _strict_umask(), _explain_failures(path):
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            lock_file(descriptor, wait=True)
+            if not _is_empty(place, descriptor):
+                return
+            try:
+                _remove_unfinished(unfinished)
+                with duckdb.connect(unfinished, config=_config()) as connection:
+                    _make_tables(connection)
+                    connection.execute("CHECKPOINT")  # closing does it too, and hides failures
+                flush_file(unfinished)
+                unfinished.replace(place)
+            except BaseException:
+                _remove_unfinished(unfinished)
+                place.unlink()
+                raise
+        finally:
+            os.close(descriptor)
+        if os.name == "posix":
+            flush_file(place.parent)
+
+
+def _is_empty(place: Path, descriptor: int) -> bool:
+    """Whether an open file is still the one of that name, and empty."""
+    try:
+        found = place.stat()
+    except FileNotFoundError:
+        return False
+    return found.st_size == 0 and os.path.samestat(found, os.fstat(descriptor))
+
+
+def _remove_unfinished(unfinished: Path) -> None:
+    for path in (unfinished, unfinished.with_name(f"{unfinished.name}.wal")):
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _explain_failures(path: Path) -> Iterator[None]:
+    try:
+        with guard(path):
+            yield
+    except OSError as error:
+        raise StoreError(f"the store {path} cannot be used: {error.strerror}") from None
 
 
 @contextmanager
@@ -141,11 +221,17 @@ def _require_database(path: Path) -> None:
             raise StoreError(_NOT_A_DATABASE.format(store=path))
 
 
-def _patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
-    deadline, pause = time.monotonic() + patience, _FIRST_PAUSE
+def _open_patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
+    deadline, pause, place = time.monotonic() + patience, _FIRST_PAUSE, os.path.realpath(path)
     while True:
         try:
-            return duckdb.connect(os.path.realpath(path), read_only=read_only, config=_config())
+            with _OPENING:
+                # The system takes DuckDB's lock from a process that closes the file once more.
+                if not _OPENED[place]:
+                    _require_database(path)
+                connection = duckdb.connect(place, read_only=read_only, config=_config())
+                _OPENED[place] += 1
+                return connection
         except duckdb.Error as error:
             rest = deadline - time.monotonic()
             if not re.search(_LOCKED, str(error)) or rest <= 0:
@@ -166,6 +252,10 @@ def _recognize(connection: Connection, path: Path | None, *, read_only: bool) ->
         return
     if tables or read_only:
         raise StoreError(f"{path} is a DuckDB database, but not an ldpsql store; name another file")
+    _make_tables(connection)
+
+
+def _make_tables(connection: Connection) -> None:
     with transaction(connection):
         for statement in STORE_DDL:
             connection.execute(statement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,7 +24,14 @@ from ldpsql.sql import literal
 from ldpsql.store.base import Selection, Store
 from ldpsql.store.duckdb import arrivals, decoded, fold
 from ldpsql.store.duckdb.layout import LAST_COLUMN, LOOKUPS, Layout, ids_table, lookup_table
-from ldpsql.store.duckdb.opening import Connection, connect, guard, make_log, transaction
+from ldpsql.store.duckdb.opening import (
+    Connection,
+    connect,
+    disconnect,
+    guard,
+    make_log,
+    transaction,
+)
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.incoming import AcceptedRows, ArrivedRows
@@ -51,6 +59,7 @@ class DuckDBStore(Store):
         self._connection: Connection | None = connect(
             self.path, read_only=read_only, patience=patience
         )
+        self._process = os.getpid()
         self._sandbox = Sandbox()
         self._writing = threading.Lock()
         self._layouts: dict[str, Layout] = {}
@@ -59,9 +68,11 @@ class DuckDBStore(Store):
         self._pinned = _Pinned()
 
     def close(self) -> None:
+        if self._process != os.getpid():  # it is the parent's to close
+            return
         self._sandbox.close()
         if self._connection is not None:
-            self._connection.close()
+            disconnect(self._connection, self.path)
             self._connection = None
 
     # -- surveys -----------------------------------------------------------------------------
@@ -178,7 +189,8 @@ class DuckDBStore(Store):
     def catch_up(self) -> None:
         with self._change(), self._read_snapshot() as cursor:
             for survey in self._known_surveys():
-                self._decode(cursor, self._read_intake(survey.text), 1)
+                with suppress(SurveyError):  # of a newer version, which stops no other survey
+                    self._decode(cursor, self._read_intake(survey.text), 1)
 
     def _decode(self, cursor: Connection, intake: Intake, enough: int) -> None:
         """Add reports to what is kept of decoded ones, if enough of them are not in."""
@@ -197,7 +209,7 @@ class DuckDBStore(Store):
         for survey in self._known_surveys():
             days = "SELECT DISTINCT day FROM batches WHERE survey = ? AND day IS NOT NULL"
             if self._rows(f"{days} GROUP BY day, name HAVING count(*) > 1", survey.key):
-                with self._change(), self._read_snapshot() as cursor:
+                with suppress(SurveyError), self._change(), self._read_snapshot() as cursor:
                     # Or a batch would be joined from some whose reports are in and some not.
                     self._decode(cursor, self._read_intake(survey.text), 1)
                     arrivals.tidy(cursor, self._layout(survey.key))
@@ -232,6 +244,11 @@ class DuckDBStore(Store):
         """Let this thread work on a cursor of its own, in one transaction."""
         if self._connection is None:
             raise InterfaceError("the store is closed")
+        if self._process != os.getpid():
+            raise InterfaceError(
+                f"the store {self.path or 'in memory'} was opened by process {self._process}, from "
+                "which this one was forked; open it here, after it is closed there"
+            )
         before = self._pinned.cursor
         with guard(self.path), self._connection.cursor() as cursor, transaction(cursor):
             self._pinned.cursor = cursor
