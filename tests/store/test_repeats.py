@@ -200,8 +200,9 @@ def test_a_file_whose_content_was_taken_is_known_when_its_ids_are_forgotten(stor
     pq.write_table(reports_of(survey, 20), tmp_path / "r.parquet")
     store.register(survey)
     store.ingest([tmp_path])
-    clock(TODAY + timedelta(days=400))
-    assert store.ingest([tmp_path])[0].known
+    for days in (399, 400):  # a day is believed once another was seen shortly before
+        clock(TODAY + timedelta(days=days))
+        assert store.ingest([tmp_path])[0].known
     assert rows(store, "ids_app") == []
 
 
@@ -298,3 +299,21 @@ def test_a_kill_between_leaves_neither_ids_without_reports_nor_reports_without_i
     with open_store(path, read_only=False) as store:
         store.ingest(files)
         assert people(store) == len(rows(store, "ids_app")) == 40_000
+
+
+@pytest.mark.parametrize("jump", [400, -400, 20])
+def test_a_clock_that_is_set_wrong_for_a_while_doubles_nothing(store, clock, jump):
+    survey = fake_survey()
+    sent = reports_of(survey, 30)
+    for days in (0, 1, 1 + jump, 2, 3):
+        clock(TODAY + timedelta(days=days))
+        store.tidy()
+        store.ingest_table(sent, survey)
+    assert int(store.sizes(survey.table).sum()) == 30
+
+
+def test_a_clock_that_is_believed_at_once_doubles(store, clock, monkeypatch):
+    """Negative control."""
+    monkeypatch.setattr("ldpsql.store.base.day_of_forgetting", lambda today, _: today)
+    with pytest.raises(AssertionError):
+        test_a_clock_that_is_set_wrong_for_a_while_doubles_nothing(store, clock, 400)

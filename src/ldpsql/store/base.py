@@ -18,7 +18,13 @@ import pyarrow as pa
 
 from ldpsql.boxes import Weight
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake, expand, has_both_parts
+from ldpsql.intake import (
+    Intake,
+    day_of_arrival,
+    day_of_forgetting,
+    expand,
+    has_both_parts,
+)
 from ldpsql.lookups import PublicTable
 from ldpsql.report import Decoded, Histogram, Integers
 from ldpsql.sql import Scalar
@@ -81,7 +87,7 @@ class Store(ABC):
         self._surveys: dict[str, Survey] = {}
         self._intakes: dict[str, Intake] = {}
         self._lookups: dict[str, PublicTable] = {}
-        self._forgot_ids: date | None = None
+        self._saw, self._arrival = date.min, date.min
 
     def __enter__(self) -> Self:
         return self
@@ -300,7 +306,7 @@ class Store(ABC):
     ) -> Batch:
         """Take one file or table, whole or not at all.  path: of the file."""
         given, today = None if survey is None else Intake.of(survey), utc_today()
-        self._forget_old_ids(today)
+        self._look_at(today)
         with self._change():
             intake = choose_survey(incoming, given, self._known_surveys(), self._read_intake)
             self._register(intake, f"{incoming.name}: ")
@@ -310,7 +316,7 @@ class Store(ABC):
             require_shuffled(intake, incoming)
             require_open(intake, incoming.name, today)
             reports = AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid)
-            last = intake.schedule.last_sending_day(today)
+            last = intake.schedule.last_sending_day(self._arrival)
             taken = self._add_reports(intake, reports, known_as, policy.keep, last, None)
             require_batch_size(intake, incoming.name, taken, policy)
             repeats = reports.accepted - taken
@@ -326,31 +332,49 @@ class Store(ABC):
         ended or trusts a shuffler, StoreError.
         """
         today = utc_today()
-        self._forget_old_ids(today)
+        self._look_at(today)
         require_open(intake, source, today)
         if intake.shuffled is not None:
             raise ReportError(f"reports of survey {intake.table} go to its shuffler, not here")
         with self._change():
-            last = intake.schedule.last_sending_day(today)
+            last = intake.schedule.last_sending_day(self._arrival)
             rows = ArrivedRows(source, reports)
-            taken = self._add_reports(intake, rows, None, "reports", last, today)
+            taken = self._add_reports(intake, rows, None, "reports", last, self._arrival)
         self._merge_counts(intake)
         return taken
 
-    @abstractmethod
     def tidy(self) -> None:
         """Leave one batch per survey, day and source of what `take` took, in an order that tells
-        nothing of when a report came, and the ids of a day in one that tells nothing of reports.
+        nothing of when a report came, and the ids of a day in one that tells nothing of reports;
+        and forget old ids.
 
         What came since the last call is told apart by the commits that brought it.
         """
+        self._look_at(utc_today())
+        self._tidy()
 
-    def _forget_old_ids(self, today: date) -> None:
+    @abstractmethod
+    def _tidy(self) -> None:
+        """Put in order what `take` took; see `tidy`."""
+
+    def _look_at(self, today: date) -> None:
         """Once a day: forget the ids of reports that no device sends any more."""
-        if self._forgot_ids != today:
+        if self._saw != today:
             with self._change():
-                self._forget_ids(today)
-            self._forgot_ids = today
+                latest = self._latest_day()
+                self._forget_ids(day_of_forgetting(today, latest))
+                self._arrival = day_of_arrival(today, latest)
+                if self._arrival != latest:
+                    self._see_day(self._arrival)
+            self._saw = today
+
+    @abstractmethod
+    def _latest_day(self) -> date | None:
+        """The latest day on which the store was written to, None if there was none."""
+
+    @abstractmethod
+    def _see_day(self, day: date) -> None:
+        """Remember it."""
 
     @abstractmethod
     def _change(self) -> AbstractContextManager[None]:
@@ -381,7 +405,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def _forget_ids(self, today: date) -> None:
+    def _forget_ids(self, day: date) -> None:
         """Forget all ids that were to be remembered until a day before this one."""
 
     @abstractmethod

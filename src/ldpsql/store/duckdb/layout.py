@@ -4,6 +4,7 @@
                        histogram goes (`counted`, `merged`)
     batches            one row per ingested file: its number and the SHA-256 of its content; and one
                        per source and day of reports that came one by one, once it is tidied up
+    seen               the latest day on which the store was written to
     reports_<survey>   the reports, with the number of their batch
     ids_<survey>       the ids of reports that a device may send again, and until when it may
     histogram_<survey> counts of equal reports

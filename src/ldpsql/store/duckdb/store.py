@@ -172,8 +172,18 @@ class DuckDBStore(Store):
         make_log(self.path)
         return taken
 
-    def _forget_ids(self, today: date) -> None:
-        old = f"{LAST_COLUMN} < DATE {literal(today.isoformat())}"
+    def _latest_day(self) -> date | None:
+        self._rows("CREATE TABLE IF NOT EXISTS seen (latest DATE)")
+        latest: date | None = self._rows("SELECT max(latest) FROM seen")[0][0]
+        return latest
+
+    def _see_day(self, day: date) -> None:
+        self._rows("DELETE FROM seen")
+        self._rows("INSERT INTO seen VALUES (?)", day)
+        make_log(self.path)
+
+    def _forget_ids(self, day: date) -> None:
+        old = f"{LAST_COLUMN} < DATE {literal(day.isoformat())}"
         for survey in self._known_surveys():
             ids = ids_table(survey.key)
             if self._rows(f"SELECT 1 FROM {ids} WHERE {old} LIMIT 1"):
@@ -205,7 +215,7 @@ class DuckDBStore(Store):
             return self.survey(intake.table).design.decoding if intake.is_complete else None
         return None
 
-    def tidy(self) -> None:
+    def _tidy(self) -> None:
         for survey in self._known_surveys():
             days = "SELECT DISTINCT day FROM batches WHERE survey = ? AND day IS NOT NULL"
             if self._rows(f"{days} GROUP BY day, name HAVING count(*) > 1", survey.key):
