@@ -125,7 +125,7 @@ def test_the_unbiased_estimator_refuses_what_can_only_be_fitted(name: str) -> No
 
 def test_single_attributes_and_public_sums_are_not_fitted() -> None:
     """Independence is no guess to make unasked; a public column may be negative."""
-    assert set(design_of("srr-ss", ways=1).estimators) == {"unbiased"}
+    assert set(design_of("srr-ss", ways=1).estimators) == {"unbiased", "smooth"}
     with pytest.raises(UnsupportedSQL):
         design_of("srr-ss", ways=1).prepare(ALL_THREE)
     with pytest.raises(UnsupportedSQL):

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,6 +45,9 @@ from ldpsql.report import Pair, Rows
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
+
+if TYPE_CHECKING:
+    from ldpsql.decoders.smooth_nodes import Tables
 
 MOST_SMOOTHED = 1 << 10
 """Cells up to which `smooth` is offered, which takes the covariances of all of them."""
@@ -282,6 +286,12 @@ class TableDesign(LinearDesign[CellQuery]):
     def can_smooth(self) -> bool:
         """See `LinearDesign`."""
         return self.channel.cells <= MOST_SMOOTHED
+
+    def tables(self) -> Tables:
+        """See `LinearDesign`."""
+        from ldpsql.decoders.smooth_nodes import CellTables  # noqa: PLC0415
+
+        return CellTables(self)
 
     def even_shares(self, group: int, nodes: Codes) -> Array:
         """Equal shares of codes, and of what lies between the bounds of a measure."""

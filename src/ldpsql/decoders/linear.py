@@ -23,6 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,6 +34,9 @@ from ldpsql.limits import in_time
 from ldpsql.numerics import Array, weigh_by_precision
 from ldpsql.report import Histogram, Pair, Rows, question_shares
 from ldpsql_device.guarantee import Guarantee, local_guarantee
+
+if TYPE_CHECKING:
+    from ldpsql.decoders.smooth_nodes import Tables
 
 PSEUDO_PEOPLE = 2.0
 """People who are added to a group before a variance is made of estimated frequencies.
@@ -514,10 +518,14 @@ class LinearDesign(Design[Q]):
     def smooth(self, histogram: Histogram) -> Estimator[Q]:
         """Biased, with a smaller typical error."""
         # Only smoothing needs scipy.fft, which takes a quarter of a second to import.
-        from ldpsql.decoders.smooth_nodes import SmoothNodes, tables_of  # noqa: PLC0415
+        from ldpsql.decoders.smooth_nodes import SmoothNodes  # noqa: PLC0415
 
         source = ReportedSource(histogram, self.answers)
-        return SmoothNodes(tables_of(self), source, self.solve(source))
+        return SmoothNodes(self.tables(), source, self.combine_unbiased(histogram))
+
+    def tables(self) -> Tables:
+        """The tables of cells that its groups tell about, if it `can_smooth`."""
+        raise NotImplementedError
 
     def variance(self, queries: Sequence[Q], people: int) -> Array:
         """Predicted variance if records are spread evenly, shape (k,)."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, product
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from ldpsql.decoders.linear import (
     list_nodes,
     split_known,
 )
-from ldpsql.decoders.nodes import OracleAnswer, answers_of
+from ldpsql.decoders.nodes import MOST_HASHED, MOST_SMOOTHED, OracleAnswer, answers_of
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.limits import in_time
@@ -43,6 +43,9 @@ from ldpsql.shuffle import largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
+
+if TYPE_CHECKING:
+    from ldpsql.decoders.smooth_nodes import Tables
 
 BIAS = (
     "a conjunction that was not collected is fitted to its parts that were, as if there were no "
@@ -320,9 +323,15 @@ class CollectedMarginals(LinearDesign[CellQuery]):
             alternative.append(self.group_cells(group, np.concatenate(covers), weights))
         return tuple(alternative)
 
+    def find_nodes(self, marginal: int) -> tuple[int, Codes, float]:
+        """The group and the nodes that are the cells of a marginal, and the share of people in a
+        cell over that of reports at its node."""
+        return marginal, np.arange(self.sizes[marginal]), 1.0
+
     def group_cells(self, marginal: int, cells: Codes, weights: Array) -> GroupCells:
         """Weighted cells of a marginal as weighted nodes of a group of reports."""
-        return GroupCells(marginal, cells, weights)
+        group, nodes, factor = self.find_nodes(marginal)
+        return GroupCells(group, nodes[cells], weights * factor)
 
     @abstractmethod
     def describe_group(self, number: int) -> str:
@@ -340,17 +349,29 @@ class CollectedMarginals(LinearDesign[CellQuery]):
 
     @property
     def estimators(self) -> Estimators[CellQuery]:
-        """The unbiased one, by the actual number of reports of each marginal; `maxent` where
-        marginals hold several attributes."""
+        """The unbiased one, by the actual number of reports of each marginal; the smoothed one;
+        `maxent` where marginals hold several attributes."""
+        fitted: Estimators[CellQuery] = {"maxent": self._fit_counts} if self.fits else {}
+        return {**super().estimators, **fitted}
 
-        def count_cells(histogram: Histogram) -> ReportedSource:
-            return ReportedSource(histogram, self.answers)
+    def combine_unbiased(self, histogram: Histogram) -> UnbiasedEstimator:
+        """By the actual number of reports of each marginal."""
+        return UnbiasedEstimator(ReportedSource(histogram, self.answers))
 
-        def fit_counts(histogram: Histogram) -> MaxEntEstimator:
-            return MaxEntEstimator(LinearEstimator(count_cells(histogram)))
+    def _fit_counts(self, histogram: Histogram) -> MaxEntEstimator:
+        return MaxEntEstimator(LinearEstimator(ReportedSource(histogram, self.answers)))
 
-        unbiased: Estimators[CellQuery] = {"unbiased": lambda h: UnbiasedEstimator(count_cells(h))}
-        return {**unbiased, "maxent": fit_counts} if self.fits else unbiased
+    @property
+    def can_smooth(self) -> bool:
+        """See `LinearDesign`; every cell of every marginal is decoded."""
+        is_hashed = any(answer.oracle.kind == "olh" for answer in self.answers)
+        return sum(self.sizes) <= (MOST_HASHED if is_hashed else MOST_SMOOTHED)
+
+    def tables(self) -> Tables:
+        """See `LinearDesign`."""
+        from ldpsql.decoders.smooth_nodes import MarginalTables  # noqa: PLC0415
+
+        return MarginalTables(self)
 
     @property
     def biases(self) -> Mapping[str, str]:

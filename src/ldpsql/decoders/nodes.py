@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from ldpsql.report import Pair, Rows, question_shares
 from ldpsql.trees import Levels, cover_box
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import Hash, Parity, Plan
+
+if TYPE_CHECKING:
+    from ldpsql.decoders.smooth_nodes import Tables
 
 MOST_SMOOTHED, MOST_HASHED, MOST_CODES = 1 << 16, 1 << 13, 1 << 10
 """Cells, those that are found by hashing, and codes of a dimension, up to which `smooth` is
@@ -113,6 +116,12 @@ class GroupDesign(LinearDesign[Q]):
         is_hashed = any(answer.oracle.kind == "olh" for answer in self.answers)
         most = MOST_HASHED if is_hashed else MOST_SMOOTHED
         return cells <= most and max(self.domain.sizes) <= MOST_CODES
+
+    def tables(self) -> Tables:
+        """See `LinearDesign`."""
+        from ldpsql.decoders.smooth_nodes import NodeTables  # noqa: PLC0415
+
+        return NodeTables(self)
 
     def even_shares(self, group: int, nodes: Codes) -> Array:
         """The part of all records at each node."""

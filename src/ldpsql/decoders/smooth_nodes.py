@@ -1,4 +1,5 @@
-"""Smooth answers of designs that count people in cells, or at nodes of trees.
+"""Smooth answers of designs that count people in cells of a table or of marginals, or at nodes of
+trees, or ask for Haar coefficients.
 
 Unbiased estimates of all cells are transformed, and from there on they are frequencies with noise,
 as those of the Fourier response: shrunk, projected and simulated by the same code
@@ -22,15 +23,17 @@ import numpy as np
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.decoders.cells import TableDesign
 from ldpsql.decoders.consistent import ConsistentEstimator, InformationTable
+from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
 from ldpsql.decoders.fourier.projection import Block, Coefficients
 from ldpsql.decoders.fourier.smoothing import smooth
 from ldpsql.decoders.linear import (
+    Answer,
     CellQuery,
-    LinearDesign,
     LinearEstimator,
     ReportedSource,
     merge_entries,
 )
+from ldpsql.decoders.marginals import CollectedMarginals
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.estimate import Array, Estimates
 from ldpsql.record_domain import RecordDomain
@@ -110,14 +113,6 @@ class SmoothNodes:
         )
 
 
-def tables_of(design: LinearDesign[Any]) -> Tables:
-    """The tables of a design that can smooth."""
-    if isinstance(design, TableDesign):
-        return CellTables(design)
-    assert isinstance(design, GroupDesign)
-    return NodeTables(design)
-
-
 class Tables(ABC):
     """Tables of cells that a design tells about, in both directions."""
 
@@ -134,24 +129,29 @@ class Tables(ABC):
 
 
 def _block(
-    axes: Sequence[int], spectrum_: Coefficients, noise: Array, people: float, on: Array
+    domain: RecordDomain,
+    axes: Sequence[int],
+    spectrum_: Coefficients,
+    noise: Array,
+    people: float,
 ) -> Block:
+    """noise: variance of every frequency; 0 where nothing is known of it."""
     information = np.divide(people, noise, out=np.zeros_like(noise), where=noise > 0.0)
     information.flat[0] = 1.0
-    return Block(
-        tuple(axes), np.asarray(spectrum_, np.complex128), information, on, spectrum_.shape
-    )
+    demand = _demand(domain, axes, spectrum_.shape)
+    sizes = tuple(domain.record_sizes[axis] for axis in axes)
+    return Block(tuple(axes), np.asarray(spectrum_, np.complex128), information, demand, sizes)
 
 
-def _demand(domain: RecordDomain, axes: Sequence[int]) -> Array:
+def _demand(domain: RecordDomain, axes: Sequence[int], orders: Sequence[int]) -> Array:
     """Ranges over what has an order, single codes of the rest, alike for all levels."""
     weights = np.ones(())
-    for axis in axes:
+    for axis, order in zip(axes, orders, strict=True):
         if axis >= len(domain.sizes):
-            own = np.ones(domain.record_sizes[axis])
+            own = np.ones(order)
         else:
             kind = "equality" if domain.unordered_codes(axis) else "range"
-            own = spectrum(kind, domain.sizes[axis], domain.sizes[axis])
+            own = spectrum(kind, domain.sizes[axis], order)
         weights = np.multiply.outer(weights, own)
     return weights
 
@@ -183,7 +183,7 @@ class CellTables(Tables):
         both = np.fft.fftn(there.conj().reshape(cells, *sizes), axes=[1 + axis for axis in axes])
         noise = people * np.diagonal(both.reshape(cells, cells)).real.reshape(sizes)
         spectrum_ = people * np.fft.fftn(shares)
-        return [_block(axes, spectrum_, noise, people, _demand(self.domain, axes))]
+        return [_block(self.domain, axes, spectrum_, noise, people)]
 
     def shares(self, tables: Sequence[Array]) -> list[Array]:
         """See `Tables`."""
@@ -253,7 +253,7 @@ class NodeTables(Tables):
         every = range(len(table.groups))
         level, noise = self._solve(source, information, reports, every, is_contrast=False)
         if table.signs == ():
-            return [_block(axes, level, noise, people, _demand(self.domain, axes))]
+            return [_block(self.domain, axes, level, noise, people)]
         blocks = []
         for sign in table.signs:
             members = [number for number in every if table.groups[number].sign == sign]
@@ -262,7 +262,7 @@ class NodeTables(Tables):
             # The character of a sign is -1 at the upper bound.
             both = np.stack([level, -own], axis=-1)
             noises = np.stack([noise, spread], axis=-1)
-            blocks.append(_block(place, both, noises, people, _demand(self.domain, place)))
+            blocks.append(_block(self.domain, place, both, noises, people))
         return blocks
 
     def _solve(
@@ -322,4 +322,166 @@ class NodeTables(Tables):
             size = table.sizes[number]
             counted = [np.bincount(nodes, row, size) for row in flat]
             found.append(np.array(counted, dtype=np.float64))
+        return found
+
+
+# -- Haar coefficients -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HaarTables(Tables):
+    """One table of the codes of one dimension, or one per measure, with its sign.
+
+    order: padded codes, a power of two, with both signs where there are measures; a lower bound
+    comes first.  answers: of every level of coefficients, from the finest, measure by measure: the
+    share of people in the left half of a node less that in its right half.
+    """
+
+    domain: RecordDomain
+    order: int
+    answers: Sequence[Answer]
+
+    @property
+    def _levels(self) -> int:
+        return self.order.bit_length() - 1
+
+    @property
+    def _codes(self) -> int:
+        return self.order // 2 if self.domain.bounds else self.order
+
+    def blocks(self, source: ReportedSource) -> list[Block]:
+        """See `Tables`."""
+        people, signs = source.people, 2 if self.domain.bounds else 1
+        halvings = self._codes.bit_length() - 1
+        surveys = [
+            [self._read(source, number * self._levels + level) for level in range(self._levels)]
+            for number in range(max(len(self.domain.bounds), 1))
+        ]
+        # People at both signs together, from all sub-surveys by their precision.
+        details, precisions = [], []
+        for level in range(halvings):
+            found = [
+                (own.reshape(signs, -1).sum(axis=0), known / signs)
+                for own, known in (survey[level] for survey in surveys)
+            ]
+            total = sum(known for _, known in found)
+            mean = sum(own * known for own, known in found) / (total or 1.0)
+            details.append(np.asarray(mean))
+            precisions.append(total)
+        cells, noise = self._add_up(1.0, details, 0.0, precisions)
+        level_, spread = people * np.fft.fft(cells), people**2 * noise
+        if not self.domain.bounds:
+            return [_block(self.domain, (0,), level_, spread, people)]
+        blocks = []
+        for number, survey in enumerate(surveys):
+            top, known = survey[halvings]
+            pairs = [own.reshape(2, -1) for own, _ in survey[:halvings]]
+            contrast, noise = self._add_up(
+                float(top[0]),
+                [lower - upper for lower, upper in pairs],
+                1.0 / known if known else math.inf,
+                [precision / 2.0 for _, precision in survey[:halvings]],
+            )
+            # The character of a sign is -1 at the upper bound.
+            both = np.stack([level_, people * np.fft.fft(contrast)], axis=-1)
+            noises = np.stack([spread, people**2 * noise], axis=-1)
+            blocks.append(_block(self.domain, (0, 1 + number), both, noises, people))
+        return blocks
+
+    def _read(self, source: ReportedSource, group: int) -> tuple[Array, float]:
+        """The coefficients of a level, and their precision; 0 of what nobody was asked."""
+        answer, reports = self.answers[group], source.size(group)
+        if not reports:
+            return np.zeros(answer.nodes), 0.0
+        found = source.at(group, np.arange(answer.nodes), (None, None))
+        return found, reports / answer.moments.node_variance
+
+    def _add_up(
+        self, mean: float, details: Sequence[Array], spread: float, precisions: Sequence[float]
+    ) -> tuple[Array, Array]:
+        """What coefficients say of every code, and the variance of every frequency of it; 0 where
+        some coefficient that enters is unknown.
+
+        mean, spread: of all codes together, and its variance.
+        """
+        cells = np.full(self._codes, mean / self._codes)
+        noise = np.zeros(self._codes)
+        noise[0] = spread
+        for level, (own, known) in enumerate(zip(details, precisions, strict=True), start=1):
+            step = np.repeat([1.0, -1.0], 1 << (level - 1)) / (1 << level)
+            cells += np.kron(own, step)
+            energy = len(own) * np.abs(np.fft.fft(step, self._codes)) ** 2
+            unknown = np.where(energy > _NOTHING * energy.max(), math.inf, 0.0)
+            noise += energy / known if known else unknown
+        return cells, np.where(np.isfinite(noise), noise, 0.0)
+
+    def shares(self, tables: Sequence[Array]) -> list[Array]:
+        """See `Tables`."""
+        found = []
+        for table in tables:
+            # By sign, then by padded code.
+            own = np.moveaxis(table.reshape(len(table), table.shape[1], -1), 2, 1)
+            padded = np.zeros((len(table), own.shape[1], self._codes))
+            padded[:, :, : own.shape[2]] = own
+            sums = padded.reshape(len(table), -1)
+            for _ in range(self._levels):
+                left, right = np.moveaxis(sums.reshape(len(table), -1, 2), 2, 0)
+                found.append(left - right)
+                sums = left + right
+        return found
+
+
+# -- marginals -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MarginalTables(Tables):
+    """One table per marginal. What several say of attributes that they share is one estimate."""
+
+    design: CollectedMarginals
+
+    @property
+    def domain(self) -> RecordDomain:  # type: ignore[override]
+        """Of the design."""
+        return self.design.domain
+
+    def blocks(self, source: ReportedSource) -> list[Block]:
+        """See `Tables`."""
+        people, sums, precisions = source.people, dict[Axes, Coefficients](), dict[Axes, float]()
+        for number, axes in enumerate(self.design.marginals):
+            group, nodes, factor = self.design.find_nodes(number)
+            answer, reports = source.answers[group], source.size(group)
+            if not reports:
+                continue
+            shares = factor * source.at(group, nodes, (None, None))
+            found = np.fft.fftn(shares.reshape(self._shape(axes)))
+            # A character has the squared norm of its cells.
+            variance = answer.moments.contrast_variance(answer.nodes)
+            known = reports / (factor**2 * len(nodes) * variance)
+            for face in parts_of((axes,))[1:]:
+                own = found[tuple(slice(1, None) if axis in face else 0 for axis in axes)]
+                sums[face] = sums.get(face, 0.0) + known * own
+                precisions[face] = precisions.get(face, 0.0) + known
+        spectra = {face: people * own / precisions[face] for face, own in sums.items()}
+        noises = {
+            face: np.full(own.shape, people**2 / precisions[face]) for face, own in sums.items()
+        }
+        blocks = []
+        for axes in self.design.marginals:
+            shape = self._shape(axes)
+            spectrum_ = spread_faces(spectra, axes, shape).astype(np.complex128)
+            spectrum_.flat[0] = people
+            noise = spread_faces(noises, axes, shape)
+            blocks.append(_block(self.domain, axes, spectrum_, noise, people))
+        return blocks
+
+    def _shape(self, axes: Axes) -> tuple[int, ...]:
+        return tuple(self.domain.sizes[axis] for axis in axes)
+
+    def shares(self, tables: Sequence[Array]) -> list[Array]:
+        """See `Tables`."""
+        found = [np.zeros((len(tables[0]), answer.nodes)) for answer in self.design.answers]
+        for number, table in enumerate(tables):
+            group, nodes, factor = self.design.find_nodes(number)
+            found[group][:, nodes] = table.reshape(len(table), -1) / factor
         return found

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from ldpsql.decoders.linear import (
     describe_known,
     split_known,
 )
+from ldpsql.decoders.nodes import MOST_CODES
 from ldpsql.decoders.oracles import hadamard, power_from
 from ldpsql.numerics import Array
 from ldpsql.recipes.allocation import share_by_roots, workload_energies
@@ -61,6 +62,9 @@ from ldpsql_device.plan import (
     subset_words,
     vary,
 )
+
+if TYPE_CHECKING:
+    from ldpsql.decoders.smooth_nodes import Tables
 
 
 @dataclass(frozen=True)
@@ -174,6 +178,17 @@ class HaarDesign(LinearDesign[CellQuery]):
         )
         return CellQuery(known + float(profile.mean()), True, alternatives, query.weight)
 
+    @property
+    def can_smooth(self) -> bool:
+        """See `LinearDesign`."""
+        return self.domain.sizes[0] <= MOST_CODES
+
+    def tables(self) -> Tables:
+        """See `LinearDesign`."""
+        from ldpsql.decoders.smooth_nodes import HaarTables  # noqa: PLC0415
+
+        return HaarTables(self.domain, self.layout.order, self.answers)
+
     def describe(self, planned: CellQuery) -> list[str]:
         """How many coefficients of each level take part."""
         lines = [] if planned.is_asked else describe_known(planned.known)
@@ -201,7 +216,6 @@ class HaarHrr(Recipe[HaarOptions]):
 
     name = "haarhrr"
     takes = ONE_DIMENSION
-    estimator_names = ("unbiased",)
     options = HaarOptions
 
     def make(self, task: Task[HaarOptions]) -> AnyDesign:

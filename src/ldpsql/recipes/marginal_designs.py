@@ -306,6 +306,8 @@ class MarginalDesign(CollectedMarginals):
 class WalshDesign(MarginalDesign):
     """Parities with randomized response in each; the sets of attributes are its `marginals`."""
 
+    can_smooth = False
+
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Even and odd; one node where a set holds no attribute."""
@@ -431,14 +433,18 @@ class ArrDesign(CollectedMarginals):
                 known += share * math.prod(parts)
         return super().direct(known, boxes, weight)
 
+    def find_nodes(self, marginal: int) -> tuple[int, Codes, float]:
+        """Among the cells of all marginals; each person's is drawn with the marginal's chance."""
+        start, end = self.starts[marginal : marginal + 2]
+        return 0, np.arange(start, end), 1.0 / float(self.chances[marginal])
+
     def group_cells(self, marginal: int, cells: Codes, weights: Array) -> GroupCells:
-        """Cells among those of all marginals; each person's is drawn with the marginal's chance."""
-        start, size = self.starts[marginal], self.sizes[marginal]
+        """See `CollectedMarginals.group_cells`; less the mean where the sum is known."""
         if self.sum_to_one:
-            full = np.zeros(size)
+            full = np.zeros(self.sizes[marginal])
             np.add.at(full, cells, weights)
-            cells, weights = np.arange(size), full - full.mean()
-        return GroupCells(0, start + cells, weights / float(self.chances[marginal]))
+            cells, weights = np.arange(len(full)), full - full.mean()
+        return super().group_cells(marginal, cells, weights)
 
     def describe_group(self, number: int) -> str:
         """All marginals at once."""

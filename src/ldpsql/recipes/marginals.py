@@ -116,7 +116,7 @@ class MarginalRecipe(Recipe[O]):
     """COUNT over private dimensions, in the shuffle model or without."""
 
     takes = Takes(measures=False)
-    estimator_names = ("unbiased", "maxent")
+    estimator_names = ("unbiased", "smooth", "maxent")
     calibrates = True
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
