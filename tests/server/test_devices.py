@@ -251,6 +251,32 @@ def test_more_than_may_wait_is_refused_at_once(app, monkeypatch):
     assert ask(app, REPORTS, line(), **NDJSON).status == 200
 
 
+def test_more_than_a_survey_may_be_sent_waits(monkeypatch):
+    """100 at once, and 10 a second; what one survey is sent is nothing to another."""
+    now = [1000.0]
+    monkeypatch.setattr("ldpsql.server.rates.time.monotonic", lambda: now[0])
+    other = Intake.read(canonical({**json.loads(device_text()), "table": "other"}))
+    with collecting(Intake.read(both_texts()), other, rate=10.0) as (app, store):
+
+        def post(count, path=REPORTS):
+            return ask(app, path, b"\n".join(line() for _ in range(count)), **NDJSON)
+
+        assert [post(60).status, post(40).status] == [200, 200]
+        refused = post(25)
+        assert refusal(refused) == (429, "too-many")
+        assert refused.headers["retry-after"] == "3"
+        assert post(1, f"/v1/surveys/{other.fingerprint}/reports").status == 200
+        now[0] += 2.5
+        assert [post(25).status, post(1).status] == [200, 429]
+        now[0] += 1e6
+        assert [post(300).status, post(1).status] == [200, 429]  # more than it holds, when empty
+        now[0] += 10.0
+        assert post(1).status == 429
+        now[0] += 10.2
+        assert post(1).status == 200
+        assert int(store.sizes("people").sum()) == 60 + 40 + 25 + 300 + 1
+
+
 def test_an_app_may_ask_for_an_attestation():
     def by_header(request):
         return request.headers.get("authorization") == "token 7"

@@ -15,6 +15,7 @@ from support.shuffled_survey import SCHEMA, raw_reports
 import ldpsql.server
 from ldpsql.server import writer
 from ldpsql.server.app import make_app
+from ldpsql.server.bodies import ARROW
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.store import open_store
@@ -106,7 +107,15 @@ HEADERS = st.fixed_dictionaries(
     {},
     optional={
         "content_type": st.sampled_from(
-            ["application/json", "text/plain", "application/x-ndjson", "text/csv", "", "a;b=c"]
+            [
+                "application/json",
+                "text/plain",
+                "application/x-ndjson",
+                "text/csv",
+                "",
+                "a;b=c",
+                ARROW,
+            ]
         ),
         "content_encoding": st.sampled_from(["gzip", "identity", "br", ""]),
         "content_length": st.sampled_from(["0", "70000", "-1", "x"]),

@@ -32,6 +32,12 @@ from ldpsql_device.errors import NotSupportedError
     help="A site whose pages may send reports, such as https://app.example. May be repeated.",
 )
 @click.option(
+    "--rate",
+    type=click.FloatRange(0, min_open=True),
+    help="Reports that one survey may be sent a second, over ten seconds; more are refused for a "
+    "while (429).  [default: any number]",
+)
+@click.option(
     "--shuffler",
     "folder",
     metavar="DIRECTORY",
@@ -53,6 +59,7 @@ def serve(
     host: str,
     port: int,
     origins: tuple[str, ...],
+    rate: float | None,
     folder: Path | None,
     collector: str | None,
     tls_key: Path | None,
@@ -110,8 +117,8 @@ def serve(
         receiver.tidy()
         if collector is not None and folder is not None:
             opened.enter_context(Forwarder(folder, RemoteStore(collector, None), complain))
-        tokens = Tokens.beside(database) if folder is None else None
-        app = make_app(receiver, Writer(receiver, "http"), tokens, origins=origins)
+        writer, tokens = Writer(receiver, "http"), Tokens.beside(database)
+        app = make_app(receiver, writer, tokens, origins=origins, rate=rate)
         listen(app, host=host, port=port, tell=tell, **tls)
 
 

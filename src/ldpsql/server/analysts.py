@@ -4,7 +4,6 @@ reports that an admin brings."""
 from __future__ import annotations
 
 import io
-import ipaddress
 import json
 import os
 import secrets
@@ -39,7 +38,8 @@ from ldpsql.estimate import CONFIDENCE
 from ldpsql.limits import SECONDS, deadline
 from ldpsql.margins import Margins
 from ldpsql.report import question_shares
-from ldpsql.server.bodies import read_body
+from ldpsql.server.access import require_role
+from ldpsql.server.bodies import ARROW, read_body
 from ldpsql.server.problems import Problem
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
@@ -49,11 +49,9 @@ from ldpsql.synthesis import Synthesizer
 from ldpsql.table_files import write_parquet, write_separated
 from ldpsql_device.errors import Error, FingerprintError, NotSupportedError, StoreError
 
-ARROW = "application/vnd.apache.arrow.stream"
 PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
 QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
 _AT_ONCE, _SESSIONS = 2, 8
-_A = {"analyst": "an analyst", "relay": "a relay"}
 _KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
 _KEYS |= {"texts", "weights"}
 _ANSWERS = 64
@@ -91,7 +89,7 @@ class Analysts:
 
     async def estimates(self, request: Request) -> Response:
         """The covariance of one of the last answers, as an Arrow stream."""
-        self._require(request, "analyst")
+        require_role(request, self._tokens, "analyst")
         with self._lending:
             found = self._answers.get(request.path_params["handle"])
         if found is None:
@@ -107,7 +105,7 @@ class Analysts:
 
     async def tables(self, request: Request) -> Response:
         """The surveys that can be asked, whole, and the look-up tables."""
-        self._require(request, "analyst")
+        require_role(request, self._tokens, "analyst")
 
         def find() -> dict[str, Any]:
             return {
@@ -125,7 +123,7 @@ class Analysts:
 
     async def arrivals(self, request: Request) -> Response:
         """How many reports of a survey came when, and whether devices drew their groups."""
-        self._require(request, "analyst")
+        require_role(request, self._tokens, "analyst")
 
         def find() -> dict[str, Any]:
             intake = self._store.intake_of(request.path_params["fingerprint"])
@@ -154,7 +152,7 @@ class Analysts:
 
     async def lookup(self, request: Request) -> Response:
         """The rows of a look-up table, as an Arrow stream."""
-        self._require(request, "analyst")
+        require_role(request, self._tokens, "analyst")
         table = await self._work(lambda: self._store.lookup(request.path_params["name"]))
         if table is None:
             raise Problem(404, "unknown-table", "there is no such look-up table here")
@@ -162,7 +160,7 @@ class Analysts:
 
     async def synthesize(self, request: Request) -> Response:
         """A table of made-up people, as an Arrow stream."""
-        self._require(request, "analyst")
+        require_role(request, self._tokens, "analyst")
         asked = await _read_json(request, {"table", "rows", "seed"})
         rows, seed = asked.get("rows"), asked.get("seed")
         if any(number is not None and type(number) is not int for number in (rows, seed)):
@@ -181,7 +179,7 @@ class Analysts:
 
     async def files(self, request: Request) -> Response:
         """Take a file of reports; its name, which says its kind, and options are in the query."""
-        self._require(request, "relay")
+        require_role(request, self._tokens, "relay")
         given = request.query_params
         name = PurePath(given.get("name", "")).name
         if PurePath(name).suffix.lower() not in SUFFIXES:
@@ -219,7 +217,7 @@ class Analysts:
 
     async def metrics(self, request: Request) -> Response:
         """Counters since the process started, as Prometheus reads them."""
-        self._require(request, "analyst")
+        require_role(request, self._tokens, "analyst")
         lines = ["# TYPE ldpsql_reports_total counter"]
         lines += [
             f'ldpsql_reports_total{{survey="{table}",result="{what}"}} {count}'
@@ -232,7 +230,7 @@ class Analysts:
     # -- questions -----------------------------------------------------------------------------
 
     async def _ask(self, request: Request, prefix: str) -> Response:
-        self._require(request, "analyst")
+        require_role(request, self._tokens, "analyst")
         asked = await _read_json(request, _KEYS)
         sql = asked.pop("sql", None)
         if not isinstance(sql, str):
@@ -320,26 +318,6 @@ class Analysts:
                     more["caret"] = error.caret()
             status = 503 if isinstance(error, StoreError) else 400
             raise Problem(status, "wrong-question", str(error), **more) from None
-
-    def _require(self, request: Request, role: str) -> None:
-        """Problem unless the request bears a token of the role, on a way that nobody reads."""
-        client = request.client
-        if request.url.scheme != "https" and not (client and _is_loopback(client.host)):
-            raise Problem(403, "needs-https", "tokens travel over https, or within this machine")
-        kind, _, text = request.headers.get("authorization", "").partition(" ")
-        token = self._tokens.find(text.strip()) if kind.lower() == "bearer" else None
-        if token is None:
-            wanted = {"WWW-Authenticate": "Bearer"}
-            raise Problem(401, "no-token", "give a token (ldpsql token add)", wanted)
-        if token.role not in (role, "admin"):
-            raise Problem(403, "not-allowed", f"this takes the token of {_A[role]} or an admin")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def _read_json(request: Request, keys: set[str]) -> dict[str, Any]:

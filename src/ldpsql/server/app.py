@@ -36,14 +36,15 @@ def make_app(
     *,
     origins: Sequence[str] = (),
     attest: Attest | None = None,
+    rate: float | None = None,
 ) -> ASGIApp:
     """The application in front of a store or a shuffler, which stays the caller's to close.
 
-    writer: into it; closed when the application ends.  tokens: of a store's analysts; without,
-    nobody may ask anything.  origins: of pages whose scripts may
-    send reports, "*" for all.  attest: see `Devices`.
+    writer: into it; closed when the application ends.  tokens: of relays, and of a store's
+    analysts; without, nobody may ask anything.  origins: of pages whose scripts may send reports,
+    "*" for all.  attest, rate: see `Devices`.
     """
-    devices = Devices(receiver, writer, attest)
+    devices = Devices(receiver, writer, tokens, attest, rate)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "waiting": writer.waiting})

@@ -9,6 +9,8 @@ from starlette.requests import ClientDisconnect, Request
 
 from ldpsql.server.problems import Problem
 
+ARROW = "application/vnd.apache.arrow.stream"
+"""The type of an Arrow stream."""
 SECONDS = 10.0
 """How long a body may take to arrive."""
 _GZIP = 31

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import math
 import re
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -15,15 +17,21 @@ from starlette.responses import JSONResponse, Response
 
 from ldpsql.errors import QueryError
 from ldpsql.intake import Intake
-from ldpsql.server.bodies import read_body
+from ldpsql.server.access import require_role
+from ldpsql.server.bodies import ARROW, read_body
 from ldpsql.server.problems import RETRY, Problem
+from ldpsql.server.rates import Rate
 from ldpsql.server.receiver import Receiver
-from ldpsql.server.writer import Refused, Writer
+from ldpsql.server.tokens import Tokens
+from ldpsql.server.writer import Refused, Sent, Writer
+from ldpsql.store.incoming import check_stream
 from ldpsql_device.errors import Error, StoreError
 from ldpsql_device.survey import utc_today
 
 BYTES, REPORTS = 1 << 16, 1000
 """The most that a body may hold."""
+RELAY_BYTES, RELAY_REPORTS = 1 << 22, 20_000
+"""The same for the Arrow stream of a relay."""
 TYPES = ("application/x-ndjson", "application/json", "text/plain")
 """Types of bodies; text/plain is what a page can send as it closes, without a preflight."""
 Attest = Callable[[Request], bool | Awaitable[bool]]
@@ -48,10 +56,19 @@ class Served:
 class Devices:
     """The endpoints for devices."""
 
-    def __init__(self, receiver: Receiver, writer: Writer, attest: Attest | None) -> None:
-        """attest: whether a request may bring reports; it may look at headers, and is asked before
-        the body is read."""
-        self._receiver, self._writer, self._attest = receiver, writer, attest
+    def __init__(
+        self,
+        receiver: Receiver,
+        writer: Writer,
+        tokens: Tokens | None,
+        attest: Attest | None,
+        rate: float | None,
+    ) -> None:
+        """tokens: of relays, among others.  attest: whether a request may bring reports; it may
+        look at headers, and is asked before the body is read.  rate: how many reports a second one
+        survey may be sent, over a short while."""
+        self._receiver, self._writer, self._tokens = receiver, writer, tokens
+        self._attest, self._rate = attest, Rate(rate)
         self._served: dict[str, Served] = {}
         self._finding = threading.Lock()
 
@@ -86,12 +103,14 @@ class Devices:
         intake = (await self._find(request.path_params["fingerprint"])).intake
         self._require_door(intake)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind not in TYPES:
-            raise Problem(415, "unknown-type", f"send reports as {', '.join(TYPES)}")
+        if kind not in (*TYPES, ARROW):
+            raise Problem(415, "unknown-type", f"send reports as {', '.join((*TYPES, ARROW))}")
         if self._attest is not None:
             answer = self._attest(request)
             if not (answer if isinstance(answer, bool) else await answer):
                 raise Problem(403, "not-attested", "this collector asks for an attestation")
+        if kind == ARROW:
+            return await self._take_stream(request, intake)
         body = await read_body(request, BYTES)
         lines = [line for line in body.split(b"\n") if line.strip()]
         if not lines:
@@ -99,16 +118,39 @@ class Devices:
         if len(lines) > REPORTS:
             detail = f"a body holds at most {REPORTS:,} reports; send them in several"
             raise Problem(413, "too-large", detail)
+        self._require_rate(intake, len(lines))
         refused = [
             {"id": _own_id(lines[place]), "line": place + 1, "reason": reason}
             for place, reason in await self._commit(intake, lines)
         ]
-        if len(refused) == len(lines):
-            raise Problem(422, "no-reports", "no line is a report of this survey", refused=refused)
-        return JSONResponse({"refused": refused}) if refused else Response()
+        return _answer_refused(refused, len(lines))
 
-    async def _commit(self, intake: Intake, lines: list[bytes]) -> Refused:
-        done = self._writer.submit(intake, lines)
+    async def _take_stream(self, request: Request, intake: Intake) -> Response:
+        """Take the Arrow stream of a relay, whose limits are wider."""
+        require_role(request, self._tokens, "relay")
+        body = await read_body(request, RELAY_BYTES)
+        try:
+            check = partial(check_stream, intake, "the stream", body, RELAY_REPORTS)
+            reports, faults = await run_in_threadpool(check)
+        except Error as error:
+            raise Problem(422, "no-reports", str(error)) from None
+        good = 0 if reports is None else len(reports)
+        if good + len(faults) == 0:
+            raise Problem(400, "empty", "the stream holds no report")
+        if reports is not None:
+            self._require_rate(intake, good)
+            await self._commit(intake, reports)
+        refused = [{"line": row + 1, "reason": reason} for row, reason in faults]
+        return _answer_refused(refused, good + len(faults))
+
+    def _require_rate(self, intake: Intake, reports: int) -> None:
+        wait = self._rate.find_wait(intake.fingerprint, reports)
+        if wait > 0.0:
+            detail = "this survey is sent more reports than it may be; send them again later"
+            raise Problem(429, "too-many", detail, {"Retry-After": str(math.ceil(wait))})
+
+    async def _commit(self, intake: Intake, sent: Sent) -> Refused:
+        done = self._writer.submit(intake, sent)
         if done is None:
             raise Problem(503, "busy", "too many reports wait; send them again later", RETRY)
         try:
@@ -143,6 +185,13 @@ class Devices:
             intake = self._receiver.intake_of(fingerprint)
             if intake is not None:
                 self._served[fingerprint] = Served.of(intake)
+
+
+def _answer_refused(refused: list[dict[str, Any]], sent: int) -> Response:
+    """200 with those that are no reports, if there are any; Problem if there is nothing else."""
+    if len(refused) == sent:
+        raise Problem(422, "no-reports", "no line is a report of this survey", refused=refused)
+    return JSONResponse({"refused": refused}) if refused else Response()
 
 
 def _unknown() -> Problem:

@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -29,16 +30,18 @@ WAITING = 50_000
 _TIDY, _LITTLE = 20_000, 500_000
 _WHILE = 60.0
 
+Sent: TypeAlias = Sequence[bytes] | pa.RecordBatch
+"""Lines of a body as they came, or reports that were checked, with their ids."""
 Refused = list[tuple[int, str]]
 _Told = tuple[asyncio.Future[Refused], Refused | Exception]
 
 
 @dataclass
 class _Request:
-    """Lines of one body, and what tells its sender that they are committed."""
+    """What one body brought, and what tells its sender that it is committed."""
 
     intake: Intake
-    lines: Sequence[bytes]
+    sent: Sent
     done: asyncio.Future[Refused]
 
 
@@ -64,18 +67,18 @@ class Writer:
         """Reports that wait to be committed."""
         return self._waiting
 
-    def submit(self, intake: Intake, lines: Sequence[bytes]) -> asyncio.Future[Refused] | None:
-        """Have lines taken; None if too many wait, or it is closed. Called within an event loop.
+    def submit(self, intake: Intake, sent: Sent) -> asyncio.Future[Refused] | None:
+        """Have reports taken; None if too many wait, or it is closed. Called within an event loop.
 
         The future tells, once the others are committed, which lines are no reports, each with its
         place and the reason; or it raises what kept all of them from being committed.
         """
-        request = _Request(intake, lines, asyncio.get_running_loop().create_future())
+        request = _Request(intake, sent, asyncio.get_running_loop().create_future())
         with self._wake:
-            if self._is_closed or self._waiting + len(lines) > WAITING:
+            if self._is_closed or self._waiting + len(sent) > WAITING:
                 return None
             self._requests.append(request)
-            self._waiting += len(lines)
+            self._waiting += len(sent)
             self._wake.notify()
         return request.done
 
@@ -112,23 +115,28 @@ class Writer:
             requests, count = list[_Request](), 0
             while self._requests and count < REPORTS:
                 requests.append(self._requests.popleft())
-                count += len(requests[-1].lines)
+                count += len(requests[-1].sent)
             self._waiting -= count
             return requests
 
     def _take(self, intake: Intake, requests: Sequence[_Request]) -> None:
         """Commit the reports of one survey, and tell the requests."""
-        lines = [line for request in requests for line in request.lines]
+        lines, batches = list[bytes](), list[pa.RecordBatch]()
+        for request in requests:
+            if isinstance(request.sent, pa.RecordBatch):
+                batches.append(request.sent)
+            else:
+                lines += request.sent
         try:
             reports, refused = check_sent(intake, lines)
-            batches: list[pa.RecordBatch] = [] if reports is None else [reports]
+            batches += [] if reports is None else [reports]
             taken = self._receiver.take(intake, batches, self._source) if batches else 0
         except Exception as error:  # the next ones may fare better, and no request waits for ever
             known = error if isinstance(error, Error) else RuntimeError(type(error).__name__)
             _tell([(request.done, known) for request in requests])
             return
         self._untidy += taken
-        good = len(lines) - len(refused)
+        good = sum(len(batch) for batch in batches)
         for what, count in (
             ("counted", taken),
             ("repeats", good - taken),
@@ -137,10 +145,11 @@ class Writer:
             self.counts[intake.table, what] += count
         reasons, start, told = dict(refused), 0, list[_Told]()
         for request in requests:
-            places = range(len(request.lines))
+            is_checked = isinstance(request.sent, pa.RecordBatch)
+            places = range(0 if is_checked else len(request.sent))
             own = [(at, reasons[start + at]) for at in places if start + at in reasons]
             told.append((request.done, own))
-            start += len(request.lines)
+            start += len(places)
         _tell(told)
 
     def _tidy(self, *, at_rest: bool) -> None:

@@ -146,6 +146,36 @@ def check_sent(
     return checked.reports if checked.reports.num_rows else None, refused
 
 
+def check_stream(
+    intake: Intake, name: str, data: bytes, most: int
+) -> tuple[pa.RecordBatch | None, list[tuple[int, str]]]:
+    """The same of an Arrow stream of a table of reports with their ids.
+
+    name: for messages.  most: rows that it may have. ReportError for one that cannot be read, has
+    more, or has other columns than reports have; FingerprintError for another survey's.
+    """
+    try:
+        table = pa.ipc.open_stream(data).read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError):
+        raise describe_damage(name) from None
+    if table.num_rows > most:
+        raise ReportError(f"{name} holds more than {most:,} reports; send them in several")
+    require_columns(intake, name, table.column_names)
+    if ID_COLUMN not in table.column_names:
+        raise refuse_without_ids(name)
+    require_types(intake, name, table.schema)
+    claim = (table.schema.metadata or {}).get(FINGERPRINT_KEY)
+    if claim not in (None, intake.fingerprint.encode()):
+        raise intake.refuse(name, claim.decode(errors="replace"))
+    [batch] = table.combine_chunks().to_batches() or [None]
+    if batch is None:
+        return None, []
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    checked = check_rows(intake, Piece(batch.num_rows, columns, read_arrow), most=batch.num_rows)
+    return checked.reports if checked.reports.num_rows else None, checked.faults
+
+
 def read_file(path: Path) -> Incoming:
     """Open a report file; ReportError if it is damaged."""
     suffix = path.suffix.lower()

@@ -1,0 +1,33 @@
+"""Who may ask what: a token in the header, on a way that nobody reads."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from starlette.requests import Request
+
+from ldpsql.server.problems import Problem
+from ldpsql.server.tokens import Tokens
+
+_A = {"analyst": "an analyst", "relay": "a relay"}
+
+
+def require_role(request: Request, tokens: Tokens | None, role: str) -> None:
+    """Problem unless the request bears a token of the role, over https or within the machine."""
+    client = request.client
+    if request.url.scheme != "https" and not (client and _is_loopback(client.host)):
+        raise Problem(403, "needs-https", "tokens travel over https, or within this machine")
+    kind, _, text = request.headers.get("authorization", "").partition(" ")
+    token = None if tokens is None or kind.lower() != "bearer" else tokens.find(text.strip())
+    if token is None:
+        wanted = {"WWW-Authenticate": "Bearer"}
+        raise Problem(401, "no-token", "give a token (ldpsql token add)", wanted)
+    if token.role not in (role, "admin"):
+        raise Problem(403, "not-allowed", f"this takes the token of {_A[role]} or an admin")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
