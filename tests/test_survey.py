@@ -63,6 +63,33 @@ def test_another_survey_has_another_fingerprint(change):
     assert design(TOML.replace(*change)).fingerprint != design(TOML).fingerprint
 
 
+def test_what_a_store_kept_is_read_as_it_was_published():
+    survey = design(TOML)
+    text = survey.to_json()
+    for fingerprint in (survey.fingerprint, "0" * 64):
+        kept = Survey.from_kept(text, fingerprint)
+        assert kept == survey
+        assert (kept.to_json(), kept.fingerprint) == (text, survey.fingerprint)
+
+
+@pytest.mark.parametrize("fingerprint", ["own", "0" * 64])
+def test_what_a_store_kept_is_checked_like_every_survey(fingerprint):
+    """Also where somebody wrote the right fingerprint beside a changed text."""
+    survey = design(TOML)
+    promise = survey.device_text.replace('"epsilon":"0.7"', '"epsilon":"0.6"')
+    deep = survey.device_text.replace('"label"', "").replace("[", "[" * 9_000, 1)
+    for device, collector in (
+        (promise, survey.collector_text),
+        (survey.device_text, survey.collector_text.replace("0.7", "0.8")),
+        (survey.device_text[:-9], survey.collector_text),
+        (deep, survey.collector_text),
+    ):
+        assert (device, collector) != (survey.device_text, survey.collector_text)
+        written = sha256(device.encode()).hexdigest() if fingerprint == "own" else fingerprint
+        with pytest.raises((SurveyError, FingerprintError)):
+            Survey.from_kept(f'{{"collector":{collector},"survey":{device}}}', written)
+
+
 def test_epsilon_is_kept_exactly():
     assert design(TOML).epsilon.value == Decimal("0.7")
     assert design(TOML, epsilon="0.1").epsilon.value == Decimal("0.1")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +60,8 @@ SHUFFLE_NOT_PROTECTED = (
     "a person whose report the collector sees alone has the local promise only",
     "a person who answers again is one person no longer: the promises of all answers add up",
 )
+_DAMAGED = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+_HEAD, _MIDDLE = '{"collector":', ',"survey":'
 _NEEDED = ("ldpsql_collector", "mechanism", "epsilon", "options", "decoder")
 _OPTIONAL = ("estimator", "accept_no_guarantee", "chosen", "workload", "users")
 
@@ -245,7 +248,7 @@ class Survey(Published):
 
     def to_json(self) -> str:
         """Both parts in one object, for a store or a pipe."""
-        return f'{{"collector":{self.collector_text},"survey":{self.device_text}}}'
+        return f"{_HEAD}{self.collector_text}{_MIDDLE}{self.device_text}}}"
 
     def write(self, path: Path) -> Path:
         """Write the part for devices to `path` and the collector's beside it; return the latter's
@@ -279,9 +282,26 @@ class Survey(Published):
             return cls._restore(device, rest)
         except SurveyError as error:
             raise SurveyError(f"{where}{error}") from None
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except _DAMAGED as error:
             problem = type(error).__name__
         raise SurveyError(f"{where}not a survey: the collector's part is damaged ({problem})")
+
+    @classmethod
+    def from_kept(cls, text: str, fingerprint: str) -> Survey:
+        """Read what `to_json` wrote and a store kept; raises as `from_json`.
+
+        fingerprint: that the store wrote down when the survey came. A part for devices that has it
+        is that survey's canonical JSON, letter for letter, and need not be parsed with care for
+        its form and written anew. What it says is checked as ever, its odds among it.
+        """
+        with suppress(SurveyError, *_DAMAGED, RecursionError):
+            rest, end = json.JSONDecoder().raw_decode(text, len(_HEAD))
+            device_text = text[end + len(_MIDDLE) : -1]
+            if text[end:].startswith(_MIDDLE) and sha256(device_text) == fingerprint:
+                device = DeviceSurvey.from_data(json.loads(device_text), device_text)
+                if sha256(text[len(_HEAD) : end]) == device.collector:
+                    return cls._restore(device, rest)
+        return cls.from_json(text)
 
     @classmethod
     def _restore(cls, device: DeviceSurvey, rest: Any) -> Survey:

@@ -101,6 +101,11 @@ class Varying(Piece):
         """The values, shape (choices,)."""
         return np.array(self.values, dtype=np.int64)
 
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """The smallest and the largest of them."""
+        return min(self.values), max(self.values)
+
 
 Integer = int | Varying
 
@@ -126,9 +131,8 @@ def product_of(integers: Iterable[Integer], choices: Choices) -> Whole:
 
 def extent(integers: Integer | tuple[Integer, ...]) -> tuple[int, int]:
     """The smallest and the largest value that an integer, or any of several, can have."""
-    if isinstance(integers, int):
-        return integers, integers
-    integers = integers.values if isinstance(integers, Varying) else integers
+    if isinstance(integers, int | Varying):
+        return (integers, integers) if isinstance(integers, int) else integers.extent
     if set(map(type, integers)) == {int}:  # long columns of plain numbers at once
         return min(integers), max(integers)  # type: ignore[type-var, return-value]
     lows, highs = zip(*map(extent, integers), strict=True)
@@ -845,8 +849,7 @@ def _read(declared: Any, data: Any, where: str) -> Any:
         _expect(isinstance(data, list), where, "must be an array")
         # Long columns of plain numbers are checked at once.
         if kinds[0] is int and data and set(map(type, data)) == {int}:
-            fits = min(data) >= 0 and max(data) <= LARGEST
-            _expect(fits, where, "must hold whole numbers")
+            _expect(min(data) >= 0 and max(data) <= LARGEST, where, "must hold whole numbers")
             return tuple(data)
         return tuple(_read(kinds[0], entry, f"{where}[{i}]") for i, entry in enumerate(data))
     if int in kinds:

@@ -303,8 +303,8 @@ class Survey(Published):
             raise SurveyError(f"{where}{error}") from None
 
     @classmethod
-    def from_data(cls, data: Any) -> Survey:
-        """A survey from parsed JSON."""
+    def from_data(cls, data: Any, text: str | None = None) -> Survey:
+        """A survey from parsed JSON.  text: its canonical JSON, where that is at hand."""
         _require_kind(data if isinstance(data, dict) else {})
         if not isinstance(data, dict) or "ldpsql_survey" not in data:
             raise SurveyError("not a survey: no key ldpsql_survey (make one with `ldpsql design`)")
@@ -316,7 +316,7 @@ class Survey(Published):
                 raise SurveyError(f"not a survey: {key} is null, as no key is; leave it out")
         guarantee, shuffled = read_promise(data["promise"])
         survey = cls(
-            canonical(data),
+            text or canonical(data),
             data["table"],
             Schema.from_json(data["schema"]),
             guarantee,

@@ -116,20 +116,20 @@ class Store(ABC):
         """
         key = table.lower()
         if key not in self._surveys:
-            text = self._text_of(table)
+            text, fingerprint = self._find_known(table)
             if not has_both_parts(text):
                 raise QueryError(
                     f"the store has reports of {table}, but not the collector's part of the "
                     "survey, which answers need",
                     hint="ingest the reports again with both parts (--survey)",
                 )
-            self._surveys[key] = survey = Survey.from_json(text)
+            self._surveys[key] = survey = Survey.from_kept(text, fingerprint)
             self._intakes[text] = Intake.of(survey)
         return self._surveys[key]
 
     def intake(self, table: str) -> Intake:
         """What is needed of a survey to take its reports; QueryError if none has that name."""
-        return self._read_intake(self._text_of(table))
+        return self._read_intake(self._find_known(table)[0])
 
     def intake_of(self, fingerprint: str) -> Intake | None:
         """The same by the survey's fingerprint; None if there is none."""
@@ -138,9 +138,9 @@ class Store(ABC):
                 return self._read_intake(known.text)
         return None
 
-    def _text_of(self, table: str) -> str:
-        """A survey as published."""
-        known = {survey.key: survey.text for survey in self._known_surveys()}
+    def _find_known(self, table: str) -> tuple[str, str]:
+        """A survey as published, and its fingerprint."""
+        known = {each.key: (each.text, each.fingerprint) for each in self._known_surveys()}
         if table.lower() not in known:
             names = ", ".join(intake.table for intake in self.intakes())
             public = ", ".join(each.name for each in self.lookups())

@@ -25,7 +25,7 @@ def arcs(characters: list[list[int]], lengths: list[list[int]], order: int = 12)
 @pytest.mark.parametrize("name", list(DESIGNS))
 def test_sizes_are_those_of_the_base_sets(name: str) -> None:
     for cluster in DESIGNS[name].table.clusters:
-        cluster.check()
+        FamilyTable([cluster], np.ones(len(cluster)))
         masks = [cluster.mask(number) for number in range(len(cluster))]
         assert all(mask.shape == (cluster.phases,) for mask in masks)
         assert [int(mask.sum()) for mask in masks] == cluster.sizes.tolist()
@@ -83,15 +83,15 @@ def test_scrambled_arcs_start_at_a_balanced_random_place() -> None:
 )
 def test_what_is_no_family_is_refused(changed: dict[str, object], message: str) -> None:
     good = arcs([[1, 1]], [[3]])
-    good.check()
+    FamilyTable([good], np.ones(1))
     with pytest.raises(SurveyError, match=message):
-        replace(good, **changed).check()
+        FamilyTable([replace(good, **changed)], np.ones(1))
 
 
 def test_families_outside_the_blocks_are_refused() -> None:
     group = Group((4, 6), (4, 6), (4, 6), ((0,), (1,)))
     with pytest.raises(SurveyError, match="outside its blocks"):
-        replace(arcs([[1, 1]], [[3]]), group=group).check()
+        FamilyTable([replace(arcs([[1, 1]], [[3]]), group=group)], np.ones(1))
 
 
 @pytest.mark.parametrize("name", list(DESIGNS))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from math import prod
 from typing import Any, Literal, cast
 
@@ -125,24 +125,6 @@ class Cluster:
             mask[base_points(self.base, self.orders, parameters)] = True
         return mask
 
-    def check(self) -> None:
-        """SurveyError unless every family is one: consistent orders, |B| < |H|.
-
-        That 1 <= |B|, and that parameters fit their circles, is checked by the plan.
-        """
-        axes = list(chain(*self.factors))
-        if len(set(axes)) != len(axes) or not axes:
-            raise SurveyError("the factors of a family must use an axis once")
-        if not any(set(axes) <= set(block) for block in self.group.blocks):
-            raise SurveyError("a family of the design lies outside its blocks")
-        if self.phases > LARGEST_PHASES:
-            raise SurveyError("a family has at most 2^24 phases")
-        inside = (self.characters >= 0) & (self.characters < self.group.shape(tuple(axes)))
-        if self.turns[1].any() or not inside.all():
-            raise SurveyError("a character does not fit the order of its phase")
-        if (self.sizes >= self.phases).any():
-            raise SurveyError("a base set must not be everything")
-
 
 class FamilyTable:
     """All families of a design, cluster after cluster, and then its questions in product form.
@@ -155,17 +137,20 @@ class FamilyTable:
     def __init__(
         self, clusters: Sequence[Cluster], shares: Reals, products: Sequence[ProductFace] = ()
     ) -> None:
-        listed = [c.phases * len(c) for c in clusters if c.base != "arcs"]
-        if sum(listed) > MOST_LISTED:
-            raise SurveyError("the listed families have too many points")
-        for cluster in clusters:
-            cluster.check()
         self.clusters, self.shares, self.products = tuple(clusters), shares, tuple(products)
         counts = list(map(len, clusters))
         self.starts = np.cumsum([0, *counts])
         self.phases = np.repeat(np.array([c.phases for c in clusters], dtype=np.int64), counts)
+        if (self.phases > LARGEST_PHASES).any():
+            raise SurveyError("a family has at most 2^24 phases")
+        if sum(c.phases * len(c) for c in clusters if c.base != "arcs") > MOST_LISTED:
+            raise SurveyError("the listed families have too many points")
+        for factors, alike in groupby(clusters, key=lambda cluster: cluster.factors):
+            _check_families(factors, list(alike))
         none = np.zeros(0, dtype=np.int64)
         self.sizes = np.concatenate([none, *(cluster.sizes for cluster in clusters)])
+        if (self.sizes >= self.phases).any():
+            raise SurveyError("a base set must not be everything")
 
     @classmethod
     def of_plan(cls, plan: Plan, group: Group) -> FamilyTable:
@@ -199,6 +184,25 @@ class FamilyTable:
         if max(most) / WORDS > LARGEST_LOSS:
             raise SurveyError("a family has too many phases for so large an epsilon")
         return table
+
+
+def _check_families(factors: tuple[Axes, ...], clusters: Sequence[Cluster]) -> None:
+    """SurveyError unless the characters of all families fit the orders of their factors.
+
+    That base sets are not empty, and that parameters fit their circles, is checked by the plan.
+    """
+    axes, group = list(chain(*factors)), clusters[0].group
+    if len(set(axes)) != len(axes) or not axes:
+        raise SurveyError("the factors of a family must use an axis once")
+    if not any(set(axes) <= set(block) for block in group.blocks):
+        raise SurveyError("a family of the design lies outside its blocks")
+    characters = np.concatenate([cluster.characters for cluster in clusters])
+    orders = np.repeat([cluster.orders for cluster in clusters], list(map(len, clusters)), axis=0)
+    turned = characters * np.repeat(orders, list(map(len, factors)), axis=1)
+    shape = group.shape(tuple(axes))
+    # A character is a whole number of turns of its phase (`Cluster.turns`).
+    if (turned % shape).any() or (characters < 0).any() or (characters >= shape).any():
+        raise SurveyError("a character does not fit the order of its phase")
 
 
 def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
