@@ -29,7 +29,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = [report for report in skipped if report.nodeid.startswith("tests/browser/")]
     if reports:
         reason = reports[0].longrepr[2].removeprefix("Skipped: ")
-        terminalreporter.write_line(f"{len(reports)} tests in a browser were left out: {reason}")
+        terminalreporter.write_line(f"tests in a browser left out: {len(reports)} ({reason})")
 
 
 @pytest.fixture

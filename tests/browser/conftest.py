@@ -21,7 +21,7 @@ def chromium(request: pytest.FixtureRequest) -> Iterator[Any]:
     try:
         from playwright.sync_api import sync_playwright  # noqa: PLC0415
     except ModuleNotFoundError:
-        problem = "playwright is not installed (make browser)"
+        problem = "playwright is not installed: make browser"
     if problem:
         (pytest.fail if request.config.getoption("--require-browser") else pytest.skip)(problem)
     with sync_playwright() as playwright:

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from ldpsql_device.survey import canonical, sha256
+
 CAME = "section[aria-labelledby=came-title]"
 ERRORS = "section[aria-labelledby=errors-title]"
 
@@ -105,3 +107,24 @@ def test_a_survey_that_is_tampered_with_is_not_shown(person, running):
         page.wait_for_selector("[role=alert]")
         assert "must tell no more than is promised" in page.get_by_role("alert").inner_text()
         assert page.get_by_role("button", name="Answer").count() == 0
+
+
+def test_the_signature_of_the_author_is_checked(person, running):
+    survey = running.surveys["odd"]
+    page = look(person, running, "odd")
+    assert f"the owner of the key {survey.author}." in page.locator("dl.facts").inner_text()
+
+    data = json.loads(survey.device_text)
+    forged = canonical({**data, "signature": data["signature"][:-2] + "00"})
+    said = {"fingerprint": sha256(forged)}
+    person.context.route("**/v1/tables/odd", lambda route: route.fulfill(json=said))
+    place = f"**/v1/surveys/{said['fingerprint']}"
+    person.context.route(place, lambda route: route.fulfill(body=forged))
+    page = person.open(f"{running.address}/#survey?table=odd")
+    page.wait_for_selector("[role=alert]")
+    assert "signature must be its author's" in page.get_by_role("alert").first.inner_text()
+    page = person.open(f"{running.address}/#take-part?table=odd")
+    page.get_by_label("amount may be sent in clear").check()
+    page.get_by_role("button", name="Answer").click()
+    page.wait_for_selector("section [role=alert]:has-text('no signature of its author')")
+    assert not [request for request in person.requests if request.method != "GET"]

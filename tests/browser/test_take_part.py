@@ -129,7 +129,7 @@ def test_offline_the_report_waits(person, running):
     person.context.set_offline(True)
     page.get_by_role("button", name="Send the report").click()
     page.wait_for_selector("#sent")
-    assert "could not be sent" in page.locator("#sent").inner_text()
+    assert "1 report not taken by the collector yet" in page.locator("#sent").inner_text()
     person.context.set_offline(False)
     page.get_by_role("button", name="Send the report").click()
     page.wait_for_selector("#sent:has-text('1 report sent')")

@@ -35,11 +35,11 @@ function audit(survey) {
 function tellErrors({ people, level, kinds }, given) {
   const reports = element("input", { id: "reports", type: "number", min: "1", step: "1", value: given || people });
   const wanted = element("input", { id: "wanted", type: "number", min: "0", step: "any", value: "1" });
-  const shown = element("div", { role: "status" });
+  const shown = element("div", {});
   const update = () => {
     const count = Math.floor(Number(reports.value)), share = Number(wanted.value) / 100;
     if (!(count >= 1) || !(share > 0)) {
-      shown.replaceChildren(element("p", { class: "error" }, "Give a number of reports, at least 1, and a precision above 0 %."));
+      shown.replaceChildren(element("p", { class: "error", role: "alert" }, "Give a number of reports, at least 1, and a precision above 0 %."));
       return;
     }
     shown.replaceChildren(table("Expected errors",

@@ -136,7 +136,7 @@ export async function show(root, context) {
       const own = { url, ...options };
       requests.push(own);
       const response = await fetch(url, options);
-      own.status = response.status;
+      own.answer = response.ok ? String(response.status) : `${response.status}: ${(await response.clone().json().catch(() => ({}))).detail ?? "no reason is given"}`;
       return response;
     },
   });
@@ -198,10 +198,10 @@ export async function show(root, context) {
   async function send() {
     const { settled, waiting } = await collector.send(ledger);
     const count = (number, what) => `${number} report${number === 1 ? "" : "s"} ${what}`;
-    const said = waiting ? `${count(waiting, "could not be sent and will be sent later")}.` : settled ? `${count(settled, "sent, and answered by the collector")}.` : "Nothing was sent: the collector has the report.";
+    const said = waiting ? `${count(waiting, "not taken by the collector yet; to be sent again")}.` : settled ? `${count(settled, "sent, and answered by the collector")}.` : "Nothing was sent: the collector has the report.";
     left.replaceChildren(
       element("h3", {}, "What left this browser"), element("p", { id: "sent" }, said),
-      requests.length > 0 && table("Requests", ["request", "body", "answer"], requests.map(({ method = "GET", url, body, status }) => [element("code", { class: "long" }, `${method} ${new URL(url).pathname}`), element("code", { class: "long" }, body ?? ""), status === undefined ? "none" : String(status)])));
+      requests.length > 0 && table("Requests", ["request", "body", "answer"], requests.map(({ method = "GET", url, body, answer: said = "none" }) => [element("code", { class: "long" }, `${method} ${new URL(url).pathname}`), element("code", { class: "long" }, body ?? ""), said])));
     context.announce(said);
   }
 
