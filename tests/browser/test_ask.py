@@ -242,7 +242,7 @@ def test_a_question_is_clicked_together(page, asked):
         "SELECT member, AVG(spent)\nFROM people\nWHERE age BETWEEN 20 AND 39\n"
         "  AND city = 'O''Fallon'\nGROUP BY member\nORDER BY 1"
     )
-    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("button", name="Ask this").click()
     page.locator(".answer table").wait_for()
     assert cells(page) == known(asked, sql)["texts"]
     page.get_by_label("from").fill("twenty")
@@ -300,6 +300,17 @@ def test_answers_are_saved(page, asked):
     assert "&lt;img" in picture
     assert saved["PNG"].startswith(b"\x89PNG")
     assert len(saved["PNG"]) > 5000
+
+
+def test_a_question_that_takes_long_is_given_up(page):
+    page.route("**/v1/query", lambda route: None)
+    write(page, BY_CITY)
+    page.keyboard.press("Control+Enter")
+    page.get_by_role("button", name="Stop").click()
+    page.locator(".answer:not([aria-busy])").wait_for(state="attached")
+    page.unroute("**/v1/query")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator(".answer table").wait_for()
 
 
 def test_the_plan_is_shown_when_it_is_wanted(page):

@@ -27,7 +27,7 @@ export async function show(root, { parameters, request, remember, announce }) {
     return all[place];
   };
   const editor = makeEditor(asked ?? "", { surveys, ask: () => ask(), recall });
-  const form = surveys.length > 0 && makeForm(surveys, editor.write);
+  const form = surveys.length > 0 && makeForm(surveys, { write: editor.write, ask: () => ask() });
   if (form && asked === null) form.change();
 
   function showPast(all = readHistory()) {
@@ -46,6 +46,7 @@ export async function show(root, { parameters, request, remember, announce }) {
     place = -1;
     showPast(addToHistory(sql));
     answer.setAttribute("aria-busy", "true");
+    stop.hidden = false;
     announce("Asking");
     const question = { sql, confidence: Number(confidence.value) };
     try {
@@ -53,15 +54,24 @@ export async function show(root, { parameters, request, remember, announce }) {
       answer.replaceChildren(...showAnswer(question, said, { request, announce }));
       announce(`${said.rows.length === 1 ? "1 row" : `${said.rows.length} rows`}${said.notes.length ? `, ${said.notes.length} notes` : ""}`);
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (error.name === "AbortError") {
+        if (turn === running) announce("Stopped");
+        return;
+      }
       if (error.status === undefined) throw error;
       answer.replaceChildren(showProblem(error));
       if (error.place) editor.mark(error.place);
     } finally {
-      if (turn === running) answer.removeAttribute("aria-busy");
+      if (turn === running) {
+        answer.removeAttribute("aria-busy");
+        stop.hidden = true;
+        // On a small window the fields may fill all of it.
+        if (answer.getBoundingClientRect().top > 0.8 * innerHeight) answer.scrollIntoView();
+      }
     }
   }
 
+  const stop = element("button", { type: "button", hidden: true, onclick: () => running.abort() }, "Stop");
   const levels = [...new Set(["0.9", "0.95", "0.99", parameters.get("confidence") ?? "0.95"])].filter((level) => Number(level) > 0 && Number(level) < 1).sort();
   const confidence = element("select", { id: "confidence" }, levels.map((level) => element("option", { value: level }, `${Number((100 * level).toPrecision(6))} %`)));
   confidence.value = levels.includes(parameters.get("confidence")) ? parameters.get("confidence") : "0.95";
@@ -77,7 +87,7 @@ export async function show(root, { parameters, request, remember, announce }) {
       element("h2", { class: "unseen" }, "SQL"), editor.element,
       element("p", { class: "hint" }, `${isMac ? "⌘" : "Ctrl"}+Enter asks, Ctrl+Space completes, Alt+↑ brings the question before.`),
       element("div", { class: "buttons" },
-        element("button", { type: "button", class: "primary", onclick: ask }, "Ask"),
+        element("button", { type: "button", class: "primary", onclick: ask }, "Ask"), stop,
         element("label", { for: "confidence", class: "beside" }, "Confidence"), confidence,
         element("button", { type: "button", onclick: () => copyLink(announce) }, "Copy link")),
       answer));
@@ -91,7 +101,7 @@ async function copyLink(announce) {
 }
 
 function showColumns({ table: name, label, columns }) {
-  return element("section", { "aria-label": `Columns of ${name}` }, element("h3", {}, element("code", {}, name), label && ` “${label}”`),
+  return element("section", { "aria-label": `Columns of ${name}` }, element("h2", {}, element("code", {}, name), label && ` “${label}”`),
     element("dl", { class: "columns" }, columns.map((column) => [element("dt", {}, element("code", {}, column.name)), element("dd", {}, column.label && `“${column.label}”, `, column.detail)])));
 }
 
@@ -128,7 +138,7 @@ function showAnswer(question, said, { request, announce }) {
 
   return [
     columns.length > 0 && showPicture(said, files),
-    table("Answer", columns.map(({ name }) => name), rows, isNumber),
+    table("Answer as a table", columns.map(({ name }) => name), rows, isNumber),
     texts.length > MOST_ROWS && element("p", {}, `The first ${MOST_ROWS.toLocaleString("en")} of ${texts.length.toLocaleString("en")} rows; the files hold all.`),
     texts.length === 0 && element("p", {}, "No row."),
     all.length > 0 && element("ul", { class: "notes", "aria-label": "Notes" }, all.map((note) => element("li", {}, note))),

@@ -18,11 +18,12 @@ const nameOf = ({ name, label }) => (label ? `${name} (${label})` : name);
 /**
  * The form.
  *
- * surveys: as `readSurvey` gives them.  write(sql): called with the question after every change.
+ * surveys: as `readSurvey` gives them.  write(sql): called with the question after every change.  ask(): for the
+ * button that asks it.
  */
-export function makeForm(surveys, write) {
+export function makeForm(surveys, { write, ask }) {
   let survey = surveys[0];
-  const form = element("form", { class: "builder", onsubmit: (event) => event.preventDefault() });
+  const form = element("form", { class: "builder", onsubmit: (event) => { event.preventDefault(); change(); if (!problem.textContent) ask(); } });
   const problem = element("p", { role: "status", class: "problem" });
   const conditions = element("div", {}), keys = element("div", {}), of = element("div", {});
   const what = element("select", { onchange: () => { showOf(); change(); } }, Object.entries(MEASURES).map(([name, { label }]) => option(name, label)));
@@ -117,7 +118,7 @@ export function makeForm(surveys, write) {
   const table = surveys.length > 1 && element("select", { onchange: (event) => { survey = surveys[event.target.value]; reset(); change(); } },
     surveys.map((each, i) => option(i, each.label ? `${each.table} (${each.label})` : each.table)));
   const add = element("button", { type: "button", onclick: addCondition }, "Add a condition");
-  fill(form, { "aria-label": "Build a question" }, table && labelled("Survey", table), element("div", { class: "pair" }, labelled("What", what), of), conditions, element("p", {}, add), keys, problem);
+  fill(form, { "aria-label": "Build a question" }, table && labelled("Survey", table), element("div", { class: "pair" }, labelled("What", what), of), conditions, element("p", {}, add), keys, problem, element("p", {}, element("button", { type: "submit" }, "Ask this")));
   reset();
   return {
     element: form,

@@ -31,7 +31,7 @@ export function readPicture({ columns, rows, intervals, texts }) {
   if (second !== undefined && isBetter(second, first)) [first, second] = [second, first];
   const point = (row, r, i, q) => {
     const { low, high } = intervals[i] ?? {}, text = texts[r][i];
-    const x = keys.length ? row[first] : q;
+    const x = keys.length ? row[first] : columns[i].name;
     return {
       x: x === null && type(first) === "kind" ? "NULL" : x, y: second === undefined ? undefined : texts[r][second],
       value: row[i], low: low?.[r] ?? null, high: high?.[r] ?? null, isWeak: text.endsWith("~"), text, q,

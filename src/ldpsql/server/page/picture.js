@@ -85,7 +85,7 @@ function one(points, kind, { x, set }, domain, width, colours) {
       marks: [barY(known, { x: "x", y: "value", fill: colour, fillOpacity: opacity }), ruleX(barred, { x: "x", y1: "low", y2: "high", ...bars }), ruleY([0], { stroke: colours.soft })],
     });
   }
-  const along = { ...frame, x: { type: x.type === "date" ? "utc" : "linear", label: shorten(x.name), ticks: Math.max(3, Math.floor(width / 90)), ...(x.type === "number" && { tickFormat: String }) } };
+  const along = { ...frame, x: { type: x.type === "date" ? "utc" : "linear", inset: 8, label: shorten(x.name), ticks: Math.max(3, Math.floor(width / 90)), ...(x.type === "number" && { tickFormat: String }) } };
   if (kind === "bands") {
     const rows = Map.groupBy(points, (point) => point.x), middle = (set + 1) / 2, marks = [];
     for (let q = 1; q < middle; q++) {
@@ -100,7 +100,7 @@ function one(points, kind, { x, set }, domain, width, colours) {
   return plot({ ...along, marks: [areaY(points, { x: place, y1: "low", y2: "high", fill: colour, fillOpacity: 0.18 }), lineY(points, { x: place, y: "value", stroke: colour, strokeWidth: 2 }), known.length <= 60 ? dots : null] });
 }
 
-/** Cells whose colour is their value, with the values in them where there is room, and a scale of colours. */
+/** Cells whose colour is their value, one below and one above zero, with the values in them where there is room, and a scale of colours. */
 function heatMap({ title, points }, { x, y }, width, colours) {
   const known = points.filter(({ value }) => isFinite(value)), values = known.map(({ value }) => value);
   const low = Math.min(0, ...values), high = Math.max(0, ...values), domain = low < high ? [low, high] : [0, 1];
@@ -109,8 +109,9 @@ function heatMap({ title, points }, { x, y }, width, colours) {
   const left = Math.min(30 + 7 * Math.max(...across.map((name) => shorten(name).length)), 0.4 * width);
   const step = (width - left - 20) / along.length, letters = Math.max(...along.map((name) => shorten(name, 12).length));
   const every = Math.max(1, Math.ceil((7.5 * letters + 6) / step));
-  const color = { type: "linear", domain, range: [colours.ground, colours["series-1"]], interpolate: "rgb" };
-  const isDark = (point) => (point.value - domain[0]) / (domain[1] - domain[0]) > 0.55;
+  const most = Math.max(-domain[0], domain[1]);
+  const color = { type: "linear", domain: [-most, 0, most], range: [colours["series-2"], colours.ground, colours["series-1"]], interpolate: "rgb" };
+  const isDark = (point) => Math.abs(point.value) / most > 0.55;
   const short = (point) => point.text.split(" ")[0] + (point.isWeak ? " ~" : "");
   const room = Math.max(0, ...known.map((point) => short(point).length)) * 7.2 + 6;
   const cells = plot({
