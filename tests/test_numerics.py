@@ -15,6 +15,7 @@ from ldpsql.numerics import (
     central_slopes,
     epsilon_of,
     fit_marginals,
+    number_rows,
     optimise_weights,
     project_on_simplex,
     shared_quantile,
@@ -296,3 +297,14 @@ def test_neither_errs_too_often_wherever_the_means_are(correlation, level) -> No
             worst = max(worst, is_wrong.mean())
     error = 5.0 * sqrt(level * (1.0 - level) / draws)
     assert 1.0 - level - 0.005 < worst < 1.0 - level + error
+
+
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (1 << 31, 7, 1 << 31, 3)])
+def test_numbers_of_rows_are_equal_and_ordered_as_rows_are(sizes: tuple[int, ...]) -> None:
+    """Where one number holds them all, and where it does not."""
+    random = np.random.default_rng(3)
+    few = [np.array([0, size - 1, size // 2]) for size in sizes]
+    rows = np.stack([random.choice(own, 400) for own in few], axis=1).astype(np.int64)
+    numbers = number_rows(rows, sizes)
+    expected = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    np.testing.assert_array_equal(np.unique(numbers, return_inverse=True)[1].reshape(-1), expected)

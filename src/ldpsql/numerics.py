@@ -25,6 +25,23 @@ _KNOTS, _HALVINGS, _NODES = 33, 16, 48
 _SUM = 1e-12
 """Relative error of the sum at which a projection on the simplex ends."""
 
+_MOST_NUMBERS = 1 << 62
+
+
+def number_rows(rows: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """A number for every row, shape (K,): equal for equal rows, and in the order of the rows.
+
+    rows: shape (K, d), of numbers below `sizes`. Sorting these is many times faster than sorting
+    rows. Where there would be more than 2^62 numbers, they are ranked on the way.
+    """
+    numbers, most = np.zeros(len(rows), dtype=np.int64), 1
+    for column, size in zip(rows.T, sizes, strict=True):
+        if most * size > _MOST_NUMBERS:
+            numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
+            most = len(rows)
+        numbers, most = numbers * size + column, most * size
+    return numbers
+
 
 def project_on_simplex(
     values: Array,

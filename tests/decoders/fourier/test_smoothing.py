@@ -192,8 +192,15 @@ def test_large_tables_are_tried_less(monkeypatch):
     block = noisy_block(table, 1.0, np.random.default_rng(2))
     monkeypatch.setattr(smoothing, "HUGE", 100)
     found = smooth([block], N)
-    assert found.replicates[0].shape == (5, 16, 16)
     assert found.branch.endswith("+i") or found.branch == "avg"
+
+
+@pytest.mark.parametrize(("siblings", "expected"), [(1, 20), (5, 16), (10, 8), (100, 5)])
+def test_replicates_are_as_many_as_the_work_allows(monkeypatch, siblings, expected):
+    block = noisy_block(people_of(shapes()["smooth"]), 1.0, np.random.default_rng(2))
+    # 80 of 20 steps each, on 256 cells.
+    monkeypatch.setattr(smoothing, "WORK", 80 * 20 * 256.0)
+    assert smooth([block], N, siblings=siblings).replicates[0].shape == (expected, 16, 16)
 
 
 @pytest.mark.parametrize("orders", [(1,), (4, 1), (3, 2)])

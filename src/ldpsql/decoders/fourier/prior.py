@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.estimate import Array
+from ldpsql.numerics import number_rows
 
 _ONE_AXIS, _FURTHER_AXIS, _SLOPE = 0.1, 0.04, -2.0
 _SCALE_SPREAD, _SLOPE_SPREAD, _BEND_SPREAD = 2.0, 1.5, 2.0
@@ -81,9 +82,10 @@ def fit_power(
     # Of m/2, which is -m/2, neither.
     sides = np.sign(np.array(orders) - 2 * frequencies)
     power = np.exp(centre)
-    for present in np.unique(is_present[used], axis=0):
-        face = (is_present == present).all(axis=1)
-        axes = np.flatnonzero(present & np.array(is_ordered))
+    faces = number_rows(is_present.astype(np.int64), [2] * len(orders))
+    for number in np.unique(faces[used]):
+        face = faces == number
+        axes = np.flatnonzero(is_present[face.argmax()] & np.array(is_ordered))
         # log s - centre is linear in the parameters' distances from their prior means.
         regressors, spread = _regressors(logs[face][:, axes], sides[face][:, axes])
         own = used[face]

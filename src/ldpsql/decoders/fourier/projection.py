@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ldpsql.estimate import Array
 from ldpsql.limits import in_time
-from ldpsql.numerics import project_on_simplex
+from ldpsql.numerics import number_rows, project_on_simplex
 
 Coefficients = NDArray[np.complex128]
 Indices = NDArray[np.int64]
@@ -136,10 +136,10 @@ class Layout:
         difference = rows - mirrored
         first = (difference != 0).argmax(axis=1)
         flipped = difference[np.arange(len(rows)), first] > 0
-        self.frequencies, index = np.unique(
-            np.where(flipped[:, None], mirrored, rows), axis=0, return_inverse=True
-        )
-        index = index.reshape(-1)
+        chosen = np.where(flipped[:, None], mirrored, rows)
+        numbers = number_rows(chosen, self.orders)
+        _, first, index = np.unique(numbers, return_index=True, return_inverse=True)
+        self.frequencies, index = chosen[first], index.reshape(-1)
         is_real = ((2 * self.frequencies) % self.orders == 0).all(axis=1)
         self.multiplicity = np.where(is_real, 1.0, 2.0)
         # The entry of [vector, conjugate vector] that stands at each place of the half spectra.

@@ -29,6 +29,7 @@ from ldpsql.decoders.fourier.projection import (
 )
 from ldpsql.decoders.fourier.spectra import BoxQuery, demand
 from ldpsql.estimate import Array, Estimates
+from ldpsql.numerics import number_rows
 from ldpsql.workload import Workload
 
 # The specification's floor of the workload metric; a higher one ruins the projection.
@@ -330,8 +331,9 @@ def bands(layout: Layout) -> Indices:
     axis of order 2 has two.
     """
     folded = np.minimum(layout.frequencies, np.array(layout.orders) - layout.frequencies)
-    octaves = np.frexp(folded.astype(np.float64))[1]
-    return np.unique(octaves, axis=0, return_inverse=True)[1].reshape(-1)
+    octaves = np.frexp(folded.astype(np.float64))[1].astype(np.int64)
+    numbers = number_rows(octaves, [int(octaves.max(initial=0)) + 1] * len(layout.orders))
+    return np.unique(numbers, return_inverse=True)[1].reshape(-1)
 
 
 # -- the choice ---------------------------------------------------------------------------------
@@ -423,14 +425,18 @@ def smooth(
     # With one axis the choice is between prior and none, which differ most and cost least.
     is_alone = len(layout.orders) == 1 and layout.cells <= LARGE
     draws = _DRAWS_ALONE if is_alone else _DRAWS
-    finalists, count = int(layout.cells <= LARGE), REPLICATES
+    finalists = int(layout.cells <= LARGE)
     trial, final = Stop(600, 1e-4), FINE
     if layout.cells > HUGE:
-        draws, finalists, count = 1, 0, FEW_REPLICATES
+        draws, finalists = 1, 0
         trial, final = Stop(200, 1e-3), Stop(1000, 1e-4)
     elif problem.has_gaps:
         draws, finalists = max(draws, _DRAWS_GAPS), 3 * finalists
         trial = Stop(FINE.cap, 1e-4)
+
+    # As many as may take the fewest steps.
+    most = int(WORK / (siblings * layout.cells * _FEWEST_STEPS))
+    count = min(max(most, FEW_REPLICATES), REPLICATES)
 
     def within_work(stop: Stop, rows: int) -> Stop:
         steps = int(WORK / (siblings * layout.cells * rows))
