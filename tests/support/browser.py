@@ -108,16 +108,20 @@ class Running:
         return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0].startswith("{")}
 
 
-class _Site(SimpleHTTPRequestHandler):
+class QuietSite(SimpleHTTPRequestHandler):
+    """Files of a folder."""
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+class _Site(QuietSite):
     """The site's own files, and the client's."""
 
     def translate_path(self, path: str) -> str:
         if path.startswith("/client/"):
             return str(CLIENT / Path(path).name)
         return super().translate_path(path)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
 
 
 @contextmanager

@@ -84,6 +84,16 @@ def files_of(text: str) -> dict[str, str]:
     return files
 
 
+def find_file(text: str, name: str) -> str:
+    """A file that a page shows whole: the block whose first line is a comment with its name."""
+    mark = r"(?:# |// |<!-- )"
+    found = re.search(
+        rf"^```\w+\n({mark}{re.escape(name)}\b.*?)^```$", text, re.DOTALL | re.MULTILINE
+    )
+    assert found, name
+    return found[1]
+
+
 def _blocks(text: str) -> Iterator[tuple[int, list[str], bool]]:
     """(line, content, whether it runs last) of every fenced block."""
     lines = text.splitlines()
