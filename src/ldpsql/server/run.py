@@ -13,25 +13,90 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-IDLE_SECONDS, HEAD_SECONDS, DRAIN_SECONDS = 30, 10, 3
+IDLE_SECONDS, HEAD_SECONDS, READ_SECONDS, DRAIN_SECONDS = 30, 10, 30, 3
+HEAD_BYTES, READ_BYTES = 1 << 16, 1 << 16
+"""The most that a head may have, and the least of an answer that is read in `READ_SECONDS`."""
 CONNECTIONS = 20_000
 _BACKLOG = 2048
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """Closes a connection whose first request does not begin in time.
+    """Closes a connection whose next request does not come in time and within bounds, or that does
+    not read its answer.
 
-    uvicorn itself waits for ever for the first one, and `IDLE_SECONDS` for the next ones.
+    uvicorn itself waits for ever for a first request, for the end of a head that has begun, whose
+    size it does not limit either, and for who does not read.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to wait."""
+        """Wait for a request."""
         super().connection_made(transport)
-        self.loop.call_later(HEAD_SECONDS, self._close_if_silent)
+        self._is_in_head, self._has_begun, self._heads, self._head_bytes = True, False, 0, 0
+        self._head: asyncio.TimerHandle | None = self.loop.call_later(HEAD_SECONDS, self._close)
+        self._reading: asyncio.TimerHandle | None = None
 
-    def _close_if_silent(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
+    def data_received(self, data: bytes) -> None:
+        """Count what belongs to no request yet, empty lines before one too."""
+        heads, was_in_head = self._heads, self._is_in_head
+        super().data_received(data)
+        is_head = was_in_head and self._heads == heads
+        if is_head:
+            self._head_bytes += len(data)
+        if self._head_bytes > HEAD_BYTES:
+            self.transport.abort()
+        elif self._head is None and self._is_in_head and (is_head or self._has_begun):
+            self._head = self.loop.call_later(HEAD_SECONDS, self._close)
+
+    def on_message_begin(self) -> None:
+        """The head of a request begins."""
+        self._has_begun = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Wait no more: bodies are limited where they are read."""
+        self._is_in_head, self._has_begun, self._head_bytes = False, False, 0
+        self._heads += 1
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """What follows is the next request."""
+        self._is_in_head = True
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """Wait for what was sent to be read."""
+        super().pause_writing()
+        self._await_reading()
+
+    def resume_writing(self) -> None:
+        """It was read."""
+        super().resume_writing()
+        if self._reading is not None:
+            self._reading.cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing."""
+        for timer in (self._head, self._reading):
+            if timer is not None:
+                timer.cancel()
+        super().connection_lost(exc)
+
+    def _await_reading(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._reading = self.loop.call_later(READ_SECONDS, self._require_reading, left)
+
+    def _require_reading(self, before: int) -> None:
+        if self.transport.get_write_buffer_size() > before - READ_BYTES:
+            self.transport.abort()
+        else:
+            self._await_reading()
+
+    def _close(self) -> None:
+        if not self.transport.is_closing():
             self.transport.close()
 
 
