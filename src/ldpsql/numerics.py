@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cache
+from math import prod
 from statistics import NormalDist
 
 import numpy as np
@@ -21,6 +22,9 @@ _UPWARD = Context(prec=100, rounding=ROUND_CEILING)
 
 _KNOTS, _HALVINGS, _NODES = 33, 16, 48
 """Of `shared_quantile`: correlations, steps of bisection, and points of an integral."""
+
+_PRODUCTS_AT_ONCE = 1 << 22
+"""Of `sum_outer_products`: numbers of joined rows."""
 
 _SUM = 1e-12
 """Relative error of the sum at which a projection on the simplex ends."""
@@ -144,6 +148,27 @@ def weigh_by_precision(variances: Array) -> Array | None:
     # Relative to the least variance, so that precisions of tiny variances do not overflow.
     precision = (variances == 0.0).astype(np.float64) if least == 0.0 else least / variances
     return np.asarray(precision / precision.sum())
+
+
+def sum_outer_products(weights: Array, tables: Sequence[Array]) -> Array:
+    """sum over q of weight_q x the outer product of row q of every table, shape (columns of each).
+
+    One product of two matrices: of the joined rows of the first tables, and of the others.
+    """
+    middle = (len(tables) + 1) // 2
+    shape = tuple(table.shape[1] for table in tables)
+    size = max(prod(shape[:middle]), prod(shape[middle:]))
+    total = np.zeros((prod(shape[:middle]), prod(shape[middle:])))
+    step = max(1, _PRODUCTS_AT_ONCE // size)
+    for first in range(0, len(weights), step):
+        rows = slice(first, first + step)
+        left, right = weights[rows, None], np.ones_like(weights[rows, None])
+        for table in tables[:middle]:
+            left = (left[:, :, None] * table[rows, None, :]).reshape(len(left), -1)
+        for table in tables[middle:]:
+            right = (right[:, :, None] * table[rows, None, :]).reshape(len(right), -1)
+        total += left.T @ right
+    return total.reshape(shape)
 
 
 def step_weights(weights: Array, gains: Array, power: float = 0.5) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import Any, Literal
 
@@ -154,7 +154,7 @@ class Workload:
         asked = (query.measure for query in self.queries if query.is_square)
         return frozenset(measure for measure in asked if measure is not None)
 
-    @property
+    @cached_property
     def supports(self) -> tuple[tuple[int, ...], ...]:
         """The largest sets of dimensions that one query constrains, ascending."""
         used = {tuple(i for i, _ in entry.predicates) for entry in self.classes}

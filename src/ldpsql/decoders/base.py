@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,6 +163,9 @@ class Design(ABC, Generic[Q]):
             planned = [self.prepare(query) for query in queries[start : start + _BATCH]]
             variances.append(self.variance(planned, people))
         return float(np.mean(np.concatenate(variances)))
+
+    def reuse(self, other: Self) -> None:
+        """Take over what a design of the same plan has worked out that takes long, if any."""
 
     @abstractmethod
     def to_json(self) -> Mapping[str, Any]:

@@ -308,7 +308,9 @@ def _center_measures(design: Design) -> Design:
     centered = replace(design.domain, bounds=tuple((-1.0, 1.0) for _ in design.domain.bounds))
     if centered == design.domain:
         return design
-    return mechanism(design.name).restore(centered, design.epsilon, design.to_json())
+    made = mechanism(design.name).restore(centered, design.epsilon, design.to_json())
+    made.reuse(design)
+    return made
 
 
 def least_users(forecast: Forecast, half_width: float) -> int:

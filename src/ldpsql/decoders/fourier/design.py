@@ -328,6 +328,10 @@ class FourierDesign(Design[BoxQuery]):
             total += float((power[asked] / known[asked]).sum())
         return people * total
 
+    def reuse(self, other: FourierDesign) -> None:
+        """See `Design`: what reports tell."""
+        self.collected.recall(other.collected.information)
+
     def to_json(self) -> Mapping[str, Any]:
         """What `restore` needs besides domain and epsilon."""
         return {

@@ -27,6 +27,7 @@ from ldpsql.decoders.fourier.group import (
 )
 from ldpsql.decoders.fourier.products import ProductFace, is_phase
 from ldpsql.limits import in_time
+from ldpsql.numerics import sum_outer_products
 from ldpsql.report import question_shares
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import HALVES, WORDS, Arcs, Face, Integer, Plan, Subset, base_points
@@ -37,6 +38,8 @@ LARGEST_PHASES = 1 << 24
 MOST_LISTED = 1 << 25
 LARGEST_LOSS = 1.0 / (1 << 20)
 _BATCH = 1 << 20
+_DENSE = 8
+"""Frequencies per informed one up to which products of matrices take less time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,6 +292,22 @@ class Batch:
         inside /= self.spread(cluster.phases + (self.odds - 1.0) * cluster.sizes)
         return inside
 
+    @property
+    def power(self) -> Reals:
+        """|X(h)|^2 / s^2; as `transform`."""
+        cluster = self.cluster
+        if cluster.base != "arcs":
+            return np.asarray(np.abs(self.transform) ** 2)
+        scale = (self.odds - 1.0) / (cluster.phases + (self.odds - 1.0) * cluster.sizes)
+        power = scale**2
+        for place, harmonics in enumerate(self._harmonics):
+            # Few lengths occur, and phases of complex numbers do not matter.
+            lengths, owner = np.unique(cluster.parameters[:, place], return_inverse=True)
+            side = np.abs(arc_transform(cluster.orders[place], lengths, harmonics)) ** 2
+            power = power[..., None] * side[owner].reshape((len(owner),) + (1,) * place + (-1,))
+        power.reshape(len(power), -1)[:, 0] = 1.0
+        return power
+
     @cached_property
     def frequencies(self) -> Integers:
         """Where f = h k lies in the dense array over the cluster's axes; as `transform`."""
@@ -381,14 +400,111 @@ def batches(
 
 def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
     """What families tell, lambda_f of every face, where it is not zero by construction; for the
-    zero frequency their share."""
-    halves: dict[Axes, Reals] = {}
-    for batch in batches(table, odds):
-        power = batch.spread(table.shares[batch.families]) * np.abs(batch.transform) ** 2
-        group, axes = batch.cluster.group, batch.cluster.axes
-        if axes not in halves:
-            halves[axes] = np.zeros(group.cells(axes))
+    zero frequency their share.
+
+    Arcs on one factor tell few frequencies of many, which are added one by one. A product of arcs
+    tells the product of what its factors tell, so that many of them are one product of matrices.
+    """
+    dense: dict[Axes, Reals] = {}
+    products: dict[tuple[Axes, ...], list[tuple[Cluster, Reals]]] = {}
+    for cluster, start in in_time(zip(table.clusters, table.starts, strict=False)):
+        shares = table.shares[start : start + len(cluster)]
+        if cluster.base == "arcs" and len(cluster.factors) > 1 and _is_dense(cluster):
+            products.setdefault(cluster.factors, []).append((cluster, shares))
+            continue
+        if cluster.axes not in dense:
+            dense[cluster.axes] = np.zeros(cluster.group.shape(cluster.axes))
+        _inform_one_by_one(cluster, shares, odds, dense[cluster.axes].reshape(-1))
+    for axes, own in dense.items():
+        dense[axes] = own + mirror(own)  # h and -h count
+    for members in products.values():
+        axes = members[0][0].axes
+        own = _inform_by_products(members, odds)
+        if axes in dense:
+            dense[axes] += own
+        else:
+            dense[axes] = own
+    return gather_faces(dense)
+
+
+def _is_dense(cluster: Cluster) -> bool:
+    """Whether all frequencies, of which the half on every factor are counted, are hardly more than
+    those that a family informs."""
+    halves = prod(cluster.group.cells(factor) for factor in cluster.factors)
+    return halves <= _DENSE * cluster.phases << len(cluster.factors)
+
+
+def _inform_one_by_one(cluster: Cluster, shares: Reals, odds: float, into: Reals) -> None:
+    """Add half of what families tell of f = h k to a flat array over all axes, for half of all
+    h: the other half tells as much of -f."""
+    step = max(1, _BATCH // cluster.phases)
+    for first in in_time(range(0, len(cluster), step)):
+        numbers = np.arange(first, min(first + step, len(cluster)))
+        batch = Batch(cluster.pick(numbers), numbers, odds)
+        power = batch.power * batch.halves
+        power *= batch.spread(shares[numbers])
         # In place: many clusters inform few of many frequencies each.
-        np.add.at(halves[axes], batch.frequencies.ravel(), (power * batch.halves).ravel())
-    dense = {axes: own.reshape(table.clusters[0].group.shape(axes)) for axes, own in halves.items()}
-    return gather_faces({axes: own + mirror(own) for axes, own in dense.items()})
+        np.add.at(into, batch.frequencies.ravel(), power.ravel())
+
+
+def _inform_by_products(members: Sequence[tuple[Cluster, Reals]], odds: float) -> Reals:
+    """What products of arcs with the same factors tell, dense over all axes."""
+    first = members[0][0]
+    group, factors = first.group, first.factors
+    # What a factor tells is the same of f and -f: frequencies of its last axis up to the half.
+    kept = [(*group.shape(factor[:-1]), group.orders[factor[-1]] // 2 + 1) for factor in factors]
+    total, zero = np.zeros(tuple(map(prod, kept))), 0.0
+    scales: list[Reals] = []
+    tables: list[list[Reals]] = []
+    for cluster, shares in members:
+        scale = cluster.phases + (odds - 1.0) * cluster.sizes
+        scale = shares * ((odds - 1.0) / scale) ** 2
+        # X(0) = s, and not (E - 1) B(0).
+        zero += float((shares - scale * cluster.sizes.astype(np.float64) ** 2).sum())
+        step = max(1, _BATCH // max(*map(prod, kept), *cluster.orders))
+        for start in in_time(range(0, len(cluster), step)):
+            rows = slice(start, start + step)
+            scales.append(scale[rows])
+            tables.append([_arc_powers(cluster, n, rows, own) for n, own in enumerate(kept)])
+            is_last = cluster is members[-1][0] and start + step >= len(cluster)
+            if is_last or sum(map(len, scales)) >= step:
+                # Few families of many clusters are one product, too.
+                joined = [np.concatenate(own) for own in zip(*tables, strict=True)]
+                total += sum_outer_products(np.concatenate(scales), joined)
+                scales, tables = [], []
+    total.flat[0] += zero
+    unfolded = [
+        _unfold(group.shape(factor), own) for factor, own in zip(factors, kept, strict=True)
+    ]
+    axes = tuple(chain(*factors))
+    dense = total[np.ix_(*unfolded)].reshape(group.shape(axes))
+    return np.ascontiguousarray(np.transpose(dense, [axes.index(axis) for axis in first.axes]))
+
+
+def _arc_powers(cluster: Cluster, place: int, rows: slice, kept: tuple[int, ...]) -> Reals:
+    """|B(h)|^2 of one factor of some families at f = h k, shape (families, frequencies kept)."""
+    group, order, axes = cluster.group, cluster.orders[place], cluster.factors[place]
+    harmonics = np.arange(order)
+    lengths, owner = np.unique(cluster.parameters[rows, place], return_inverse=True)
+    power = np.abs(arc_transform(order, lengths, harmonics)) ** 2
+    flat, is_kept = np.zeros((len(owner), order), dtype=np.int64), True
+    for axis, size in zip(axes, kept, strict=True):
+        own = cluster.characters[rows, cluster.columns[axis]]
+        along = np.outer(own, harmonics) % group.orders[axis]
+        flat, is_kept = flat * size + along, along < size
+    number, harmonic = np.nonzero(is_kept)
+    cells = prod(kept)
+    table = np.bincount(
+        number * cells + flat[number, harmonic],
+        power[owner[number], harmonic],
+        len(owner) * cells,
+    )
+    return table.reshape(len(owner), cells)
+
+
+def _unfold(shape: tuple[int, ...], kept: tuple[int, ...]) -> Integers:
+    """Which of the frequencies kept of a factor, or its negative, each of its frequencies is."""
+    frequencies = np.indices(shape).reshape(len(shape), -1)
+    is_kept = frequencies[-1] < kept[-1]
+    orders = np.array(shape)[:, None]
+    return np.ravel_multi_index(tuple(np.where(is_kept, frequencies, -frequencies % orders)), kept)

@@ -30,6 +30,7 @@ from ldpsql.decoders.fourier.group import (
     spread_faces,
 )
 from ldpsql.limits import in_time
+from ldpsql.numerics import sum_outer_products
 from ldpsql.report import Pair, Rows
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 from ldpsql_device.errors import SurveyError
@@ -43,7 +44,6 @@ NO_POWER = 1e-24
 """A query's |q^(f)|^2 / N^2 times its weight below this is what rounding leaves of a zero."""
 LARGEST_RESTRICTED = 2048
 _ROUNDING = 1e-16
-_PRODUCTS_AT_ONCE = 1 << 22
 
 
 _Profile = tuple[tuple[float, Side], ...]
@@ -212,7 +212,7 @@ def mean_power(queries: Iterable[tuple[float, BoxQuery]], group: Group) -> dict[
                 (transform(key[column][0], axis), transform(key[column][1], axis)) for key in own
             ]
             tables[column] = np.array([(s[half] * np.conj(t[half])).real for s, t in pairs])
-        power = _sum_products(np.array(list(own.values())), tables)
+        power = sum_outer_products(np.array(list(own.values())), tables)
         # What rounding leaves of a zero is none of the demand; between terms it cannot be told
         # from a little of it, which then counts.
         faint = _ROUNDING * float(power.max(initial=0.0)) if face in crossed else 0.0
@@ -249,24 +249,6 @@ def _join_terms(terms: Sequence[BoxTerm]) -> list[tuple[float, dict[int, _Profil
         else:
             joined.append((1.0, {**profiles, axis: tuple(parts)}))
     return joined
-
-
-def _sum_products(weights: Reals, tables: Sequence[Reals]) -> Reals:
-    """sum over q of weight_q x the outer product of row q of every table."""
-    middle = (len(tables) + 1) // 2
-    shape = tuple(table.shape[1] for table in tables)
-    size = max(prod(shape[:middle]), prod(shape[middle:]))
-    total = np.zeros((prod(shape[:middle]), prod(shape[middle:])))
-    step = max(1, _PRODUCTS_AT_ONCE // size)
-    for first in range(0, len(weights), step):
-        rows = slice(first, first + step)
-        left, right = weights[rows, None], np.ones_like(weights[rows, None])
-        for table in tables[:middle]:
-            left = (left[:, :, None] * table[rows, None, :]).reshape(len(left), -1)
-        for table in tables[middle:]:
-            right = (right[:, :, None] * table[rows, None, :]).reshape(len(right), -1)
-        total += left.T @ right
-    return total.reshape(shape)
 
 
 def floor(needed: Mapping[Axes, Reals]) -> float:

@@ -28,6 +28,8 @@ _PAIR_ROWS, _FEWEST_PAIRS, _PAIR_ENTRIES = 384, 9, 1 << 24
 _ALL_PRODUCTS = 1 << 22
 _GENERATORS = 3
 _COMBS = 6144
+_FEW_HARMONICS, _LOST = 32, 0.01
+"""See `_count_harmonics`."""
 _SCRAMBLED_CHARACTERS, _SCRAMBLED_SEEDS, _SUBSET_SEEDS = 64, 4, 96
 _SCRAMBLED_CELLS = 1 << 16
 _LISTED_ENTRIES = 1 << 24
@@ -46,8 +48,8 @@ class ArcBundle:
     """Arcs of the characters of one face that have one order.
 
     characters: class coordinates, shape (n, axes).  lengths: of the arcs, shape (L,).
-    harmonics: class of h k for h = 1..r//2, shape (n, r//2).
-    powers: of h and -h together, shape (L, r//2).
+    harmonics: class of h k for h = 1, 2, ..., r//2 at most, shape (n, H).
+    powers: of h and -h together, shape (L, H).
     """
 
     folding: Folding
@@ -450,15 +452,19 @@ class Dictionary:
         for order in map(int, np.unique(orders[kept])):
             chosen = characters[kept[orders[kept] == order]]
             lengths, steps = self._arc_lengths(order), np.arange(1, order // 2 + 1)
-            classes = (
-                self.folding.fold(np.outer(own, steps), axis)
-                for own, axis in zip(chosen.T, face, strict=True)
-            )
             # X(h) = (E - 1) B(h), the arc's transform, for h != 0, and s = r + (E - 1) L.
             inside = np.abs(arc_transform(order, lengths, steps))
             sums = order + (self.odds - 1.0) * lengths[:, None]
             powers = 2.0 * ((self.odds - 1.0) * inside / sums) ** 2
             powers[:, 2 * steps == order] /= 2.0  # order / 2 is its own negative
+            if len(kept) == len(ranked):
+                # Every frequency has an arc of its own, and needs no late harmonics of others.
+                most = _count_harmonics(powers)
+                steps, powers = steps[:most], powers[:, :most]
+            classes = (
+                self.folding.fold(np.outer(own, steps), axis)
+                for own, axis in zip(chosen.T, face, strict=True)
+            )
             harmonics = numbers[tuple(classes)]
             yield ArcBundle(self.folding, face, order, chosen, lengths, harmonics, powers)
 
@@ -633,6 +639,14 @@ class Dictionary:
         powers = powers.reshape(copies.shape) / copies
         factor = Factor(axes, powers, lengths[:, None], orders, lengths)
         return ListedSets(folding, axes, (factor,), np.ones(len(copies)), cluster, candidate)
+
+
+def _count_harmonics(powers: Reals) -> int:
+    """How many harmonics are looked at, of arcs with these powers, shape (lengths, harmonics): all
+    of a few, and of many those that hold all but _LOST of what every arc tells."""
+    told = np.cumsum(powers, axis=1)
+    is_enough = (told >= (1.0 - _LOST) * told[:, -1:]).all(axis=0)
+    return max(int(np.argmax(is_enough)) + 1, min(_FEW_HARMONICS, powers.shape[1]))
 
 
 def _coprime(number: int, order: int) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,9 +79,14 @@ class Problem:
 
     def split(self, weights: Reals) -> list[Reals]:
         """One value per candidate as one array per component, of its shape."""
-        sizes = [int(np.prod(component.shape)) for component in self.components]
-        parts = np.split(weights, np.cumsum(sizes)[:-1])
-        return [p.reshape(c.shape) for p, c in zip(parts, self.components, strict=True)]
+        return [weights[part].reshape(shape) for part, shape in self._parts]
+
+    @cached_property
+    def _parts(self) -> list[tuple[slice, tuple[int, ...]]]:
+        """Where each component's weights are, and their shape."""
+        shapes = [component.shape for component in self.components]
+        ends = accumulate(map(prod, shapes), initial=0)
+        return [(slice(*own), shape) for own, shape in zip(pairwise(ends), shapes, strict=True)]
 
     def information(self, weights: Reals) -> Reals:
         """lambda by class, linear in the weights; 1 for the zero frequency."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from ldpsql.boxes import CodeSet
 from ldpsql.decoders.fourier.design import Forms, FourierDesign
-from ldpsql.decoders.fourier.group import MOST_TOGETHER, Group, Integers, Look
+from ldpsql.decoders.fourier.group import MOST_TOGETHER, Axes, Group, Integers, Look
 from ldpsql.decoders.fourier.spectra import RealCells, class_power, demand, floor
 from ldpsql.decoders.groups import whole
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
@@ -442,16 +442,19 @@ def _merge(families: Iterable[Emitted]) -> list[list[Emitted]]:
     Not where the largest orders of all would make more phases than a symbol may have values.
     """
     faces: list[list[Emitted]] = []
+    alike: dict[tuple[str, tuple[Axes, ...]], list[tuple[list[Emitted], list[int]]]] = {}
     for part in families:
-        shape = part.cluster.base, part.cluster.factors
-        for face in faces:
-            orders = zip(*(own.cluster.orders for own in (*face, part)), strict=False)
-            is_alike = (face[0].cluster.base, face[0].cluster.factors) == shape
-            if is_alike and prod(map(max, orders)) <= LARGEST_RADIX:
+        cluster = part.cluster
+        found = alike.setdefault((cluster.base, cluster.factors), [])
+        for face, orders in found:
+            largest = list(map(max, orders, cluster.orders))
+            if prod(largest) <= LARGEST_RADIX:
                 face.append(part)
+                orders[:] = largest
                 break
         else:
             faces.append([part])
+            found.append((faces[-1], list(cluster.orders)))
     return faces
 
 
