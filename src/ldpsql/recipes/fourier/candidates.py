@@ -28,7 +28,7 @@ _PAIR_ROWS, _FEWEST_PAIRS, _PAIR_ENTRIES = 384, 9, 1 << 24
 _ALL_PRODUCTS = 1 << 22
 _GENERATORS = 3
 _COMBS = 6144
-_FEW_HARMONICS, _LOST = 32, 0.01
+_FEW_HARMONICS, _LOST = 128, 0.01
 """See `_count_harmonics`."""
 _SCRAMBLED_CHARACTERS, _SCRAMBLED_SEEDS, _SUBSET_SEEDS = 64, 4, 96
 _SCRAMBLED_CELLS = 1 << 16
@@ -186,21 +186,29 @@ class Products:
         """lambda at (f_1, ..., f_P) += sum over combinations of w scale prod_p power_p(f_p), per
         frequency, of one image, to the mean of the faces of its kind."""
         summed = weights * self.scale
+        if not summed.size:
+            return
         for factor in self.factors:
-            summed = np.tensordot(summed, factor.powers, axes=(0, 0))
+            # The first axis is summed over, and the new one is the last.
+            summed = summed.reshape(len(factor.powers), -1).T @ factor.powers
         if len(self.folding.faces) == len(self.folding.group.faces):
             # Every face stands for itself: each class occurs once, and indices need no summing.
             into[self.classes.ravel()] += summed.ravel()
         else:
-            shared = summed / self.folding.alike[self.classes]
-            np.add.at(into, self.classes.ravel(), shared.ravel())
+            shared = summed.ravel() / self.folding.alike[self.classes.ravel()]
+            np.add.at(into, self.classes.ravel(), shared)
 
     def gains(self, slope: Reals) -> Reals:
         """The same products from the side of the frequencies, all members of a class counted."""
-        gained = slope[self.classes] * self.folding.multiplicity[self.classes]
+        gained = slope[self.classes] * self._members
         for factor in self.factors:
-            gained = np.tensordot(gained, factor.powers, axes=(0, 1))
-        return np.asarray(gained * self.scale)
+            gained = gained.reshape(factor.powers.shape[1], -1).T @ factor.powers.T
+        return np.asarray(gained.reshape(self.shape) * self.scale)
+
+    @cached_property
+    def _members(self) -> Reals:
+        """Frequencies in every class, as `classes`."""
+        return np.asarray(self.folding.multiplicity[self.classes])
 
     def drop(self, weights: Reals) -> tuple[Self, Reals]:
         """Without the candidates of a factor that take part in nothing."""
@@ -426,9 +434,13 @@ class Dictionary:
         wanted = np.geomspace(1.0, max(order // 2, 1), _GENERATORS)
         length = _coprime(round(order * self._least ** (1.0 / factors)), order)
         chosen = sorted({_coprime(round(each), order) for each in wanted.tolist()})
-        rows = [(np.array([k]), order, own) for k in chosen for own in sorted({1, length})]
-        powers = np.array([self._indicator_power((axis,), *row) for row in rows])
-        return Factor((axis,), powers, *(np.array(column) for column in zip(*rows, strict=True)))
+        lengths = np.unique([1, length])
+        powers = [self._indicator_powers((axis,), np.array([k]), order, lengths) for k in chosen]
+        characters = np.repeat(chosen, len(lengths))[:, None]
+        orders = np.full(len(characters), order)
+        return Factor(
+            (axis,), np.concatenate(powers), characters, orders, np.tile(lengths, len(chosen))
+        )
 
     @property
     def _least(self) -> float:
@@ -510,27 +522,35 @@ class Dictionary:
 
     def _factor(self, axes: Axes, characters: Integers, widths: int) -> Factor:
         """Every character with arcs of its lengths."""
-        rows = [
-            (character, order, length)
-            for character, order in zip(characters, self._orders(axes, characters), strict=True)
-            for length in self._box_lengths(int(order), widths)
-        ]
-        powers = np.array([self._indicator_power(axes, *row) for row in rows])
-        return Factor(axes, powers, *(np.array(column) for column in zip(*rows, strict=True)))
+        orders, numbers = self._orders(axes, characters), np.arange(len(characters))
+        wanted = {order: self._box_lengths(order, widths) for order in np.unique(orders).tolist()}
+        lengths = [wanted[order] for order in orders.tolist()]
+        owner = np.repeat(numbers, list(map(len, lengths)))
+        powers = np.concatenate(
+            [
+                self._indicator_powers(axes, characters[n], int(orders[n]), lengths[n])
+                for n in numbers
+            ]
+        )
+        return Factor(axes, powers, characters[owner], orders[owner], np.concatenate(lengths))
 
     def _box_lengths(self, order: int, widths: int) -> Integers:
         """Geometric between max(t0, 1/r) and a half."""
         shares = np.geomspace(min(max(self._least, 1.0 / order), 0.5), 0.5, widths)
         return np.unique(np.clip((shares * order).round().astype(np.int64), 1, max(order // 2, 1)))
 
-    def _indicator_power(self, axes: Axes, character: Integers, order: int, length: int) -> Reals:
-        """|B^(h)|^2 / r^2 at the classes of the axes, per frequency, shape (classes,)."""
+    def _indicator_powers(
+        self, axes: Axes, character: Integers, order: int, lengths: Integers
+    ) -> Reals:
+        """|B^(h)|^2 / r^2 at the classes of the axes, per frequency, shape (lengths, classes)."""
         steps, shape = np.arange(order), self.folding.shape(axes)
         folded = [self.folding.fold(k * steps, a) for k, a in zip(character, axes, strict=True)]
-        places = np.ravel_multi_index(folded, shape)
-        power = np.abs(arc_transform(order, np.array([length]), steps)[0] / order) ** 2
+        places, cells = np.ravel_multi_index(folded, shape), prod(shape)
+        power = np.abs(arc_transform(order, lengths, steps) / order) ** 2
         # Harmonics h k may meet in a class: their sum is shared by the frequencies of the class.
-        return np.bincount(places, power, prod(shape)) / self.folding.members_over(axes)
+        flat = places + cells * np.arange(len(lengths))[:, None]
+        total = np.bincount(flat.ravel(), power.ravel(), len(lengths) * cells)
+        return np.asarray(total.reshape(len(lengths), cells) / self.folding.members_over(axes))
 
     # -- listed families ----------------------------------------------------------------------
 
@@ -620,25 +640,24 @@ class Dictionary:
         yield self._list(axes, cluster, np.array(candidate))
 
     def _list(self, axes: Axes, cluster: Cluster, candidate: Integers) -> ListedSets:
-        """Candidates with their powers, averaged over their families and all reflections."""
+        """Candidates with their powers, averaged over all reflections: they are those of any of
+        their families, as these are reflections of each other."""
         folding, cells = self.folding, prod(self.folding.shape(axes))
-        folded, powers = folding.places(axes), np.zeros((candidate[-1] + 1) * cells)
-        step = max(1, (1 << 20) // cluster.phases)
-        for first in range(0, len(cluster), step):
-            numbers = np.arange(first, min(first + step, len(cluster)))
-            batch = Batch(cluster.pick(numbers), numbers, self.odds)
+        ones, count = np.unique(candidate, return_index=True)[1], int(candidate[-1]) + 1
+        folded, powers = folding.places(axes), np.zeros((count, cells))
+        step = max(1, (1 << 20) // max(cluster.phases, cells))
+        for first in range(0, count, step):
+            numbers = np.arange(first, min(first + step, count))
+            batch = Batch(cluster.pick(ones[numbers]), numbers, self.odds)
             # h and -h count, so half spectra double.
             value = 2.0 * batch.halves * np.abs(batch.transform) ** 2
-            flat = folded[batch.frequencies] + batch.spread(candidate[numbers] * cells)
-            powers += np.bincount(flat.ravel(), value.ravel(), powers.size)
-        copies = np.bincount(candidate)[:, None] * folding.members_over(axes)
-        orders, lengths = (
-            np.full(len(copies), cluster.phases),
-            np.zeros(len(copies), dtype=np.int64),
-        )
-        powers = powers.reshape(copies.shape) / copies
+            flat = folded[batch.frequencies] + batch.spread((numbers - first) * cells)
+            own = np.bincount(flat.ravel(), value.ravel(), len(numbers) * cells)
+            powers[numbers] = own.reshape(-1, cells)
+        powers /= folding.members_over(axes)
+        orders, lengths = np.full(count, cluster.phases), np.zeros(count, dtype=np.int64)
         factor = Factor(axes, powers, lengths[:, None], orders, lengths)
-        return ListedSets(folding, axes, (factor,), np.ones(len(copies)), cluster, candidate)
+        return ListedSets(folding, axes, (factor,), np.ones(count), cluster, candidate)
 
 
 def _count_harmonics(powers: Reals) -> int:

@@ -111,12 +111,21 @@ class Problem:
 
     def objective(self, information: Reals) -> float:
         """F; infinite where something needed is not informed."""
-        needed = self.demand > 0.0
-        if (information[needed] <= 0.0).any():
+        known = information[self._needed]
+        if (known <= 0.0).any():
             return float("inf")
         # A class stands for all its frequencies, and those of all faces like its own.
-        sizes = self.folding.frequencies[needed]
-        return float((sizes * self.demand[needed] / information[needed]).sum())
+        return float((self._wanted / known).sum())
+
+    @cached_property
+    def _needed(self) -> Integers:
+        """The classes of which something is asked."""
+        return np.flatnonzero(self.demand > 0.0)
+
+    @cached_property
+    def _wanted(self) -> Reals:
+        """The demand of all frequencies of each of these classes."""
+        return self.folding.frequencies[self._needed] * self.demand[self._needed]
 
     @property
     def cost(self) -> float:
@@ -179,9 +188,8 @@ class Problem:
         information = self.information(weights)
         if self.known is not None:
             information = information + self.known
-        needed = self.demand > 0.0
-        slope = np.zeros(len(self.demand))
-        slope[needed] = self.demand[needed] / information[needed] ** 2
+        slope, known = np.zeros(len(self.demand)), information[self._needed]
+        slope[self._needed] = self.demand[self._needed] / known**2
         parts = [component.gains(slope).ravel() for component in self.components]
         gains = np.concatenate(parts)
         # At the optimum no gain exceeds the mean one, which is F where F is homogeneous.
