@@ -66,7 +66,14 @@ def design_one(text: str) -> dict[str, Any]:
         check(designed)
     except Exception as error:
         return {"problem": f"{type(error).__name__}: {error}"}
-    return {"problem": None, "mechanism": designed.survey.design.name}
+    return {
+        "problem": None,
+        "mechanism": designed.survey.design.name,
+        "error": designed.forecast.error,
+        "reduced": any(" is reduced to " in note for note in designed.notes),
+        "merged": any("no declared query tells" in note for note in designed.notes),
+        "coarse": designed.survey.design.is_coarse,
+    }
 
 
 def run() -> None:
@@ -93,6 +100,13 @@ def run() -> None:
         ["", "median", "95th percentile", "largest"],
         [[name, *(f"{value:.2f}" for value in values)] for name, *values in rows],
     )
+    kinds = {
+        "reduced": "fewer predicates than asked for",
+        "merged": "values merged that no query tells apart",
+        "coarse": "dimensions in bins",
+    }
+    for kind, text in kinds.items():
+        print(f"{text}, with the reason printed: {sum(bool(e.get(kind)) for e in known)}")
     for entry in problems:
         print(f"seed {entry['seed']}: {entry['problem']}")
 

@@ -306,7 +306,7 @@ class Batch:
             side = np.abs(arc_transform(cluster.orders[place], lengths, harmonics)) ** 2
             power = power[..., None] * side[owner].reshape((len(owner),) + (1,) * place + (-1,))
         power.reshape(len(power), -1)[:, 0] = 1.0
-        return power
+        return np.asarray(power, dtype=np.float64)
 
     @cached_property
     def frequencies(self) -> Integers:
@@ -457,8 +457,8 @@ def _inform_by_products(members: Sequence[tuple[Cluster, Reals]], odds: float) -
     scales: list[Reals] = []
     tables: list[list[Reals]] = []
     for cluster, shares in members:
-        scale = cluster.phases + (odds - 1.0) * cluster.sizes
-        scale = shares * ((odds - 1.0) / scale) ** 2
+        sums = cluster.phases + (odds - 1.0) * cluster.sizes
+        scale = np.asarray(shares * ((odds - 1.0) / sums) ** 2, dtype=np.float64)
         # X(0) = s, and not (E - 1) B(0).
         zero += float((shares - scale * cluster.sizes.astype(np.float64) ** 2).sum())
         step = max(1, _BATCH // max(*map(prod, kept), *cluster.orders))
@@ -487,11 +487,12 @@ def _arc_powers(cluster: Cluster, place: int, rows: slice, kept: tuple[int, ...]
     harmonics = np.arange(order)
     lengths, owner = np.unique(cluster.parameters[rows, place], return_inverse=True)
     power = np.abs(arc_transform(order, lengths, harmonics)) ** 2
-    flat, is_kept = np.zeros((len(owner), order), dtype=np.int64), True
+    flat = np.zeros((len(owner), order), dtype=np.int64)
+    is_kept = np.ones(flat.shape, dtype=np.bool_)
     for axis, size in zip(axes, kept, strict=True):
         own = cluster.characters[rows, cluster.columns[axis]]
         along = np.outer(own, harmonics) % group.orders[axis]
-        flat, is_kept = flat * size + along, along < size
+        flat, is_kept = flat * size + along, is_kept & (along < size)
     number, harmonic = np.nonzero(is_kept)
     cells = prod(kept)
     table = np.bincount(
@@ -499,7 +500,7 @@ def _arc_powers(cluster: Cluster, place: int, rows: slice, kept: tuple[int, ...]
         power[owner[number], harmonic],
         len(owner) * cells,
     )
-    return table.reshape(len(owner), cells)
+    return np.asarray(table.reshape(len(owner), cells), dtype=np.float64)
 
 
 def _unfold(shape: tuple[int, ...], kept: tuple[int, ...]) -> Integers:
@@ -507,4 +508,5 @@ def _unfold(shape: tuple[int, ...], kept: tuple[int, ...]) -> Integers:
     frequencies = np.indices(shape).reshape(len(shape), -1)
     is_kept = frequencies[-1] < kept[-1]
     orders = np.array(shape)[:, None]
-    return np.ravel_multi_index(tuple(np.where(is_kept, frequencies, -frequencies % orders)), kept)
+    places = tuple(np.where(is_kept, frequencies, -frequencies % orders))
+    return np.asarray(np.ravel_multi_index(places, kept), dtype=np.int64)

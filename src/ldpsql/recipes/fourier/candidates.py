@@ -665,7 +665,8 @@ def _count_harmonics(powers: Reals) -> int:
     of a few, and of many those that hold all but _LOST of what every arc tells."""
     told = np.cumsum(powers, axis=1)
     is_enough = (told >= (1.0 - _LOST) * told[:, -1:]).all(axis=0)
-    return max(int(np.argmax(is_enough)) + 1, min(_FEW_HARMONICS, powers.shape[1]))
+    few = min(_FEW_HARMONICS, int(powers.shape[1]))
+    return max(int(np.argmax(is_enough)) + 1, few)
 
 
 def _coprime(number: int, order: int) -> int:
