@@ -123,6 +123,15 @@ def test_a_question_is_asked_with_the_keyboard_and_answered_as_on_the_terminal(p
     )
 
 
+def test_notes_are_texts_whatever_they_quote(page):
+    write(page, f"SELECT COUNT(*) FROM people WHERE version = '{EVIL}?'")
+    page.keyboard.press("Control+Enter")
+    page.locator(".answer table").wait_for()
+    assert f"{EVIL}?" in page.locator(".notes").text_content()
+    assert page.locator("main img").count() == 0
+    assert page.evaluate("window.evil") is None
+
+
 def test_the_picture_has_a_bar_for_each_row_and_its_errors(page, asked):
     write(page, BY_CITY)
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -157,6 +166,10 @@ def test_the_picture_has_a_bar_for_each_row_and_its_errors(page, asked):
         (
             "SELECT member, QUANTILE_CONT(age, [0.1, 0.5, 0.9]) AS q FROM people GROUP BY member",
             None,
+        ),
+        (
+            "SELECT bin(age, 8) AS a, QUANTILE_CONT(age, [.1, .5, .9]) AS q FROM people GROUP BY 1",
+            "Bands",
         ),
         ("SELECT QUANTILE_CONT(age, [0.1, 0.5, 0.9]) AS q FROM people", "Points"),
         ("SELECT version, COUNT(*) FROM people GROUP BY version", "Bars"),
@@ -197,7 +210,11 @@ def test_a_link_asks_again_and_holds_no_token(person, page, asked):
     page.get_by_label("Confidence").select_option("90 %")
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".answer table").wait_for()
-    link = page.url
+    person.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    page.locator("#live").get_by_text("Link copied").wait_for(state="attached")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link == page.url
     assert asked[1] not in link
     again = person.open(link)
     enter(again, asked[1])

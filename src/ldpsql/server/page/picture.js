@@ -92,7 +92,8 @@ function one(points, kind, { x, set }, domain, width, colours) {
       const pairs = [...rows.values()].map((own) => ({ x: own[0].x, low: own.find((point) => point.q === q).value, high: own.find((point) => point.q === set + 1 - q).value }));
       marks.push(areaY(pairs, { x: place, y1: "low", y2: "high", fill: colour, fillOpacity: 0.18 }));
     }
-    if (set % 2) marks.push(lineY(points.filter(({ q }) => q === middle), { x: place, y: "value", stroke: colour, strokeWidth: 2 }));
+    const halves = points.filter(({ q, value }) => q === middle && isFinite(value));
+    marks.push(lineY(points.filter(({ q }) => q === middle), { x: place, y: "value", stroke: colour, strokeWidth: 2 }), dot(halves, { x: place, y: "value", fill: colour, r: 2.5 }));
     return plot({ ...along, marks });
   }
   const dots = dot(known, { x: place, y: "value", fill: colour, fillOpacity: opacity, stroke: colour, r: 3.5 });
