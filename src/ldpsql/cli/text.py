@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ldpsql.errors import pluralize
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ldpsql_device.schema import Attribute, Schema
     from ldpsql_device.table import Tally
 
-_ENDLESS, _END = 1_000_000, "\u200b"
-"""Columns of a table's terminal; a character without width that is in no cell (`one_line`)."""
 Rows = Sequence[Sequence[str]]
 
 
@@ -30,26 +28,23 @@ def table_lines(
     right: which columns are aligned at the right, as numbers are.  has_rule: whether a rule stands
     under the headings.  heading_width: break longer headings into lines, which stand at the bottom.
     """
-    from rich.console import Console  # noqa: PLC0415  (machines are answered without it)
-    from rich.rule import Rule  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.cells import cell_len  # noqa: PLC0415  (the rest of rich takes long to import)
 
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
-    for name, at_right in zip(head, right, strict=True):
-        heading = "\n".join(wrap(name, heading_width)) if heading_width else one_line(name)
-        justify: Literal["left", "right"] = "right" if at_right else "left"
-        table.add_column(Text(heading), justify=justify, vertical="bottom", no_wrap=True)
-    if has_rule:
-        table.add_row(*[Rule(characters="-", style="") for _ in head])
-    if rows:  # as one row with a line for each, which is done in a fraction of the time
-        # Blanks at the end, which keep room for the mark of a weak number, would be stripped.
-        columns = [[one_line(cell) + _END for cell in column] for column in zip(*rows, strict=True)]
-        table.add_row(*[Text("\n".join(column)) for column in columns])
-    console = Console(width=_ENDLESS, color_system=None, force_terminal=False, force_jupyter=False)
-    with console.capture() as captured:
-        console.print(table)
-    return [line.replace(_END, "").rstrip() for line in captured.get().splitlines()]
+    headings = [
+        wrap(name, heading_width) if heading_width else [one_line(name).rstrip()] for name in head
+    ]
+    depth, columns = max(map(len, headings), default=0), list[list[str]]()
+    for place, (heading, at_right) in enumerate(zip(headings, right, strict=True)):
+        above = [*[""] * (depth - len(heading)), *heading]
+        cells = [*above, *[""] * has_rule, *(one_line(row[place]) for row in rows)]
+        widths = list(map(cell_len, cells))
+        widest = max(widths)
+        if has_rule:
+            cells[depth], widths[depth] = "-" * widest, widest
+        blanks = [" " * (widest - width) for width in widths]
+        pairs = zip(blanks, cells, strict=True) if at_right else zip(cells, blanks, strict=True)
+        columns.append(list(map("".join, pairs)))
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
 
 def upright_lines(head: Sequence[str], rows: Rows) -> list[str]:

@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 
 from ldpsql.intake import Intake, describe_damage
 from ldpsql.report_files import (
@@ -225,6 +224,8 @@ Batches = Callable[[Sequence[str], list[int]], Iterator[pa.RecordBatch]]
 
 
 def _parquet(path: Path) -> Incoming:
+    import pyarrow.parquet as pq  # noqa: PLC0415  (takes long to import, and is for files alone)
+
     def batches(columns: Sequence[str], _: list[int]) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for batch in file.iter_batches(ROWS, columns=columns):

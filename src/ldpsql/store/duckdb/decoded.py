@@ -52,11 +52,13 @@ class Place:
     """The sums of one survey.
 
     columns: those that tell its parts apart.  batch: the last one whose reports are in.
+    has_later: whether there may be later ones.
     """
 
     layout: Layout
     columns: tuple[Column, ...]
     batch: int
+    has_later: bool = True
 
     @property
     def parts(self) -> str:
@@ -126,12 +128,13 @@ def find(cursor: Connection, layout: Layout, decoding: Decoding) -> Place | None
     if not columns:
         return None
     rows = cursor.execute(
-        f"SELECT batch FROM decoded WHERE survey = {key} AND version = {decoding.version} AND NOT "
+        f"SELECT batch, EXISTS (FROM batches b WHERE b.survey = {key} AND b.number > batch) "
+        f"FROM decoded WHERE survey = {key} AND version = {decoding.version} AND NOT "
         f"EXISTS (FROM batches b WHERE b.survey = {key} AND b.number > batch AND NOT b.kept)"
     ).fetchall()
     if not rows:
         return None
-    return Place(layout, layout.public_columns[: columns[0][0]], rows[0][0])
+    return Place(layout, layout.public_columns[: columns[0][0]], *rows[0])
 
 
 def forget(cursor: Connection, layout: Layout) -> None:
@@ -232,7 +235,7 @@ def read(
     exactly one. None where the parts do not say who is selected."""
     if not _are_told(place, selection):
         return None
-    later = place.split(cursor, decoding, place.later)
+    later = place.split(cursor, decoding, place.later) if place.has_later else []
     if not (selection.condition or selection.keys or selection.moments):
         stored = place.read(cursor, [_EVERYBODY])[_EVERYBODY]
         return [((), _stack([stored, *(arrays for _, arrays in later)], {}))]
