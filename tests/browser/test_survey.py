@@ -30,7 +30,7 @@ def test_it_says_what_is_asked_and_checks_the_promise(person, running):
     assert 'age "How old are you?" (one of 73 bins of [18, 90])' in said
     assert running.surveys["app"].fingerprint in said
     assert "epsilon 1, and 1 is promised" in said
-    assert "2.71828 times as likely" in said
+    assert "more than 2.71829 times as likely" in said
 
 
 def test_expected_errors_are_the_forecast_for_as_many_reports_as_one_says(person, running):

@@ -7,9 +7,15 @@ import { expectErrors, logarithm, reportsFor } from "./expectations.js";
 import { chooseSurvey, describeSurvey } from "./published.js";
 import { hasToken, Problem } from "./requests.js";
 
-const significant = (number, digits = 3) => Number(number.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
+const significant = (number, digits = 3) => number.toLocaleString("en", { maximumSignificantDigits: digits });
 const whole = (number) => number.toLocaleString("en");
 const LABEL = 90, NARROW = 300, WIDE = 720;
+
+/** A number from 1 on, of six digits, rounded up. */
+function roundUp(number) {
+  const unit = 10 ** (5 - Math.floor(Math.log10(number)));
+  return Math.ceil(number * unit) / unit;
+}
 
 // -- the audit ------------------------------------------------------------------------------------
 
@@ -23,7 +29,8 @@ function audit(survey) {
     found.push(`Over all sets of reports, the exact delta at epsilon ${decimalText(epsilon)} is at most the promised one, ${decimalText(delta, 12)}.`);
   } else {
     const most = odds(plan, kind, schema.dimensions.map(({ sensitive }) => sensitive)), times = Number((most[0] * 10n ** 6n + most[1] - 1n) / most[1]) / 1e6;
-    found.push(`No report is more than ${significant(times, 6)} times as likely from one person as from another${kind === "local" ? "" : " with another sensitive value"}: epsilon ${logarithm(most)}, and ${decimalText(epsilon)} is promised. This is computed from the whole numbers that a device compares its random bits with, for every question.`);
+    const whose = kind === "local" ? "No report is more than" : "Of the reports that protect sensitive values none is more than", more = kind === "local" ? "" : " Other reports may give their sender's value away.";
+    found.push(`${whose} ${roundUp(times)} times as likely from one person as from another: epsilon ${logarithm(most)}, and ${decimalText(epsilon)} is promised.${more} This is computed from the whole numbers that a device compares its random bits with, for every question.`);
   }
   found.push(`${plan.questions === 1 ? "Every device is asked the same question." : `There are ${whole(plan.questions)} questions. A device draws one before it looks at the answers, so which one it was tells nothing of them.`} Every report takes ${words} random words of 64 bits and has the same length.`);
   return found;
