@@ -84,7 +84,7 @@ def test_the_door_of_a_shuffler_is_that_of_a_collector(home):
             assert ask(app, PATH, first, **kind).status == 200
             assert ask(app, PATH, b"\n".join([first, line().encode()]), **kind).status == 200
             assert ask(app, PATH, b"{}", **kind).status == 422
-            for path in ("/v1/query", "/v1/files", "/v1/tables", "/metrics"):
+            for path in ("/v1/query", "/v1/files", "/v1/tables", "/metrics", "/", "/page.js"):
                 assert ask(app, path, b"{}").status == 404
             assert own.counts["app", "repeats"] == 1
         finally:

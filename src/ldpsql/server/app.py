@@ -85,7 +85,8 @@ def make_app(
             Route("/v1/lookups/{name}", _Answer(analysts.lookup), methods=["GET"]),
             Route("/metrics", _Answer(analysts.metrics), methods=["GET"]),
         ]
-    router = Router(routes, default=answer_page, lifespan=life)
+    page = answer_page if isinstance(receiver, Store) else None
+    router = Router(routes, default=page, lifespan=life)
     if not origins:
         return router
     return CORSMiddleware(
