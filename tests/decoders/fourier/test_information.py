@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
+from math import lcm
 
 import numpy as np
 import pytest
@@ -27,8 +28,10 @@ from support.significance import coverage_fits, is_unbiased, variance_fits
 from benchmarks.fourier_bounds import sample_share
 from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.decoders.fourier import contributions
+from ldpsql.decoders.fourier import contributions, families
 from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.families import Batch, Cluster, FamilyTable
+from ldpsql.decoders.fourier.group import gather_faces, mirror
 from ldpsql.decoders.fourier.spectra import Collected, demand, floor
 from ldpsql.estimate import quantile
 from ldpsql.recipes.fourier.candidates import Dictionary
@@ -378,3 +381,30 @@ def test_smoothing_keeps_the_people_on_the_real_cells() -> None:
     answer = design.smooth(held).answer(planned)
     assert answer.values.min() >= 0.0
     assert answer.values.sum() == pytest.approx(2_000)
+
+
+@pytest.mark.parametrize("factors", [((0,), (1,)), ((0, 2), (1,)), ((1,), (0,), (2,))])
+def test_products_of_arcs_tell_the_product_of_what_their_factors_tell(
+    factors: tuple[tuple[int, ...], ...],
+) -> None:
+    """Against every family by itself, characters of smaller order than their factor among them;
+    the negative control gives the families each other's shares."""
+    workload = Workload.everyday(domain_of((6, 5, 4)), max_predicates=3)
+    group, random = group_of(workload.domain, workload, 4096), np.random.default_rng(5)
+    axes = [axis for factor in factors for axis in factor]
+    orders = tuple(lcm(*group.shape(factor)) for factor in factors)
+    characters = np.stack([random.integers(1, group.orders[a], 9) for a in axes], axis=1)
+    lengths = np.stack([random.integers(1, order // 2 + 1, 9) for order in orders], axis=1)
+    cluster, shares = Cluster("arcs", factors, orders, characters, lengths, group), random.random(9)
+    expected = np.zeros(group.cells(cluster.axes))
+    batch = Batch(cluster, np.arange(9), 3.0)
+    power = batch.spread(shares) * np.abs(batch.transform) ** 2 * batch.halves
+    np.add.at(expected, batch.frequencies.ravel(), power.ravel())
+    dense = expected.reshape(group.shape(cluster.axes))
+    faces = gather_faces({cluster.axes: dense + mirror(dense)})
+    found = families.information(FamilyTable([cluster], shares), 3.0)
+    assert found.keys() == faces.keys()
+    for face, own in faces.items():
+        np.testing.assert_allclose(found[face], own, 1e-12, 1e-15)
+    swapped = families.information(FamilyTable([cluster], shares[::-1]), 3.0)
+    assert any(not np.allclose(swapped[face], own) for face, own in faces.items())

@@ -297,7 +297,12 @@ class Batch:
         """|X(h)|^2 / s^2; as `transform`."""
         cluster = self.cluster
         if cluster.base != "arcs":
-            return np.asarray(np.abs(self.transform) ** 2)
+            # Families that differ in their characters alone have the same base set.
+            _, chosen, kinds = np.unique(
+                cluster.parameters, axis=0, return_index=True, return_inverse=True
+            )
+            sets = Batch(cluster.pick(chosen), chosen, self.odds)
+            return np.asarray(np.abs(sets.transform)[kinds] ** 2)
         scale = (self.odds - 1.0) / (cluster.phases + (self.odds - 1.0) * cluster.sizes)
         power = scale**2
         for place, harmonics in enumerate(self._harmonics):

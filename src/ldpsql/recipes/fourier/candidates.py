@@ -645,14 +645,20 @@ class Dictionary:
         folding, cells = self.folding, prod(self.folding.shape(axes))
         ones, count = np.unique(candidate, return_index=True)[1], int(candidate[-1]) + 1
         folded, powers = folding.places(axes), np.zeros((count, cells))
+        # The transform of a base set is the same for all characters.
+        _, chosen, kinds = np.unique(
+            cluster.parameters[ones], axis=0, return_index=True, return_inverse=True
+        )
+        sets = Batch(cluster.pick(ones[chosen]), chosen, self.odds)
+        # h and -h count, so half spectra double.
+        values = 2.0 * sets.halves * np.abs(sets.transform) ** 2
         step = max(1, (1 << 20) // max(cluster.phases, cells))
         for first in range(0, count, step):
             numbers = np.arange(first, min(first + step, count))
             batch = Batch(cluster.pick(ones[numbers]), numbers, self.odds)
-            # h and -h count, so half spectra double.
-            value = 2.0 * batch.halves * np.abs(batch.transform) ** 2
             flat = folded[batch.frequencies] + batch.spread((numbers - first) * cells)
-            own = np.bincount(flat.ravel(), value.ravel(), len(numbers) * cells)
+            value = values[kinds[numbers]].ravel()
+            own = np.bincount(flat.ravel(), value, len(numbers) * cells)
             powers[numbers] = own.reshape(-1, cells)
         powers /= folding.members_over(axes)
         orders, lengths = np.full(count, cluster.phases), np.zeros(count, dtype=np.int64)
