@@ -7,7 +7,7 @@ import { save, writePng, writeSvg } from "./downloads.js";
 import { makeEditor } from "./editor.js";
 import { addToHistory, clearHistory, readHistory } from "./history.js";
 import { draw, readColours } from "./picture.js";
-import { readSurvey } from "./surveys.js";
+import { readLookup, readSurvey } from "./surveys.js";
 
 const MOST_ROWS = 1000;
 const FILES = { CSV: ["text/csv", "csv"], Parquet: ["application/vnd.apache.parquet", "parquet"] };
@@ -15,7 +15,8 @@ const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 /** The SQL field, the fields to click, and the answer to what the address asks. */
 export async function show(root, { parameters, request, remember, announce }) {
-  const surveys = (await (await request("v1/tables")).json()).surveys.map(readSurvey);
+  const listed = await (await request("v1/tables")).json();
+  const surveys = listed.surveys.map(readSurvey), tables = [...surveys, ...listed.lookups.map(readLookup)];
   const asked = parameters.get("sql");
   const answer = element("section", { "aria-label": "Answer", class: "answer" });
   const past = element("ol", { class: "past" });
@@ -26,7 +27,7 @@ export async function show(root, { parameters, request, remember, announce }) {
     place = Math.max(0, Math.min(place - step, all.length - 1));
     return all[place];
   };
-  const editor = makeEditor(asked ?? "", { surveys, ask: () => ask(), recall });
+  const editor = makeEditor(asked ?? "", { tables, ask: () => ask(), recall });
   const form = surveys.length > 0 && makeForm(surveys, { write: editor.write, ask: () => ask() });
   if (form && asked === null) form.change();
 
@@ -80,7 +81,7 @@ export async function show(root, { parameters, request, remember, announce }) {
     element("div", { class: "question-side" },
       form ? element("details", { class: "card", open: innerWidth > 900 }, element("summary", {}, "Click a question together"), form.element)
         : element("p", {}, "There is no survey here yet: ", element("code", {}, "ldpsql serve --survey FILE"), " asks one."),
-      surveys.length > 0 && element("details", { class: "card" }, element("summary", {}, "Tables and columns"), surveys.map(showColumns)),
+      tables.length > 0 && element("details", { class: "card" }, element("summary", {}, "Tables and columns"), tables.map(showColumns)),
       element("details", { class: "card", ontoggle: () => showPast() }, element("summary", {}, "Questions before"), past,
         element("p", {}, element("button", { type: "button", onclick: () => { clearHistory(); showPast(); announce("Forgotten"); } }, "Forget them")))),
     element("div", { class: "answer-side" },

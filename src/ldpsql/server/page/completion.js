@@ -12,12 +12,13 @@ const MOST = 500;
 /**
  * What may stand at a place: `from` and `to`, what it takes the place of, and options (label, apply, type, detail); null for nothing.
  *
- * before, after: the SQL up to the place, and behind it.  surveys: as `readSurvey` gives them.  wanted: whether the person asked
+ * before, after: the SQL up to the place, and behind it.  tables: as `readSurvey` and `readLookup` give them.  wanted: whether the person asked
  * for it, so that it is shown before a letter is written.
  */
-export function complete(before, after, surveys, wanted = false) {
-  const named = surveys.filter(({ table }) => new RegExp(`\\b${table}\\b`, "i").test(before + after));
-  const columns = (named.length ? named : surveys).flatMap((survey) => survey.columns.map((column) => ({ ...column, table: survey.table })));
+export function complete(before, after, tables, wanted = false) {
+  const words = new Set((before + after).toLowerCase().match(/\w+/g));
+  const named = tables.filter(({ table }) => words.has(table.toLowerCase()));
+  const columns = (named.length ? named : tables).flatMap((own) => own.columns.map((column) => ({ ...column, table: own.table })));
   const value = before.match(VALUE);
   if (value) {
     const name = value[1].replace(/^"|"$/g, "").toLowerCase();
@@ -35,7 +36,7 @@ export function complete(before, after, surveys, wanted = false) {
     to: before.length,
     options: [
       ...columns.map(({ name, label, detail, table }) => ({ label: quoteName(name), type: "property", detail: `${table}: ${label ? `${label}, ` : ""}${detail}`, boost: 2 })),
-      ...surveys.map(({ table, label }) => ({ label: quoteName(table), type: "class", detail: label ?? "survey", boost: 1 })),
+      ...tables.map(({ table, label }) => ({ label: quoteName(table), type: "class", detail: label ?? "table", boost: 1 })),
       ...FUNCTIONS.map((label) => ({ label, type: "function" })),
       ...KEYWORDS.map((label) => ({ label, type: "keyword" })),
     ],

@@ -36,10 +36,10 @@ const theme = EditorView.theme({
 /**
  * An editor: its element, `read()` and `write(sql)`, `mark(place)`, which puts the caret where an error is, and `focus()`.
  *
- * surveys: as `readSurvey` gives them.  ask(): for Ctrl-Enter.  recall(step): the question before (-1) or after this one in the
+ * tables: as `readSurvey` and `readLookup` give them.  ask(): for Ctrl-Enter.  recall(step): the question before (-1) or after this one in the
  * history, if there is one.
  */
-export function makeEditor(text, { surveys, ask, recall }) {
+export function makeEditor(text, { tables, ask, recall }) {
   // The editor makes style sheets, which the content policy lets into a shadow tree alone, as objects.
   const host = element("div", { class: "editor" }), root = host.attachShadow({ mode: "open" });
   const write = (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next }, selection: { anchor: next.length } });
@@ -53,7 +53,7 @@ export function makeEditor(text, { surveys, ask, recall }) {
     { key: "Alt-ArrowUp", run: bring(-1) },
     { key: "Alt-ArrowDown", run: bring(1) },
   ];
-  const source = ({ state, pos, explicit }) => complete(state.sliceDoc(0, pos), state.sliceDoc(pos), surveys, explicit);
+  const source = ({ state, pos, explicit }) => complete(state.sliceDoc(0, pos), state.sliceDoc(pos), tables, explicit);
   const view = new EditorView({
     parent: root,
     root,

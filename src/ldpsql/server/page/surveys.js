@@ -17,6 +17,11 @@ export function readSurvey({ table, text }) {
   return { table, label: survey.label, columns };
 }
 
+/** A look-up table as `GET /v1/tables` lists it, in the same form: people are joined with it. */
+export function readLookup({ name, columns }) {
+  return { table: name, columns: columns.map((column) => ({ name: column, kind: "lookup", detail: "of a look-up table" })) };
+}
+
 /**
  * A dimension: name, label, detail (a text about its values), and
  *
