@@ -185,8 +185,10 @@ def test_made_up_people_come_as_a_table(app, secret):
     table = pa.ipc.open_stream(answer.body).read_all()
     assert (table.num_rows, table.column_names) == (30, ["age", "member"])
     assert question(app, secret, "/v1/synthesize", rows=30, seed=1).body == answer.body
-    for rows in (0, 10**7, "30", True):
-        assert kind(question(app, secret, "/v1/synthesize", rows=rows))[0] == 400
+    for asked in ({"rows": rows} for rows in (0, 10**7, "30", True)):
+        assert kind(question(app, secret, "/v1/synthesize", **asked))[0] == 400
+    for asked in ({"table": {}}, {"table": ["app"]}, {"seed": 0.5}, {"seed": -1}, {"table": "x"}):
+        assert kind(question(app, secret, "/v1/synthesize", rows=1, **asked))[0] == 400
 
 
 def test_surveys_are_listed_whole(app, secret):

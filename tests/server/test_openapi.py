@@ -89,6 +89,7 @@ KEYS = [
 QUESTIONS = st.dictionaries(
     st.sampled_from(KEYS), JSON | st.sampled_from(["SELECT COUNT(*) FROM people", "people", 0.5, 3])
 )
+MADE_UP = st.dictionaries(st.sampled_from(["table", "rows", "seed"]), JSON | st.integers(0, 50))
 REPORTS = st.fixed_dictionaries(
     {},
     optional={
@@ -101,6 +102,7 @@ BODIES = (
     st.binary(max_size=200)
     | JSON.map(json.dumps).map(str.encode)
     | QUESTIONS.map(json.dumps).map(str.encode)
+    | MADE_UP.map(json.dumps).map(str.encode)
     | st.lists(REPORTS.map(json.dumps), max_size=4).map("\n".join).map(str.encode)
 )
 HEADERS = st.fixed_dictionaries(

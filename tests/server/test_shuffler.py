@@ -138,6 +138,23 @@ def test_no_kill_loses_a_report_or_releases_one_twice(home, kills):
         assert run("SELECT count(*) FROM ids").fetchone() == (len(lines),)
 
 
+def test_a_full_disk_is_said_and_once_there_is_room_it_goes_on(home):
+    resource = pytest.importorskip("resource")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("limits of another process are Linux's")
+    lines = [line() for _ in range(20 * USERS)]
+    with shuffler(home) as (process, address):
+        before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (50_000, before[1]))
+        parts = [lines[at : at + 100] for at in range(0, len(lines), 100)]
+        assert {post(address, part).status for part in parts} == {200, 503}
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
+        assert {post(address, part).status for part in parts} == {200}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    assert released(home) == Counter(map(numbers, lines))
+
+
 def test_a_collector_gets_the_batches_once(home, monkeypatch):
     collector = home / "collector.duckdb"
     monkeypatch.setenv("LDPSQL_TOKEN", Tokens.beside(collector).add("mixer", "relay"))

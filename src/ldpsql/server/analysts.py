@@ -162,12 +162,14 @@ class Analysts:
         """A table of made-up people, as an Arrow stream."""
         require_role(request, self._tokens, "analyst")
         asked = await _read_json(request, {"table", "rows", "seed"})
-        rows, seed = asked.get("rows"), asked.get("seed")
+        table, rows, seed = (asked.get(key) for key in ("table", "rows", "seed"))
         if any(number is not None and type(number) is not int for number in (rows, seed)):
             raise Problem(400, "wrong-question", "rows and seed are whole numbers")
+        if table is not None and not isinstance(table, str):
+            raise Problem(400, "wrong-question", "table is a name")
 
         def make() -> bytes:
-            synthesizer = Synthesizer.of(self._store, asked.get("table"))
+            synthesizer = Synthesizer.of(self._store, table)
             if (rows or synthesizer.people) > MADE_UP_ROWS:
                 raise NotSupportedError(
                     f"at most {MADE_UP_ROWS:,} made-up people are sent over HTTP; ask for fewer "
