@@ -60,10 +60,11 @@ SHUFFLE_NOT_PROTECTED = (
     "a person whose report the collector sees alone has the local promise only",
     "a person who answers again is one person no longer: the promises of all answers add up",
 )
+CENSUS = "census"
 _DAMAGED = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 _HEAD, _MIDDLE = '{"collector":', ',"survey":'
 _NEEDED = ("ldpsql_collector", "mechanism", "epsilon", "options", "decoder")
-_OPTIONAL = ("estimator", "accept_no_guarantee", "chosen", "workload", "users")
+_OPTIONAL = ("estimator", "population", "accept_no_guarantee", "chosen", "workload", "users")
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class Survey(Published):
     table: the name under which SQL asks it.  schema: its attributes.  design: the mechanism made
     ready for them.  options: of the mechanism, as the survey file or `auto` chose them.
     estimator: which of the design's estimators answers unless the asker says otherwise; None for
-    its first.  accept_no_guarantee: whether whoever designed it knows that its mechanism promises
+    its first.  population: "census" where those who answer are all that answers are about, else
+    None.  accept_no_guarantee: whether whoever designed it knows that its mechanism promises
     nothing; without it such a survey is refused.  previous, first: fingerprints of the round before
     and of the first one, for a survey of a later round.  chosen: "auto" where the mechanism was
     chosen by its expected error, else None.  workload: the survey file's table [workload], or None.
@@ -88,6 +90,7 @@ class Survey(Published):
     design: Design
     options: Mapping[str, Any] = field(default_factory=dict)
     estimator: str | None = None
+    population: str | None = None
     accept_no_guarantee: bool = False
     previous: str | None = None
     first: str | None = None
@@ -127,6 +130,11 @@ class Survey(Published):
             raise SurveyError(
                 f"[survey]: estimator must be one of {', '.join(self.design.estimators)}, which "
                 f"{self.design.name} has, not {self.estimator!r}"
+            )
+        if self.population not in (None, CENSUS):
+            raise SurveyError(
+                f"[survey]: population must be {CENSUS!r}, or be left out where those who answer "
+                f"are a sample, not {self.population!r}"
             )
         if self.chosen not in (None, AUTO):
             raise SurveyError(f"a mechanism is chosen by {AUTO!r} or by a person")
@@ -208,6 +216,7 @@ class Survey(Published):
         """The part of the published survey that only the collector needs, as JSON."""
         optional = {
             "estimator": self.estimator,
+            "population": self.population,
             "accept_no_guarantee": self.accept_no_guarantee or None,
             "chosen": self.chosen,
             "workload": None if self.workload is None else dict(self.workload),
@@ -319,6 +328,7 @@ class Survey(Published):
             mechanism(rest["mechanism"]).restore(domain, epsilon, decoder),
             rest["options"],
             estimator=rest.get("estimator"),
+            population=rest.get("population"),
             accept_no_guarantee=rest.get("accept_no_guarantee", False) is True,
             previous=device.previous,
             first=device.first,

@@ -151,7 +151,7 @@ def test_reasons_in_a_published_survey_are_checked(change):
     ("mechanism", "message"),
     [
         ("fourier", "one of unbiased, smooth, which fourier has, not 'smoth'"),
-        ("haarhrr", "one of unbiased, which haarhrr has, not 'smoth'"),
+        ("ahead", "one of adaptive, which ahead has, not 'smoth'"),
         ("auto", "which some mechanism has, not 'smoth'"),
     ],
 )

@@ -20,8 +20,9 @@ from ldpsql.engine.session import Session
 from ldpsql.estimate import quantile
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.simulation import SeededEntropy, histogram_of, simulate
+from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import InterfaceError
+from ldpsql_device.errors import InterfaceError, SurveyError
 
 PEOPLE, SURVEYS = 2_000, 400
 EDGES = (0, 1, 3, 8)
@@ -119,3 +120,33 @@ def test_a_session_asks_for_a_census() -> None:
         assert found.surveys[0].fingerprint == survey.fingerprint
         with pytest.raises(InterfaceError, match="a census is about those who answered"):
             Session(connection.session.store, census=True, one_population=True)
+
+
+def test_a_survey_says_that_it_is_a_census() -> None:
+    """Then every question is about those who answered, but where a larger population is meant."""
+    columns = integer("age", 0, 7)
+    sample, census = (
+        design(survey_toml(columns, epsilon="4", mechanism="grr", **more))
+        for more in ({}, {"population": "census"})
+    )
+    assert Survey.from_json(census.to_json()) == census
+    assert "population" not in sample.collector_text
+    people = pa.table({"age": np.arange(2_000) % 8})
+    sql = "SELECT COUNT(*) AS n FROM app WHERE age < 5"
+    errors = {}
+    for survey in (sample, census):
+        with simulate(survey, people, seed=3) as connection:
+            found = connection.execute(sql).result
+            is_noted = any("a census, no sample" in note for note in found.notes)
+            assert is_noted is (survey is census)
+            errors[survey is census] = found.intervals[0].stderr[0]
+            wider = Session(connection.session.store, one_population=True).execute(sql)
+            assert not any("a census, no sample" in note for note in wider.notes)
+            assert wider.intervals[0].stderr[0] == pytest.approx(errors[False])
+    assert errors[True] < 0.9 * errors[False]
+
+
+def test_a_population_is_a_census_or_left_out() -> None:
+    text = survey_toml(integer("age", 0, 7), mechanism="grr", population="everybody")
+    with pytest.raises(SurveyError, match="population must be 'census', or be left out"):
+        design(text)

@@ -208,6 +208,7 @@ def design_survey(
     survey = replace(
         survey,
         estimator=file.estimator,
+        population=file.population,
         workload=file.workload_options,
         # What a shuffled survey says of its users is part of its promise.
         users=file.users if file.shuffled is None else None,

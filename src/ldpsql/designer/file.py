@@ -52,6 +52,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
         "label": (str, "a string"),
         "options": (dict, "a table"),
         "accept_no_guarantee": (bool, "true or false"),
+        "population": (str, "a string"),
         "from": (date | str, "a day"),
         "until": (date | str, "a day"),
         "replay_window": (int, "a number of days"),
@@ -75,7 +76,7 @@ class SurveyFile:
 
     epsilon: of one report; with `shuffled`, of the shuffled batch.  options: of the mechanism.
     users: how many people are expected, or None.  workload_options: the table [workload] as
-    written, or None.  estimator: as written, or None; the survey checks it.
+    written, or None.  estimator: as written, or None; the survey checks it.  population: likewise.
     accept_no_guarantee: whether the mechanism may promise nothing.  shuffled: what is promised once
     reports are shuffled, or None for trust = "local".  schedule: when it is answered.  label: of
     the table, or None.
@@ -89,6 +90,7 @@ class SurveyFile:
     users: int | None
     workload_options: Mapping[str, Any] | None
     estimator: Any
+    population: str | None
     accept_no_guarantee: bool
     shuffled: Shuffled | None = None
     schedule: Schedule = ANY_DAY
@@ -189,6 +191,7 @@ def read_file(
         users=head.get("users"),
         workload_options=None if workload is None else _check("workload", workload),
         estimator=head.get("estimator"),
+        population=head.get("population"),
         accept_no_guarantee=head.get("accept_no_guarantee", False),
         shuffled=_read_trust(head),
         schedule=_read_schedule(head),

@@ -217,9 +217,16 @@ class Session:
                 lambda: guarantee_of_batches(survey, smallest),
             )
         version = self.store.version(survey.table)
-        if self.census:
+        if self._is_census(survey):
             survey = self._keep("censuses", survey.fingerprint, lambda: of_census(survey))
         return Subject(survey, version, name, guarantee)
+
+    def _is_census(self, survey: Survey) -> bool:
+        """Whether answers are about those who answered: so asked, or the survey says so and nobody
+        asks about a larger population."""
+        if survey.population is None:
+            return self.census
+        return not (self.weights or self.one_population)
 
     def _estimators_of(self, subject: Subject, chosen: Selection) -> Mapping[Key, AnyEstimator]:
         """The estimators of a selection of reports, by public key; none where a condition on
@@ -360,7 +367,7 @@ class Session:
     def _on_people(self, base: Query, subjects: Mapping[str, Subject]) -> list[str]:
         """Who the answers are about, where that is not those who answered one survey."""
         surveys, found = [subjects[table].survey for table in base.tables], list[str]()
-        if self.census:
+        if any(map(self._is_census, surveys)):
             found.append("intervals are about those who answered: a census, no sample")
         if self.weights:
             strata = self._strata(surveys[0], 0)

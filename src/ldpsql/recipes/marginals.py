@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import cache
 from itertools import combinations
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.groups import whole
@@ -116,7 +116,7 @@ class MarginalRecipe(Recipe[O]):
     """COUNT over private dimensions, in the shuffle model or without."""
 
     takes = Takes(measures=False)
-    estimator_names = ("unbiased", "smooth", "maxent")
+    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth", "maxent")
     calibrates = True
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
@@ -294,6 +294,7 @@ class Ft(MarginalRecipe[FtOptions]):
     """COUNT over private binary attributes."""
 
     name = "ft"
+    estimator_names = ("unbiased", "maxent")
     takes = Takes(measures=False, codes=2, instead="srr-ss")
     options = FtOptions
 
