@@ -57,6 +57,8 @@ test("conditions", () => {
   for (const [name, from] of [["age", "1 OR 1=1"], ["age", "Infinity"], ["age", "0x10"], ["joined", "yesterday"], ["joined", "2026-01-01'"]]) {
     assert.throws(() => write(name, { from }), TypeError);
   }
+  assert.equal(write("code", { values: ["2 "] }), "code = 2");
+  assert.throws(() => write("code", { values: ["2 OR 1=1"] }), TypeError);
 });
 
 test("keys", () => {

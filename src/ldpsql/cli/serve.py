@@ -70,7 +70,8 @@ def serve(
 
     What is acknowledged is in the database. Repeats count once; all reports of a survey that come
     on one day make one batch. No address, user agent or time of arrival is kept or logged. The
-    database belongs to this process meanwhile. Analysts need a token (ldpsql token add).
+    database belongs to this process meanwhile. Analysts need a token (ldpsql token add). A browser
+    gets a page at the address that is printed.
 
     With --shuffler the same door stands before a shuffler, who must not work with the collector.
     Repeats are dropped and ids are not passed on; as soon as there are as many reports as the

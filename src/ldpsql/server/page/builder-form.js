@@ -54,8 +54,11 @@ export function makeForm(surveys, { write, ask }) {
     of.append(labelled("of", field));
   }
 
+  /** The columns that conditions and groups can be about: measures alone have neither. */
+  const fitting = () => survey.columns.filter(({ kind, low }) => kind !== "number" || low !== undefined);
+
   function addCondition() {
-    const fit = survey.columns.filter(({ kind, low }) => kind !== "number" || low !== undefined);
+    const fit = fitting();
     const inputs = element("div", { class: "inputs" });
     const row = { read: undefined };
     const choose = element("select", { onchange: () => { show(); change(); } }, fit.map((column, i) => option(i, nameOf(column))));
@@ -88,7 +91,7 @@ export function makeForm(surveys, { write, ask }) {
   }
 
   function addKey(label, chosen = "") {
-    const fit = survey.columns.filter(({ kind, low }) => kind !== "number" || low !== undefined);
+    const fit = fitting();
     const steps = element("div", {}), field = element("select", { onchange: () => { show(); change(); } }, option("", "nothing"), fit.map((column, i) => option(i, nameOf(column))));
     let step;
     function show() {
@@ -111,6 +114,7 @@ export function makeForm(surveys, { write, ask }) {
     conditions.replaceChildren();
     keys.replaceChildren();
     showOf();
+    add.hidden = !fitting().length;
     addKey("for each", survey.columns.find(({ kind }) => kind === "choice") ?? "");
     addKey("and each");
   }

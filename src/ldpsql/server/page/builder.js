@@ -13,7 +13,8 @@ export const quoteName = (name) => (/^[a-z_][a-z0-9_]*$/.test(name) && !RESERVED
 export function quoteValue(column, value) {
   if (column.kind === "date") return `${column.isTime ? "TIMESTAMP" : "DATE"} ${quoteText(value)}`;
   if (column.isText) return quoteText(value);
-  return String(value);
+  if (typeof value === "string" && !isNumber(value)) throw new TypeError(`${value} is no number`);
+  return String(value).trim();
 }
 
 const quoteText = (text) => `'${String(text).replaceAll("'", "''")}'`;
