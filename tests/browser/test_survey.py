@@ -43,12 +43,12 @@ def test_expected_errors_are_the_forecast_for_as_many_reports_as_one_says(person
         page.get_by_role("spinbutton", name="Reports").fill(str(reports))
         page.get_by_role("spinbutton", name="Wanted precision").fill(str(wanted))
         page.wait_for_selector(f"{ERRORS} th:has-text('for ± {wanted} %')")
-        text, half, share, needed, missing = rows(page, ERRORS)[0]
+        text, half, share, needed, missing, limit = rows(page, ERRORS)[0]
         number = {
             name: float(shown.split(" %")[0].replace(",", ""))
             for name, shown in {"half": half, "share": share, "needed": needed}.items()
         }
-        assert text == first["text"]
+        assert (text, limit) == ("people with a range of age", first["limit"])
         ratio = reports / people
         assert number["half"] == pytest.approx(first["half_width"] * ratio**0.5, rel=0.006)
         assert number["share"] == pytest.approx(100 * first["share"] / ratio**0.5, rel=0.06)

@@ -5,6 +5,19 @@ export const expectErrors = (kinds, people, reports) => kinds.map(({ text, limit
   text, limit, halfWidth: halfWidth * Math.sqrt(reports / people), share: share * Math.sqrt(people / reports),
 }));
 
+const KINDS = { range: (name) => `a range of ${name}`, prefix: (name) => `${name} up to a value`, "=": (name) => `a value of ${name}` };
+
+/** A kind of question in plain words, from the words of a forecast; a declared query keeps its number. */
+export function plainly(text) {
+  const [, several, count] = text.match(/^(.*), (\d+) predicates?$/) ?? [];
+  const whose = (target) => (target === "COUNT" ? "people" : target.replace(/^SUM\((.*)\)$/, "sum of $1"));
+  if (several) return `${whose(several)}, ${count} condition${count === "1" ? "" : "s"}`;
+  if (text === "everybody" || text.startsWith("query ")) return text;
+  const [, sum, conditions] = text.match(/^(SUM\(\w+\))?(?: by )?(.*)$/);
+  const named = conditions && conditions.split(" x ").map((condition) => KINDS[condition.split(" ")[1]]?.(condition.split(" ")[0]) ?? condition).join(" and ");
+  return [sum && whose(sum), named && `people with ${named}`].filter(Boolean).join(" of ");
+}
+
 /** The fewest reports, of three significant digits, whose error is at most this share, where so many reports have this one. */
 export function reportsFor(share, reports, wanted) {
   // What follows from rounding errors alone takes no report more.

@@ -3,7 +3,7 @@
 import { odds } from "./client/odds.js";
 import { decimalText } from "./client/rational.js";
 import { element, table } from "./dom.js";
-import { expectErrors, logarithm, reportsFor } from "./expectations.js";
+import { expectErrors, logarithm, plainly, reportsFor } from "./expectations.js";
 import { chooseSurvey, describeSurvey } from "./published.js";
 import { hasToken, Problem } from "./requests.js";
 
@@ -50,11 +50,11 @@ function tellErrors({ people, level, kinds }, given) {
       return;
     }
     shown.replaceChildren(table("Expected errors",
-      ["question", "±", "± in %", `reports for ± ${wanted.value} %`, "still missing"],
+      ["question", "±", "± in %", `reports for ± ${wanted.value} %`, "still missing", "in % of"],
       expectErrors(kinds, people, count).map(({ text, limit, halfWidth, share: own }) => {
         const needed = reportsFor(own, count, share);
-        return [text, significant(halfWidth), `${significant(100 * own, 2)} % of ${limit}`, whole(needed), needed > count ? whole(needed - count) : "none"];
-      }), [false, true, true, true, true]));
+        return [plainly(text), significant(halfWidth), `${significant(100 * own, 2)} %`, whole(needed), needed > count ? whole(needed - count) : "none", limit];
+      }), [false, true, true, true, true, false]));
   };
   update();
   return [

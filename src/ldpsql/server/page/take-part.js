@@ -77,7 +77,7 @@ function askPolicy({ recordColumns, promise: { kind, delta } }) {
 
 // -- what happened --------------------------------------------------------------------------------
 
-const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
+const percent = (share) => `${Number((100 * share).toPrecision(3))}\u00a0%`;
 const listed = (numbers) => numbers.join(", ") || "none";
 
 /** An answer in words: what it is about, the honest one, and the one that was drawn. */
