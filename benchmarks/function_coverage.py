@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
+from math import prod
 
 import duckdb
 import numpy as np
@@ -33,6 +35,7 @@ from ldpsql.report import Histogram
 from ldpsql.simulation import simulate
 from ldpsql.store.base import Selection
 from ldpsql.survey import Survey
+from ldpsql_device.schema import Measure
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +72,16 @@ AGE = """
 type = "int"
 domain = [17, 90]
 """
+HOURS = """
+[dimension.income]
+type = "category"
+values = ["<=50K", ">50K"]
+[measure.hours]
+bounds = [0, 80]
+[workload]
+queries = ["SELECT income, COUNT(*), AVG(hours){more} FROM people GROUP BY income",
+           "SELECT SUM(hours) FROM people"]
+"""
 LINE = """
 [dimension.value]
 type = "int"
@@ -97,14 +110,46 @@ OF_TWO = (
     "AVG((years >= 13)::INT) FILTER (WHERE income = '>50K')",
     "MEDIAN(years) FILTER (WHERE income = '>50K')",
 )
+OF_RICH = "{} FILTER (WHERE income = '>50K')"
+OF_LEVELS = (
+    OF_RICH.format("COUNT(*)"),
+    "SUM(hours)",
+    OF_RICH.format("SUM(hours)"),
+    "AVG(hours)",
+    OF_RICH.format("AVG(hours)"),
+    "AVG(hours) FILTER (WHERE income = '>50K') - AVG(hours) FILTER (WHERE income = '<=50K')",
+)
+OF_SQUARES = (
+    *OF_LEVELS,
+    "VAR_POP(hours)",
+    "STDDEV(hours)",
+    OF_RICH.format("VAR_POP(hours)"),
+    OF_RICH.format("STDDEV(hours)"),
+)
 
 
 def adult() -> pa.Table:
-    """Age, years of school and income of the people of Adult."""
+    """Age, years of school, income and hours of work, at most 80, of the people of Adult."""
     place = folder()
     assert place is not None
-    table = pq.read_table(place / "adult.parquet", columns=["age", "education_num", "income"])
-    return table.rename_columns(["age", "years", "income"])
+    columns = ["age", "education_num", "income", "hours_per_week"]
+    table = pq.read_table(place / "adult.parquet", columns=columns)
+    hours = pa.array(np.minimum(table["hours_per_week"].to_numpy(), 80), pa.int64())
+    return table.rename_columns(["age", "years", "income", "hours"]).set_column(3, "hours", hours)
+
+
+def level_chances(measure: Measure, value: float) -> list[tuple[int, float]]:
+    """The levels to which a device rounds a value, and how likely each is (docs/format.md)."""
+    low, high = measure.bounds
+    part = (value - low) / (high - low)
+    if measure.rounding == "linear":
+        below = min(int(part * (measure.levels - 1)), measure.levels - 2)
+        up = part * (measure.levels - 1) - below
+        return [(below, 1.0 - up), (below + 1, up)]
+    steps = measure.levels - 2
+    first = min(int(part * steps), steps - 1)
+    u = part * steps - first - 0.5  # from the level in the middle of three, in steps
+    return list(enumerate(((0.5 - u) ** 2 / 2, 0.75 - u**2, (0.5 + u) ** 2 / 2), first))
 
 
 def line(people: int = 1_000_000) -> pa.Table:
@@ -145,13 +190,16 @@ class Trial:
     @cached_property
     def law(self) -> tuple[NDArray[np.int64], Floats]:
         """Every report as a row, and how likely it is of somebody who is drawn."""
-        law = self.survey.design.law()
-        dimensions, rows = self.survey.schema.dimensions, self.table.to_pylist()
-        codes = [tuple(d.code(row[d.name], 0)[0] for d in dimensions) for row in rows]
-        counts = dict.fromkeys(law.inputs, 0)
-        for code in codes:
-            counts[code] += 1
-        shares = np.array(list(counts.values())) / len(rows)
+        law, schema = self.survey.design.law(), self.survey.schema
+        names = [column.name for column in (*schema.dimensions, *schema.measures)]
+        people = self.table.group_by(names).aggregate([([], "count_all")])
+        counts = dict.fromkeys(law.inputs, 0.0)
+        for row in people.to_pylist():
+            codes = tuple(d.code(row[d.name], 0)[0] for d in schema.dimensions)
+            for levels in product(*(level_chances(m, row[m.name]) for m in schema.measures)):
+                record = (*codes, *(level for level, _ in levels))
+                counts[record] += row["count_all"] * prod(chance for _, chance in levels)
+        shares = np.array(list(counts.values())) / self.table.num_rows
         chances = np.array(law.probabilities, dtype=np.float64)
         likely = shares @ chances
         return np.array(law.outputs), likely / likely.sum()
@@ -193,7 +241,10 @@ class Trial:
 def trials(epsilon: str) -> Iterator[tuple[str, Trial]]:
     """Name and trial of every survey."""
     of_age, of_line = (tuple(each.format(name) for each in FUNCTIONS) for name in ("age", "value"))
+    levels, squares = HOURS.format(more=""), HOURS.format(more=", STDDEV_POP(hours)")
     for name, mechanism, columns, table, wanted in (
+        ("Adult, income and hours", "staircase", levels, adult(), OF_LEVELS),
+        ("Adult, income and hours", "staircase", squares, adult(), OF_SQUARES),
         ("Adult, years and income", "fourier", SCHOOL, adult(), OF_TWO),
         ("Adult, years and income", "staircase", SCHOOL, adult(), OF_TWO),
         ("Adult, age", "grr", AGE, adult(), of_age),

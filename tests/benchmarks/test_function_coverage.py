@@ -9,9 +9,22 @@ import pyarrow as pa
 import pytest
 
 from benchmarks import function_coverage
-from benchmarks.function_coverage import AGE, OF_TWO, SCHOOL, SURVEY, Trial, is_met, limits_of
+from benchmarks.function_coverage import (
+    AGE,
+    HOURS,
+    OF_LEVELS,
+    OF_SQUARES,
+    OF_TWO,
+    SCHOOL,
+    SURVEY,
+    Trial,
+    is_met,
+    level_chances,
+    limits_of,
+)
 from ldpsql.designer import design
 from ldpsql.engine.arithmetic import Sums
+from ldpsql_device.schema import Measure
 
 SURVEYS = 600
 
@@ -28,6 +41,41 @@ def trial(mechanism: str = "grr", epsilon: str = "2") -> Trial:
     """Functions of years of school, and what these have to do with income."""
     text = SURVEY.format(epsilon=epsilon, mechanism=mechanism, columns=SCHOOL)
     return Trial(design(text), pupils(), OF_TWO)
+
+
+def workers(people: int = 20_000) -> pa.Table:
+    """Made-up hours of work, of which those with a high income have more."""
+    random = np.random.default_rng(6)
+    is_rich = random.random(people) < 0.3
+    hours = np.clip(np.rint(random.normal(36.0 + 8.0 * is_rich, 12.0)), 0, 80).astype(np.int64)
+    return pa.table({"hours": hours, "income": np.where(is_rich, ">50K", "<=50K")})
+
+
+@pytest.mark.parametrize(("more", "wanted"), [("", OF_LEVELS), (", VAR_POP(hours)", OF_SQUARES)])
+def test_intervals_of_measures_with_levels_cover(more: str, wanted: tuple[str, ...]) -> None:
+    columns = HOURS.format(more=more)
+    text = SURVEY.format(epsilon="2", mechanism="staircase", columns=columns)
+    own = Trial(design(text), workers(), wanted)
+    assert own.survey.schema.measures[0].levels > 2
+    inside, _ = own.judge(own.sums(SURVEYS, seed=1))
+    assert all(is_met(column, limits_of("", "")) for column in inside.T)
+    shifted = replace(own)
+    shifted.__dict__["truth"] = own.truth * 1.1  # the negative control
+    inside, _ = shifted.judge(own.sums(SURVEYS, seed=1))
+    assert not all(is_met(column, limits_of("", "")) for column in inside.T)
+
+
+@pytest.mark.parametrize("how", [(5, "linear"), (2, "linear"), (6, "quadratic"), (3, "quadratic")])
+def test_chances_of_levels_are_those_of_a_device(how: tuple[int, str]) -> None:
+    """By words at even distances."""
+    measure = Measure("hours", (-10.0, 90.0), levels=how[0], rounding=how[1])
+    words = [(2 * k + 1) << 55 for k in range(256)]
+    for value in (-10.0, -3.0, 14.0, 40.0, 77.5, 90.0):
+        drawn = [measure.level(measure.threshold(value)[0], word) for word in words]
+        chances = np.zeros(how[0])
+        for level, chance in level_chances(measure, value):
+            chances[level] += chance
+        assert chances == pytest.approx(np.bincount(drawn, minlength=how[0]) / 256, abs=0.01)
 
 
 @pytest.fixture(scope="module")

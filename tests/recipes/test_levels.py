@@ -44,9 +44,17 @@ values = ["f", "m"]
 [measure.hours]
 bounds = [0, 80]
 [workload]
-queries = ["SELECT sex, COUNT(*), SUM(hours), AVG(hours) FROM people GROUP BY sex",
-           "SELECT AVG(hours) FROM people"]
+queries = [{}]
 """
+AVERAGES = (
+    '"SELECT sex, COUNT(*), SUM(hours), AVG(hours) FROM people GROUP BY sex", '
+    '"SELECT AVG(hours) FROM people"'
+)
+DEVIATIONS = '"SELECT sex, COUNT(*), AVG(hours), STDDEV_POP(hours) FROM people GROUP BY sex"'
+
+
+def survey_text(epsilon: str, asked: str = AVERAGES, mechanism: str = 'mechanism = "staircase"'):
+    return SURVEY.format(epsilon, mechanism, asked)
 
 
 def piecewise_variance(value: np.ndarray, epsilon: float) -> np.ndarray:
@@ -167,7 +175,7 @@ def test_shares_and_values_of_levels_are_those_of_numbers_spread_evenly(how):
 
 @pytest.mark.parametrize("epsilon", ["2"])
 def test_a_survey_with_levels_is_published_and_asked(epsilon):
-    made = design_survey(SURVEY.format(epsilon, 'mechanism = "staircase"')).survey
+    made = design_survey(survey_text(epsilon)).survey
     assert made.schema.measures[0].levels > 2
     again = Survey.from_json(made.to_json())
     assert again == made
@@ -192,7 +200,7 @@ def people(seed: int, count: int) -> pa.Table:
 
 
 def test_sums_and_averages_are_unbiased_with_honest_intervals():
-    survey = design_survey(SURVEY.format("4", 'mechanism = "staircase"')).survey
+    survey = design_survey(survey_text("4")).survey
     assert survey.schema.measures[0].levels > 2
     large, runs, count = people(0, 2_000_000), 150, 2_000
     women, hours = np.asarray(large["sex"]) == "f", np.asarray(large["hours"])
@@ -215,18 +223,7 @@ def test_sums_and_averages_are_unbiased_with_honest_intervals():
 
 # -- squares ---------------------------------------------------------------------------------------
 
-SPREAD = """
-[survey]
-table = "people"
-epsilon = "4"
-[dimension.sex]
-type = "category"
-values = ["f", "m"]
-[measure.hours]
-bounds = [0, 80]
-[workload]
-queries = ["SELECT sex, COUNT(*), AVG(hours), STDDEV_POP(hours) FROM people GROUP BY sex"]
-"""
+SPREAD = survey_text("4", DEVIATIONS, "")
 
 
 @pytest.mark.parametrize("value", [-10.0, -3.3, 20.0, 39.9, 77.0, 90.0])
@@ -279,7 +276,7 @@ def test_variances_of_measures_are_answered_where_the_workload_asks():
 
 
 def test_variances_are_refused_where_levels_do_not_tell_them():
-    survey = design_survey(SURVEY.format("2", 'mechanism = "staircase"')).survey
+    survey = design_survey(survey_text("2")).survey
     with (
         simulate(survey, people(1, 100)) as connection,
         pytest.raises(UnsupportedSQL, match="not its squares") as caught,
