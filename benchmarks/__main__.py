@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     averages,
     decoded,
+    everyday,
     flights,
     fourier_accuracy,
     fourier_bounds,
@@ -43,6 +44,7 @@ PARTS = {
     "fourier-speed": fourier_speed.run,
     "product-form": product_form.run,
     "decoded": decoded.run,
+    "everyday": everyday.run,
     "function-coverage": function_coverage.run,
     "flights": flights.run,
     "smoothing": smoothing.run,

@@ -13,20 +13,21 @@ docs/spec/fourier.md#1.3 and docs/spec/fourier.md#2.5.
 
 Of a measure nothing is known but its bounds, so it counts as spread evenly between them: in half of
 their distance, about their middle, its mean square is 1/3. Kinds of records are infinitely many
-then, and T has its limit (E - 1)^2 / (4 E). As no set of a part s of the numbers tells more than
-3 s^2 (1 - s)^2 of them, sums of a single measure may count 4/3 times without raising T. No query
-asks two of k measures, so in an orthogonal basis only k + 1 patterns occur: no measure, and each
-measure alone. Source: docs/spec/fourier.md#7.1.
+then, and T has its limit (E - 1)^2 / (4 E). What is told of sums of a single measure is bounded
+more closely (`ldpsql.information`). No query asks two of k measures, so in an orthogonal basis only
+k + 1 patterns occur: no measure, and each measure alone. Source: docs/spec/fourier.md#7.1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 
 import numpy as np
 
+from ldpsql.information import information_of_sums, information_with_sums
 from ldpsql.numerics import Array
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
@@ -36,8 +37,6 @@ BOUND_BELOW = 3.0
 EXACT_CELLS = 2000
 MEAN_SQUARE = 1.0 / 3.0
 """Of numbers spread evenly between -1 and 1."""
-SINGLE = 4.0 / 3.0
-"""How much more sums of a single measure count without raising T."""
 _MOST_ROOTS = 1 << 16
 _ROUNDING = 1e-14
 _STEP = 0.25
@@ -56,33 +55,57 @@ def spectral_bound(workload: Workload, epsilon: Epsilon) -> float | None:
     measures = len(asked - {None})
     if not measures:  # where only people are counted, what else a record holds is of no use
         return sign_bound(workload, epsilon)
-    square = MEAN_SQUARE * (SINGLE if measures == 1 else 1.0)
-    return _bound(workload, epsilon, square, limit_of_information(epsilon))
+    told = [Told(1.0, MEAN_SQUARE, limit_of_information(epsilon))]
+    if measures == 1:
+        told += (Told(1.0, *own) for own in information_with_sums(epsilon))
+        told.append(Told(0.0, 1.0, information_of_sums(epsilon)))
+    return _bound(workload, told)
 
 
 def sign_bound(workload: Workload, epsilon: Epsilon) -> float | None:
     """The same among mechanisms that round every measure to one of its bounds."""
-    return _bound(workload, epsilon, 1.0, None)
+    kinds = math.prod(workload.domain.sizes) * 2 ** len(workload.domain.bounds)
+    return _bound(workload, [Told(1.0, 1.0, most_information(kinds, epsilon))])
 
 
-def _bound(
-    workload: Workload, epsilon: Epsilon, square: float, known: float | None
-) -> float | None:
-    """square: the mean one of a measure.  known: T, by default that of all codes and signs."""
+@dataclass(frozen=True)
+class Told:
+    """At most so much information does a report tell of counts and sums with these weights."""
+
+    counts: float
+    sums: float
+    information: float
+
+    def least(self, counts: float, sums: float, codes: int) -> float:
+        """A bound from sums of roots of eigenvalues."""
+        roots = math.sqrt(self.counts) * counts + math.sqrt(self.sums) * sums
+        return roots**2 / (self.information * codes)
+
+
+def _bound(workload: Workload, told: Sequence[Told]) -> float | None:
+    """By whichever of several gives the largest."""
     sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
     codes = math.prod(sizes)
     if len(workload.classes) == 1 and not workload.queries:
         [entry] = workload.classes
         roots = _sum_of_roots_of_class(entry, sizes)
-        roots *= 1.0 if entry.measure is None else math.sqrt(square)
+        by_target = (roots, 0.0) if entry.measure is None else (0.0, roots)
     elif codes * signs <= EXACT_CELLS:
-        roots = _sum_of_roots(workload, square)
+        blocks = pattern_gram(workload)
+        # P G P with P = 1 - 11'/N: the constant lies in the pattern without signs.
+        blocks[0] -= blocks[0].mean(axis=0)
+        blocks[:, :, 0] -= blocks[:, :, 0].mean(axis=2, keepdims=True)
+        by_target = _sums_of_roots(blocks)
+        if blocks[0, :, 1:].any():  # some query counts and sums at once
+            best = max(told, key=lambda own: own.least(*by_target, codes))
+            scale = np.sqrt([best.counts, *(best.sums for _ in blocks[1:])])
+            blocks *= scale[:, None, None, None] * scale[:, None]
+            whole = float(_roots(blocks.reshape(scale.size * codes, -1)).sum())
+            return whole**2 / (best.information * codes)
     else:
         return None
     # A pattern has as many times the eigenvalues of its block as there are kinds per combination.
-    information = most_information(codes * signs, epsilon) if known is None else known
-    least: float = roots**2 / (information * codes)
-    return least
+    return max(own.least(*by_target, codes) for own in told)
 
 
 def share_of_totals(workload: Workload) -> float:
@@ -146,22 +169,10 @@ def pattern_gram(workload: Workload) -> Array:
     return blocks
 
 
-def _sum_of_roots(workload: Workload, square: float) -> float:
-    """From the eigenvalues of the whole Gram; square: the mean one of a measure."""
-    blocks = pattern_gram(workload)
-    cells = blocks.shape[1]
-    blocks[1:] *= math.sqrt(square)
-    blocks[:, :, 1:] *= math.sqrt(square)
-    # P G P with P = 1 - 11'/N: the constant lies in the pattern without signs.
-    blocks[0] -= blocks[0].mean(axis=0)
-    blocks[:, :, 0] -= blocks[:, :, 0].mean(axis=2, keepdims=True)
-    # Patterns that some query joins are one block. The eigenvalues of the diagonal blocks together
-    # are those of the whole, at a fraction of its cost.
-    every = range(len(blocks))
-    joined = [p for p in every if not p or blocks[0, :, p].any()]
-    parts = [joined, *([p] for p in every if p not in joined)]
-    matrices = (blocks[p][:, :, p].reshape(len(p) * cells, -1) for p in parts)
-    return sum(float(_roots(matrix).sum()) for matrix in matrices)
+def _sums_of_roots(blocks: Array) -> tuple[float, float]:
+    """Of counts, and of the sums of all measures, where no query asks both."""
+    counts, *sums = (float(_roots(own[:, p]).sum()) for p, own in enumerate(blocks))
+    return counts, sum(sums)
 
 
 def _axis_grams(entry: QueryClass, sizes: tuple[int, ...]) -> list[Array]:

@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpsql.bounds import spectral_bound
+from ldpsql.bounds import sign_bound, spectral_bound
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.spectra import class_power
 from ldpsql.designer import design_survey
-from ldpsql.designer.fairness import find_distances, own_best, weigh_fairly
+from ldpsql.designer.fairness import ask_alone, find_distances, own_best, weigh_fairly
 from ldpsql.designer.file import read_workload
+from ldpsql.recipes.bound_of_totals import least_variance
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import QueryClass, Workload
@@ -42,7 +43,14 @@ def ratios(workload: Workload) -> list[float]:
 def test_printed_distances_are_those_of_a_sample() -> None:
     design = mechanism("fourier").design(DOMAIN, TWO, {}, ABSOLUTE)
     found = [each.ratio for each in find_distances(design, ABSOLUTE, TWO, 1000)]
-    np.testing.assert_allclose(found, ratios(ABSOLUTE), rtol=0.1)
+    # Sums are compared with all surveys, and not only with those of two levels.
+    own = [
+        ratio * math.sqrt(own_best(entry, DOMAIN, TWO) / least_variance(alone, TWO))
+        for ratio, entry in zip(ratios(ABSOLUTE), ABSOLUTE.classes, strict=True)
+        for alone in [ask_alone(entry, DOMAIN)]
+    ]
+    np.testing.assert_allclose(found, own, rtol=0.1)
+    assert max(np.array(own) / ratios(ABSOLUTE)) > 1.05
 
 
 def test_the_largest_distance_is_within_five_percent_of_the_least() -> None:
@@ -75,7 +83,9 @@ def test_the_own_best_is_the_bound_of_a_survey_of_the_class_alone() -> None:
     alone = RecordDomain(("day",), (7,), (), (), ())
     single = Workload(alone, (QueryClass(1.0, ((0, "range"),)),), (), 1)
     assert own_best(entry, DOMAIN, TWO) == spectral_bound(single, TWO)
-    assert own_best(QueryClass(1.0, ((1, "range"),), 0), DOMAIN, TWO) > spectral_bound(single, TWO)
+    paid = replace(alone, measure_names=("pay",), bounds=((0.0, 9.0),), measured=(None,))
+    ranges = Workload(paid, (QueryClass(1.0, ((0, "range"),), 0),))
+    assert own_best(QueryClass(0.5, ((1, "range"),), 0), DOMAIN, TWO) == sign_bound(ranges, TWO)
 
 
 def test_a_file_says_which_weights() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.fourier_designs import domain_of
 
-from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.recipes.bound_of_totals import least_variance
 from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.staircase import FAST_CELLS, MOST_CELLS
 from ldpsql.recipes.staircase_optimiser import (
@@ -143,7 +143,7 @@ def test_the_design_is_near_the_bound_and_never_below(kind, epsilon):
     queries = [LinearQuery.count(Box((((a, b),),)).normal((16,))) for a, b in spans]
     mean = design.variance([design.prepare(query) for query in queries], 1).mean()
     assert mean == pytest.approx(design.mean_variance, rel=1e-9)
-    bound = spectral_bound(workload, budget)
+    bound = least_variance(workload, budget)
     assert bound <= mean == pytest.approx(design.over_bound * bound)
     assert design.over_bound < (1.17 if epsilon == "2" else 1.05)
     assert f"{design.over_bound:.3f} of the least" in design.remarks[0]

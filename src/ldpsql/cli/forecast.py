@@ -66,10 +66,7 @@ def forecast(designed: DesignedSurvey) -> list[str]:
     head = f"expected {_LEVEL} intervals with {designed.people} people:"
     if ratios:
         head = head.removesuffix(":") + ", and how many times the least that a survey of these "
-        head += "questions alone could have"
-        if designed.survey.schema.measures:
-            head += " with measures rounded to their bounds"
-        head += ":"
+        head += "questions alone could have:"
     lines = table_lines(first, others, [False] * len(first))
     return [head, *(line.rstrip() for line in lines), *distance(designed)]
 

@@ -21,6 +21,7 @@ from ldpsql.decoders.fourier.group import Group, Integers, Reals
 from ldpsql.decoders.fourier.spectra import class_power
 from ldpsql.designer.forecast import Forecast, draw_classes, sample_queries
 from ldpsql.designer.predicates import Shares
+from ldpsql.recipes.bound_of_totals import least_variance
 from ldpsql.recipes.fourier.candidates import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import Problem, equality_axes
@@ -37,9 +38,8 @@ _MOST_SECONDS = 10.0
 """Roughly, for all turns: each comes closer than the weights of ideal designs do."""
 
 
-def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float:
-    """The least variance per person of a class that is asked alone, by the bound of its cells; of a
-    sum among mechanisms that round measures to their bounds."""
+def ask_alone(entry: QueryClass, domain: RecordDomain) -> Workload:
+    """A class as all that is asked, over what it asks about alone."""
     axes = [axis for axis, _ in entry.predicates]
     names = tuple(domain.names[axis] for axis in axes)
     sizes = tuple(domain.sizes[axis] for axis in axes)
@@ -47,7 +47,13 @@ def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float
     alone = RecordDomain(names, sizes, ("m",) * len(bounds), bounds, (None,) * len(bounds))
     kinds = tuple((place, kind) for place, (_, kind) in enumerate(entry.predicates))
     renamed = QueryClass(1.0, kinds, 0 if bounds else None)
-    least = sign_bound(Workload(alone, (renamed,), (), max(len(axes), 1)), epsilon)
+    return Workload(alone, (renamed,), (), max(len(axes), 1))
+
+
+def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float:
+    """The least variance per person of a class that is asked alone, by the bound of its cells; of a
+    sum among mechanisms that round measures to their bounds, as those do that can be weighed."""
+    least = sign_bound(ask_alone(entry, domain), epsilon)
     return math.inf if least is None else least
 
 
@@ -67,8 +73,11 @@ class Distance:
 def find_distances(
     design: AnyDesign, workload: Workload, epsilon: Epsilon, people: int
 ) -> tuple[Distance, ...]:
-    """The distance of every class from its own best, over a sample of its queries; of a sample of
-    classes where they are many. SurveyError where the design does not answer one."""
+    """The distance of every class from the least that any survey of it alone could have.
+
+    Over a sample of its queries, and of a sample of classes where they are many. SurveyError where
+    the design does not answer one.
+    """
     classes = [
         replace(entry, weight=1.0)
         for entry in draw_classes(workload.classes)
@@ -80,14 +89,12 @@ def find_distances(
     ]
     forecast = Forecast.of(design, [own for (own,) in samples], people)
     found = zip(forecast.samples, forecast.variances, classes, strict=True)
-    return tuple(
-        Distance(
-            sample.text,
-            sample.group,
-            math.sqrt(variance / (people * own_best(entry, workload.domain, epsilon))),
-        )
-        for sample, variance, entry in found
-    )
+    distances = []
+    for sample, variance, entry in found:
+        least = least_variance(ask_alone(entry, workload.domain), epsilon) or math.inf
+        ratio = math.sqrt(variance / (people * least))
+        distances.append(Distance(sample.text, sample.group, ratio))
+    return tuple(distances)
 
 
 def weigh_fairly(workload: Workload, epsilon: Epsilon) -> Workload:

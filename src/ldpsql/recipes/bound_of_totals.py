@@ -13,12 +13,14 @@ docs/spec/fourier.md#7.1.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from ldpsql.bounds import MEAN_SQUARE, share_of_totals, spectral_bound
 from ldpsql.estimate import Array
+from ldpsql.recipes.bound_of_cells import bound_of_cells
 from ldpsql.recipes.staircase_optimiser import Program, optimise, raise_eigenvalues
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -27,14 +29,23 @@ _POINTS = 32
 
 
 def least_variance(workload: Workload, epsilon: Epsilon) -> float | None:
-    """The larger of the bounds on a workload's mean variance per person; None where none is known.
+    """The largest of the bounds on a workload's mean variance per person; None where none is known.
 
-    Source: docs/spec/fourier.md#7.1.
+    Source: docs/spec/fourier.md#7.1 and docs/spec/rr-optimum.md#2.2.
     """
     spectral, share = spectral_bound(workload, epsilon), share_of_totals(workload)
-    if spectral is None or not share:
+    if spectral is None:
+        return None
+    if share:
+        return max(spectral, share * bound_of_total(epsilon))
+    asked = [entry.measure for entry in workload.classes]
+    asked += [query.measure for query in workload.queries]
+    if set(asked) != {None}:
         return spectral
-    return max(spectral, share * bound_of_total(epsilon))
+    # Where only people are counted, what else a record holds is of no use.
+    domain = replace(workload.domain, measure_names=(), bounds=(), measured=(), roundings=())
+    counted = bound_of_cells(replace(workload, domain=domain), epsilon)
+    return spectral if counted is None else max(spectral, counted)
 
 
 @lru_cache

@@ -66,13 +66,13 @@ def cell_gram(workload: Workload) -> Array:
     return gram
 
 
-def raise_eigenvalues(gram: Array) -> Array:
-    """The Gram matrix with no eigenvalue below LEAST_SHARE of their mean.
+def raise_eigenvalues(gram: Array, share: float = LEAST_SHARE) -> Array:
+    """The Gram matrix with no eigenvalue below a share of their mean.
 
     What a workload does not ask about stays answerable, at an honest and large variance.
     """
     values, vectors = np.linalg.eigh(gram)
-    least = LEAST_SHARE * max(float(values.mean()), np.finfo(float).tiny)
+    least = share * max(float(values.mean()), np.finfo(float).tiny)
     return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
 
 

@@ -1,0 +1,96 @@
+"""The bound over few cells: of all patterns, below every mechanism, and nearly reached."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldpsql.bounds import sign_bound
+from ldpsql.recipes.bound_of_cells import bound_of_cells, largest_ratios
+from ldpsql.recipes.bound_of_totals import least_variance
+from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
+from ldpsql.workload import DeclaredQuery, QueryClass, Workload
+from ldpsql_device.epsilon import Epsilon
+
+LINE = RecordDomain(("x",), (12,), (), (), ())
+PAID = RecordDomain(("x",), (4,), ("pay",), ((0.0, 9.0),), (None,))
+FEW = Workload(
+    LINE,
+    (),
+    (
+        DeclaredQuery(0.5, ((1.0, (((0, 4),),)),)),
+        DeclaredQuery(0.3, ((1.0, (((3, 9),),)),)),
+        DeclaredQuery(0.2, ((1.0, (((11, 12),),)),)),
+    ),
+)
+
+
+def of(kind: str) -> Workload:
+    return Workload(LINE, (QueryClass(1.0, ((0, kind),)),))
+
+
+def test_the_largest_ratios_are_those_of_all_patterns() -> None:
+    random = np.random.default_rng(3)
+    root, prices = random.normal(size=(9, 4)), random.random(9) + 0.1
+    patterns = np.arange(512)[:, None] >> np.arange(9) & 1 > 0
+    levels = 1.0 + 3.0 * patterns
+    ratios = ((levels @ root) ** 2).sum(axis=1) / levels.sum(axis=1) / (levels @ prices)
+    most, found = largest_ratios(root @ root.T, prices, 4.0, 5)
+    assert most == pytest.approx(ratios.max(), rel=1e-12)
+    best = {row.tobytes() for row in patterns[np.argsort(-ratios)[:5]]}
+    assert {row.tobytes() for row in found} == best
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "2.9"])
+@pytest.mark.parametrize(
+    "workload",
+    [of("range"), of("prefix"), of("equality"), FEW],
+    ids=["range", "prefix", "=", "few"],
+)
+def test_it_is_nearly_reached_and_sharper_than_by_eigenvalues(workload, epsilon) -> None:
+    budget = Epsilon.parse(epsilon)
+    least = bound_of_cells(workload, budget)
+    found = mechanism("staircase").design(workload.domain, budget, {}, workload).mean_variance
+    assert least < found < 1.05 * least
+    assert least_variance(workload, budget) == max(least, sign_bound(workload, budget))
+    if workload is FEW:
+        assert least > 1.05 * sign_bound(workload, budget)
+
+
+@pytest.mark.parametrize("size", [2, 3, 20])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "2.9"])
+def test_cells_that_nothing_tells_apart_do_no_harm(size, epsilon) -> None:
+    """A single question, whose answer is one bit: the least variance is that of two cells."""
+    asked = ((0, max(size // 2, 1)),)
+    workload = Workload(replace(LINE, sizes=(size,)), (), (DeclaredQuery(1.0, ((1.0, (asked,)),)),))
+    budget = Epsilon.parse(epsilon)
+    odds, share = float(budget.odds), asked[0][1] / size
+    exact = odds / (odds - 1.0) ** 2 + share * (1.0 - share)
+    least = bound_of_cells(workload, budget)
+    assert least is None or 0.5 * exact < least <= exact * (1.0 + 1e-9)
+
+
+def test_a_measure_that_nobody_asks_changes_nothing() -> None:
+    budget, counted = Epsilon.parse("1"), (QueryClass(1.0, ((0, "range"),)),)
+    bare = replace(PAID, measure_names=(), bounds=(), measured=())
+    expected = least_variance(Workload(bare, counted), budget)
+    assert least_variance(Workload(PAID, counted), budget) == expected
+
+
+def test_sums_among_two_levels_are_no_bound_on_more() -> None:
+    """Three levels do better at epsilon 2 than the best that two can."""
+    workload, two = Workload(PAID, (QueryClass(1.0, ((0, "equality"),), 0),)), Epsilon.parse("2")
+    recipe, least = mechanism("staircase"), bound_of_cells(workload, two)
+    assert least < recipe.design(PAID, two, {"levels": 2}, workload).mean_variance < 1.02 * least
+    assert recipe.design(PAID, two, {}, workload).mean_variance < least
+    assert least_variance(workload, two) < least
+
+
+def test_not_for_many_cells_nor_one() -> None:
+    one = Epsilon.parse("1")
+    for sizes in ((21,), (1,)):
+        workload = Workload(replace(LINE, sizes=sizes), (QueryClass(1.0, ((0, "range"),)),))
+        assert bound_of_cells(workload, one) is None
