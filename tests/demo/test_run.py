@@ -34,17 +34,15 @@ def quiet(work: str) -> Progress:
     return Progress(work, StringIO())
 
 
-def leftovers() -> set[str]:
-    return {path.name for path in Path(tempfile.gettempdir()).glob("ldpsql-demo-*")}
-
-
 @pytest.fixture(scope="module")
-def session() -> tuple[int, list[str]]:
+def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
     """Intervals that missed, and the printed lines, of one that is not on a terminal."""
-    lines: list[str] = []
-    before = leftovers()
-    missed = run.run(lines.append, people=PEOPLE, port=0, stays=False, progress=quiet)
-    assert leftovers() <= before
+    lines, folder = list[str](), tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(folder))
+        missed = run.run(lines.append, people=PEOPLE, port=0, stays=False, progress=quiet)
+    assert str(folder) in "\n".join(lines)
+    assert list(folder.glob("ldpsql-demo-*")) == []
     return missed, "\n".join(lines).splitlines()
 
 
@@ -133,20 +131,23 @@ def read_until(terminal: int, wanted: str, seconds: float) -> str:
     return text
 
 
-def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing() -> None:
+def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
     """With the port taken it finds another one."""
-    before = leftovers()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         taken = listening.getsockname()[1]
         own, terminal = pty.openpty()
         command = [sys.executable, "-m", "ldpsql", "demo", "--people", "100", "--port", str(taken)]
-        with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal) as process:
+        own_folder = {**os.environ, "TMPDIR": str(tmp_path)}
+        with subprocess.Popen(
+            command, stdin=terminal, stdout=terminal, stderr=terminal, env=own_folder
+        ) as process:
             os.close(terminal)
             try:
                 text = read_until(own, "Ctrl-C stops", 300)
                 found = re.search(r"page   (http://127.0.0.1:(\d+))", text)
                 assert found, text
                 assert int(found[2]) != taken
+                assert len(list(tmp_path.glob("ldpsql-demo-*"))) == 1
                 with urllib.request.urlopen(f"{found[1]}/") as page:
                     assert b"<!doctype html>" in page.read().lower()
                 process.send_signal(signal.SIGINT)
@@ -154,6 +155,6 @@ def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing() -> None:
             finally:
                 process.kill()
                 os.close(own)
-    assert leftovers() <= before
+    assert list(tmp_path.glob("ldpsql-demo-*")) == []
     with pytest.raises(OSError):
         urllib.request.urlopen(f"{found[1]}/healthz")

@@ -77,7 +77,7 @@ def main(address: str, table: str) -> None:
     def answer(record: str) -> None:
         line = respond(survey, json.loads(record), policy=policy).to_json()
         collector.send(survey, line)
-        print(line, flush=True)  # noqa: T201
+        print(f"{line}\n", end="", flush=True)  # noqa: T201  (in one piece: others print, too)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for _ in pool.map(answer, sys.stdin):
