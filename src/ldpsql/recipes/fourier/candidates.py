@@ -120,7 +120,9 @@ class Factor:
     lengths: Integers
 
     def pick(self, rows: Integers) -> Factor:
-        """Some of the candidates."""
+        """Some of the candidates, ascending."""
+        if len(rows) == len(self.powers):
+            return self
         characters, orders, lengths = self.characters[rows], self.orders[rows], self.lengths[rows]
         return Factor(self.axes, self.powers[rows], characters, orders, lengths)
 

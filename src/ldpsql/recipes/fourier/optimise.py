@@ -223,8 +223,14 @@ def design_families(
         needed[:-1] = np.maximum(needed[:-1], _FAINT * needed.max())
         cells = RealCells(group)
         continued = cells, cells.grams(workload)
-    components = Dictionary(folding, needed, odds, listed).components()
-    problem = Problem(folding, needed, floor(wanted), components, continued)
+    # Nothing else refers to the candidates, of which those that are dropped take much memory.
+    problem = Problem(
+        folding,
+        needed,
+        floor(wanted),
+        Dictionary(folding, needed, odds, listed).components(),
+        continued,
+    )
     first, rest, polish = problem.steps()
     weights = problem.solve(problem.start(), first)
     heavy = np.where(weights > _FAINT * weights.max(), weights, 0.0)
