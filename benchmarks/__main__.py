@@ -21,6 +21,7 @@ from benchmarks import (
     real_data,
     response,
     serving,
+    serving_load,
     shuffler,
     smooth_peers,
     smooth_real,
@@ -55,6 +56,7 @@ PARTS = {
     "harness": harness.run,
     "response": response.run,
     "serving": serving.run,
+    "serving-load": serving_load.run,
     "shuffler": shuffler.run,
     "variances": variances.run,
 }

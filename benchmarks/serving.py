@@ -111,12 +111,13 @@ def measure(
     pid: int, port: int, connections: int, each: int, path: str, body: Callable[[], bytes]
 ) -> Cost:
     """What a server spends on as many requests on every connection, all answered with 200."""
-    before, started = _cpu(pid), time.perf_counter()
+    before, started = count_cpu(pid), time.perf_counter()
     asyncio.run(_load(port, connections, each, path, body))
-    return Cost(connections * each, _cpu(pid) - before, time.perf_counter() - started)
+    return Cost(connections * each, count_cpu(pid) - before, time.perf_counter() - started)
 
 
-def _cpu(pid: int) -> float:
+def count_cpu(pid: int) -> float:
+    """Seconds of processor time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -78,8 +78,9 @@ class Writer:
             if self._is_closed or self._waiting + len(sent) > WAITING:
                 return None
             self._requests.append(request)
-            self._waiting += len(sent)
-            self._wake.notify()
+            before, self._waiting = self._waiting, self._waiting + len(sent)
+            if before == 0 or self._waiting >= REPORTS:  # or it would wake for every request
+                self._wake.notify()
         return request.done
 
     def close(self) -> None:
