@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
@@ -17,6 +18,7 @@ from support.surveys import ANYTHING
 from ldpsql.intake import Intake
 from ldpsql.server import bodies, writer
 from ldpsql.server.app import make_app
+from ldpsql.server.devices import Devices
 from ldpsql.server.writer import Writer
 from ldpsql.store import open_store
 from ldpsql_device.errors import StoreError
@@ -89,6 +91,19 @@ def test_a_survey_is_found_by_its_table_and_handed_out_as_its_fingerprint_covers
 def test_an_unknown_survey_is_not_found(app, path):
     body = line() if path.endswith("reports") else None
     assert refusal(ask(app, path, body, **NDJSON)) == (404, "unknown-survey")
+
+
+def test_requests_that_come_at_once_read_their_survey_once(app, monkeypatch):
+    """Many devices are there as soon as a collector starts."""
+    looked, find = [], app.store.intake_of
+    monkeypatch.setattr(app.store, "intake_of", lambda own: (looked.append(own), find(own))[1])
+    devices = Devices(app.store, None, None, None, None)
+
+    async def together():
+        return await asyncio.gather(*(devices._find(SURVEY.fingerprint) for _ in range(200)))
+
+    assert len(set(map(id, asyncio.run(together())))) == 1
+    assert looked == [SURVEY.fingerprint]
 
 
 def test_a_survey_that_comes_later_is_found(app):

@@ -182,6 +182,8 @@ class Devices:
 
     def _look(self, fingerprint: str) -> None:
         with self._finding:
+            if fingerprint in self._served:  # as many waited for the first to find it
+                return
             intake = self._receiver.intake_of(fingerprint)
             if intake is not None:
                 self._served[fingerprint] = Served.of(intake)
