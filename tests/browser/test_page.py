@@ -8,6 +8,7 @@ import pytest
 from support.browser import MARKUP, visit
 
 READY = {
+    "ask": ".cm-content",
     "survey": "section[aria-labelledby=errors-title] tbody tr",
     "take-part": "#verdict:not(:empty)",
 }
@@ -39,6 +40,7 @@ FAINT = """() => {
 
 
 def show(person, running, view, table="odd"):
+    person.context.add_init_script(f"sessionStorage.setItem('ldpsql.token', '{running.token}')")
     page = person.open(f"{running.address}/#{view}?table={table}")
     page.wait_for_selector(READY[view])
     return page
@@ -59,7 +61,7 @@ def test_everything_fits_and_can_be_read(chromium, running, width, scheme):
             page.close()
 
 
-@pytest.mark.parametrize("view", READY)
+@pytest.mark.parametrize("view", ["survey", "take-part"])
 def test_texts_of_a_survey_are_no_markup(person, running, view):
     page = show(person, running, view)
     if view == "take-part":
