@@ -174,6 +174,8 @@ def test_an_admin_brings_files_and_an_analyst_does_not(app, tokens, secret):
     assert ask(app, path, sink.getvalue(), **own).json == taken
     assert ask(app, path, sink.getvalue(), **own).json == {**taken, "reports": 0, "known": True}
     assert kind(ask(app, "/v1/files?name=../x.exe", b"x", **own)) == (415, "unknown-type")
+    for name in ("a%00b.parquet", "x" * 300 + ".parquet", "%F4%8D%A0%BD%0A.ndjson", "a.JSONL"):
+        assert kind(ask(app, f"/v1/files?name={name}", b"PAR1", **own)) == (400, "wrong-question")
     damaged = ask(app, path, b"PAR1", **own)
     assert kind(damaged) == (400, "wrong-question")
     assert damaged.json["error"] == "ReportError"

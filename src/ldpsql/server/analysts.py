@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import secrets
 import tempfile
 from collections import OrderedDict
@@ -190,8 +189,9 @@ class Analysts:
             key: given.get(key) == "true" for key in ("skip_invalid", "accept_smaller_batch")
         }
         fingerprint = given.get("survey")
+        shown = name if name.isprintable() else "the file"
         with tempfile.TemporaryDirectory(prefix="ldpsql-") as folder:
-            place = Path(folder, name)
+            place = Path(folder, f"reports{PurePath(name).suffix.lower()}")
             size = 0
             with place.open("wb") as file:
                 async for chunk in request.stream():
@@ -203,11 +203,11 @@ class Analysts:
             def take() -> dict[str, Any]:
                 survey = None if fingerprint is None else self._store.intake_of(fingerprint)
                 if fingerprint is not None and survey is None:
-                    raise FingerprintError(f"{name}: the collector does not have its survey")
+                    raise FingerprintError(f"{shown}: the collector does not have its survey")
                 try:
                     [batch] = self._store.ingest([place], survey=survey, **options)
                 except Error as error:  # of a file that has another place there
-                    raise type(error)(str(error).replace(f"{folder}{os.sep}", "")) from None
+                    raise type(error)(str(error).replace(str(place), shown)) from None
                 return {
                     "reports": batch.reports,
                     "repeats": batch.repeats,
