@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pyarrow.parquet as pq
 import pytest
@@ -159,6 +162,74 @@ def test_who_cannot_get_in_is_told_why(served):
         ldpsql.connect(f"http://127.0.0.1:{port}", token="x").execute("SELECT COUNT(*) FROM app")
     with pytest.raises(StoreError, match="is no collector"):
         RemoteStore(f"{address}/healthz", "x").ask("/nothing")
+
+
+@contextmanager
+def listening(status, location=None):
+    """A server that answers everything alike: its address, and the tokens that it was shown."""
+    shown = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            shown.append(self.headers["Authorization"])
+            self.rfile.read(int(self.headers["Content-Length"] or 0))
+            self.send_response(status)
+            if location:
+                self.send_header("Location", location)
+            self.send_header("Content-Length", "5")
+            self.end_headers()
+            self.wfile.write(b"<html")
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", shown
+        server.shutdown()
+
+
+def test_a_token_follows_no_redirection(tmp_path):
+    with (
+        listening(200) as (elsewhere, leaked),
+        listening(302, f"{elsewhere}/v1/tables") as (address, shown),
+    ):
+        with pytest.raises(StoreError, match="sends elsewhere; give the address"):
+            RemoteStore(address, "secret").surveys()
+        assert shown == ["Bearer secret"]
+        assert leaked == []
+
+
+def test_a_token_within_the_machine_goes_through_no_proxy(monkeypatch):
+    with listening(200) as (proxy, leaked), listening(200) as (address, shown):
+        for name in ("http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch.setenv(name, proxy)
+        monkeypatch.delenv("no_proxy", raising=False)
+        with pytest.raises(StoreError, match="no collector"):
+            RemoteStore(address, "secret").surveys()
+        with pytest.raises(StoreError, match="cannot reach"):
+            RemoteStore("https://collect.example", "secret").surveys()
+        assert shown == ["Bearer secret"]
+        assert not any(leaked)
+
+
+def test_what_is_no_collector_is_said_to_be_none(tmp_path):
+    pq.write_table(raw_reports(SURVEY, 5), tmp_path / "r.parquet")
+    with listening(200) as (address, _):
+        for ask in ("surveys", "lookups", "synthesize", "ingest"):
+            given = [[tmp_path / "r.parquet"]] if ask == "ingest" else []
+            with pytest.raises(StoreError, match="answers what no collector does; check it"):
+                getattr(RemoteStore(address, "x"), ask)(*given)
+
+
+@pytest.mark.parametrize("token", ["a\nHost: b", "schlüssel"])
+def test_a_token_is_a_word(served, token, monkeypatch):
+    with pytest.raises(InterfaceError, match="a token is a word"):
+        RemoteStore(served[0], token)
+    monkeypatch.setenv(TOKEN, f"{served[1]}\n")  # as a file's content is
+    assert [survey.table for survey in RemoteStore(served[0], None).surveys()] == ["app"]
 
 
 def test_the_command_line_takes_an_address_for_a_file(served, tmp_path, monkeypatch):

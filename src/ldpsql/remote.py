@@ -12,7 +12,8 @@ import os
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,16 +52,34 @@ def is_address(place: object) -> bool:
     return str(place).startswith(("http://", "https://"))
 
 
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Takes a redirection for an answer: a token goes to the address that it was given for."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Nothing else is asked."""
+
+
+def _open(scheme: str) -> urllib.request.OpenerDirector:
+    """What asks. The environment's proxies are for https, which passes through them unread."""
+    proxies = urllib.request.getproxies() if scheme == "https" else {}
+    return urllib.request.build_opener(_Stay, urllib.request.ProxyHandler(proxies))
+
+
 class RemoteStore:
     """What a collector has."""
 
     def __init__(self, url: str, token: str | None) -> None:
         """token: of an analyst; LDPSQL_TOKEN by default. InterfaceError where it would travel in
-        clear to another machine."""
+        clear to another machine, and for one that no token looks like."""
         parts = urlsplit(url)
         if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
             raise InterfaceError(f"{url} is not https: a token travels over https alone")
-        self.url, self._token = url.rstrip("/"), token or os.environ.get(TOKEN, "")
+        self.url, self._token = url.rstrip("/"), (token or os.environ.get(TOKEN, "")).strip()
+        if not (self._token.isascii() and self._token.isprintable()):
+            raise InterfaceError(
+                f"a token is a word of letters and digits; check {TOKEN} or token="
+            )
+        self._opener = _open(parts.scheme)
         self._texts: dict[str, tuple[str, str]] = {}
         self._surveys: dict[str, Survey] = {}
 
@@ -107,8 +126,9 @@ class RemoteStore:
             query = urlencode({"name": path.name, **given}, quote_via=quote)
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
-                said = json.loads(self.ask(f"/v1/files?{query}", file, length=size))
-            batches.append(Batch(str(path), **said))
+                said = self.ask(f"/v1/files?{query}", file, length=size)
+            with self._expecting():
+                batches.append(Batch(str(path), **json.loads(said)))
             if tell is not None:
                 tell(batches[-1])
         return batches
@@ -119,7 +139,8 @@ class RemoteStore:
         """A table of made-up people; see `Connection.synthesize`."""
         asked = {"rows": rows, "table": table, "seed": seed}
         data = self.ask("/v1/synthesize", json.dumps(asked).encode())
-        return pa.ipc.open_stream(data).read_all()
+        with self._expecting():
+            return pa.ipc.open_stream(data).read_all()
 
     def ask(
         self,
@@ -138,7 +159,7 @@ class RemoteStore:
             headers["Content-Length"] = str(length)
         request = urllib.request.Request(f"{self.url}{path}", body, headers)
         try:
-            with urllib.request.urlopen(request, timeout=seconds + _GRACE) as response:
+            with self._opener.open(request, timeout=seconds + _GRACE) as response:
                 return cast(bytes, response.read())
         except urllib.error.HTTPError as error:
             raise self._tell(error.code, error.read(), sql) from None
@@ -147,7 +168,17 @@ class RemoteStore:
             said = getattr(reason, "strerror", None) or type(reason).__name__
             raise StoreError(f"cannot reach {self.url}: {said}; check that it runs") from None
 
+    @contextmanager
+    def _expecting(self) -> Iterator[None]:
+        """StoreError where an answer is not what a collector says."""
+        try:
+            yield
+        except (pa.ArrowException, OSError, ValueError, LookupError, TypeError):
+            raise StoreError(f"{self.url} answers what no collector does; check it") from None
+
     def _tell(self, status: int, body: bytes, sql: str) -> Exception:
+        if status // 100 == 3:
+            return StoreError(f"{self.url} sends elsewhere; give the address of the collector")
         try:
             said = json.loads(body)
             detail, name = str(said["detail"]), said.get("error")
@@ -188,18 +219,21 @@ class RemoteStore:
     def lookups(self) -> list[PublicTable]:
         """The tables that questions may join, by name."""
         found = []
-        for table in json.loads(self.ask("/v1/tables"))["lookups"]:
-            data = self.ask(f"/v1/lookups/{quote(table['name'])}")
-            rows = pa.ipc.open_stream(data).read_all()
-            found.append(PublicTable(table["name"], rows, table["digest"]))
+        with self._expecting():
+            for table in json.loads(self.ask("/v1/tables"))["lookups"]:
+                data = self.ask(f"/v1/lookups/{quote(table['name'])}")
+                rows = pa.ipc.open_stream(data).read_all()
+                found.append(PublicTable(table["name"], rows, table["digest"]))
         return found
 
     def close(self) -> None:
         """Nothing to do."""
 
     def _look(self) -> None:
-        said = json.loads(self.ask("/v1/tables"))
-        self._texts = {s["fingerprint"]: (s["table"], s["text"]) for s in said["surveys"]}
+        data = self.ask("/v1/tables")
+        with self._expecting():
+            said = json.loads(data)["surveys"]
+            self._texts = {s["fingerprint"]: (s["table"], s["text"]) for s in said}
 
     def _read(self, fingerprint: str) -> Survey:
         if fingerprint not in self._surveys:
