@@ -17,7 +17,7 @@ HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 
 async def answer(scope, receive, send):
     body = BODY if scope["path"] == "/large" else b"ok"
-    while (await receive()).get("more_body"):
+    while scope["path"] != "/unread" and (await receive()).get("more_body"):
         pass
     length = [(b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": length})
@@ -109,7 +109,22 @@ async def unread(reader, writer):
     await asyncio.sleep(1.5)
 
 
-FOES = [silent, slow_head, slow_second_head, empty_lines, large_head, unread]
+async def body_after_its_answer(reader, writer):
+    """Every byte that comes has uvicorn forget that it waits for the next request."""
+    writer.write(b"POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+    await reader.readuntil(b"\r\n\r\nok")
+    await trickle(reader, writer, b"x" * 999)
+
+
+FOES = [
+    silent,
+    slow_head,
+    slow_second_head,
+    empty_lines,
+    large_head,
+    unread,
+    body_after_its_answer,
+]
 
 
 @pytest.mark.parametrize("conversation", FOES)
@@ -129,6 +144,17 @@ def test_uvicorn_alone_waits(talk, conversation):
     except (TimeoutError, AssertionError):
         left = 1
     assert left == 1
+
+
+def test_who_sends_the_rest_of_a_body_after_its_answer_may_go_on(talk):
+    async def late(reader, writer):
+        writer.write(b"POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nx")
+        await reader.readuntil(b"\r\n\r\nok")
+        writer.write(b"xx")
+        await asyncio.sleep(0.4)  # longer than the rest may take
+        await ask(reader, writer)
+
+    assert talk(late) == 1
 
 
 def test_requests_one_after_another_and_at_once_are_answered(talk):

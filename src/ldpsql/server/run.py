@@ -26,7 +26,8 @@ class PatientProtocol(HttpToolsProtocol):
     not read its answer.
 
     uvicorn itself waits for ever for a first request, for the end of a head that has begun, whose
-    size it does not limit either, and for who does not read.
+    size it does not limit either, for the rest of a body that was answered already, and for who
+    does not read.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -57,15 +58,21 @@ class PatientProtocol(HttpToolsProtocol):
         """Wait no more: bodies are limited where they are read."""
         self._is_in_head, self._has_begun, self._head_bytes = False, False, 0
         self._heads += 1
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
+        self._wait_no_more()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """What follows is the next request."""
         self._is_in_head = True
+        self._wait_no_more()
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the rest of a body that was answered before it had come, though nobody reads it:
+        a connection that is closed at once may lose the answer."""
+        super().on_response_complete()
+        if self.cycle.response_complete and not self._is_in_head:
+            self._head = self.loop.call_later(HEAD_SECONDS, self._close)
 
     def pause_writing(self) -> None:
         """Wait for what was sent to be read."""
@@ -84,6 +91,11 @@ class PatientProtocol(HttpToolsProtocol):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
+
+    def _wait_no_more(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
 
     def _await_reading(self) -> None:
         left = self.transport.get_write_buffer_size()
