@@ -118,6 +118,7 @@ def test_a_wrong_question_is_told_as_at_home(app, secret):
         {"sql": 3},
         {"sql": SQL, "password": "x"},
         {"sql": "SELECT 1", "confidence": "x"},
+        {"sql": "SELECT 1", "confidence": 10**400},
     ):
         assert kind(question(app, secret, **keys)) == (400, "wrong-question")
     for body in (b"[1]", b"{", b"[" * 20_000):

@@ -286,7 +286,7 @@ class Analysts:
                     census=settings.get("census") is True,
                 )
             )
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise Problem(400, "wrong-question", "confidence and timeout are numbers") from None
         try:
             with lent.working:
