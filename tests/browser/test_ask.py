@@ -233,6 +233,22 @@ def test_a_link_asks_again_and_holds_no_token(person, page, asked):
     assert again.evaluate("Object.values(localStorage).join()").count(asked[1]) == 0
 
 
+def test_a_link_of_somebody_else_asks_nothing_by_itself(person, asked):
+    page = person.open(asked[0])
+    enter(page, asked[1])
+    page.get_by_role("button", name="Ask", exact=True).wait_for()
+    page.evaluate("sql => { location.hash = `#ask?${new URLSearchParams({ sql })}`; }", BY_CITY)
+    page.get_by_text("This question came with a link").wait_for()
+    assert page.locator(".cm-content").text_content() == BY_CITY
+    assert not [request for request in person.requests if request.url.endswith("/v1/query")]
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator(".answer table").wait_for()
+    assert page.get_by_text("This question came with a link").count() == 0
+    # Now it is known here.
+    page.reload()
+    page.locator(".answer table").wait_for()
+
+
 def test_a_wrong_token_is_asked_for_again_and_none_is_no_answer(person, asked):
     page = person.open(asked[0])
     enter(page, "wrong")

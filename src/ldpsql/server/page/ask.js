@@ -93,7 +93,9 @@ export async function show(root, { parameters, request, remember, announce }) {
         element("button", { type: "button", onclick: () => copyLink(announce) }, "Copy link")),
       answer));
   showPast();
-  if (asked) ask();
+  // Whoever writes a link must not have others ask, with their token, what they never saw.
+  if (asked && readHistory().includes(asked.trim())) ask();
+  else if (asked) answer.append(element("p", { role: "note", class: "notice" }, "This question came with a link, and was not asked in this browser before. Read it, then press Ask."));
 }
 
 /** Put the address, which reopens the question and holds nothing else, on the clipboard. */
