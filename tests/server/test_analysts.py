@@ -183,6 +183,11 @@ def test_an_admin_brings_files_and_an_analyst_does_not(app, tokens, secret):
     assert app.store.sizes("app").sum() == 2050
 
 
+def test_a_damaged_file_of_tokens_lets_nobody_in(app, tokens, secret):
+    tokens.path.write_text("{}")
+    assert kind(question(app, secret, sql=SQL)) == (503, "unavailable")
+
+
 def test_made_up_people_come_as_a_table(app, secret):
     answer = question(app, secret, "/v1/synthesize", rows=30, seed=1)
     table = pa.ipc.open_stream(answer.body).read_all()

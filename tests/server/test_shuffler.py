@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import socket
 import threading
 import time
 from collections import Counter
@@ -160,11 +161,12 @@ def test_a_collector_gets_the_batches_once(home, monkeypatch):
     monkeypatch.setenv("LDPSQL_TOKEN", Tokens.beside(collector).add("mixer", "relay"))
     survey = str(home / "app.survey.json")
     with serving("--db", str(collector), "--survey", survey) as (other, there):
-        with shuffler(home, "--collector", there) as (process, address):
-            assert post(address, [line() for _ in range(2 * USERS + 1)]).status == 200
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
-            assert process.stderr.read() == ""
+        for sent in (2 * USERS + 1, 1, 1):  # the next run hands over what one leaves as it ends
+            with shuffler(home, "--collector", there) as (process, address):
+                assert post(address, [line() for _ in range(sent)]).status == 200
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(20) == 0
+                assert process.stderr.read() == ""
         assert not list((home / "batches").iterdir())
         asked = {"authorization": f"Bearer {os.environ['LDPSQL_TOKEN']}"}
         query = json.dumps({"sql": "SELECT COUNT(*) FROM app"}).encode()
@@ -173,6 +175,16 @@ def test_a_collector_gets_the_batches_once(home, monkeypatch):
         other.wait(10)
     with open_store(collector, read_only=True) as store:
         assert int(store.sizes("app").sum()) == 2 * USERS
+
+
+def test_a_collector_that_does_not_answer_keeps_nobody_from_ending(home):
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        there = f"http://127.0.0.1:{mute.getsockname()[1]}"
+        with shuffler(home, "--collector", there) as (process, address):
+            assert post(address, [line() for _ in range(USERS)]).status == 200
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(8) == 0
+    assert released(home).total() == USERS
 
 
 def test_a_batch_waits_for_a_collector_that_is_away(home):

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -18,12 +18,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ldpsql.server.analysts import Analysts
 from ldpsql.server.devices import Attest, Devices
 from ldpsql.server.page_files import answer_page
-from ldpsql.server.problems import Problem
+from ldpsql.server.problems import RETRY, Problem
 from ldpsql.server.receiver import Receiver
 from ldpsql.server.surveys import Surveys
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.store.base import Store
+from ldpsql_device.errors import StoreError
 
 _DAY = 86_400
 _DESCRIPTION = Path(__file__).with_name("openapi.json")
@@ -110,9 +111,17 @@ class _Answer:
             response = await self._endpoint(Request(scope, receive, send))
         except Problem as problem:
             response = problem.response()
+        except ClientDisconnect:
+            response = Problem(400, "cut-short", "the body ended early; send it again").response()
         except Exception as error:
             print(f"ldpsql: a request failed: {type(error).__name__}", file=sys.stderr)  # noqa: T201
-            response = Problem(
-                500, "failed", "the collector failed; send it again later"
-            ).response()
+            response = _tell_fault(error).response()
         await response(scope, receive, send)
+
+
+def _tell_fault(error: Exception) -> Problem:
+    """What is said of a fault: whether files are to blame, and nothing that the error says."""
+    if isinstance(error, StoreError | OSError):
+        detail = "the collector cannot use its files now; send it again later"
+        return Problem(503, "unavailable", detail, RETRY)
+    return Problem(500, "failed", "the collector failed; send it again later")

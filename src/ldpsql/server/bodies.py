@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from ldpsql.server.problems import Problem
 
@@ -32,8 +32,6 @@ async def read_body(request: Request, most: int) -> bytes:
     except TimeoutError:
         detail = f"the body took longer than {SECONDS:g} seconds; send fewer reports at once"
         raise Problem(408, "too-slow", detail, _CLOSE) from None
-    except ClientDisconnect:
-        raise Problem(400, "cut-short", "the body ended early; send it again") from None
 
 
 async def _plain(request: Request, most: int) -> bytes:

@@ -12,6 +12,8 @@ from ldpsql_device.errors import Error
 
 SECONDS = 10.0
 """How often it is looked for new batches, and how soon one is tried again."""
+LAST_SECONDS = 1.5
+"""How long the end waits for one that is under way; the next run hands it over again."""
 
 
 class Forwarder:
@@ -31,7 +33,7 @@ class Forwarder:
     def __exit__(self, *_: object) -> None:
         """Look once more, and end."""
         self._ended.set()
-        self._thread.join(SECONDS)
+        self._thread.join(LAST_SECONDS)
 
     def _run(self) -> None:
         said = ""

@@ -12,10 +12,10 @@ from starlette.responses import JSONResponse, Response
 
 from ldpsql.designer import predict_errors
 from ldpsql.estimate import CONFIDENCE, quantile
-from ldpsql.server.problems import RETRY, Problem
+from ldpsql.server.problems import Problem
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
-from ldpsql_device.errors import Error, StoreError
+from ldpsql_device.errors import Error
 
 _MOST_KINDS = 24
 
@@ -27,7 +27,7 @@ class Surveys:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._forecasts: dict[str, dict[str, Any] | Error] = {}
+        self._forecasts: dict[str, dict[str, Any] | str] = {}
         self._turn: anyio.CapacityLimiter | None = None
 
     async def list(self, _: Request) -> Response:
@@ -45,7 +45,7 @@ class Surveys:
         """The expected error of what a survey was designed for, which is computed once."""
         fingerprint = request.path_params["fingerprint"]
 
-        def find() -> dict[str, Any] | Error:
+        def find() -> dict[str, Any] | str:
             if fingerprint not in self._forecasts:
                 intake = self._store.intake_of(fingerprint)
                 if intake is None:
@@ -57,26 +57,24 @@ class Surveys:
             return self._forecasts[fingerprint]
 
         found = await self._work(find)
-        if isinstance(found, Error):
-            raise Problem(404, "no-forecast", str(found))
+        if isinstance(found, str):
+            raise Problem(404, "no-forecast", found)
         return JSONResponse(found, headers={"Cache-Control": "public, max-age=86400"})
 
     async def _work(self, work: Callable[[], T]) -> T:
         """Work on a thread, one request at a time."""
         if self._turn is None:
             self._turn = anyio.CapacityLimiter(1)
-        try:
-            return await anyio.to_thread.run_sync(work, limiter=self._turn)
-        except StoreError as error:
-            raise Problem(503, "unavailable", str(error), RETRY) from None
+        return await anyio.to_thread.run_sync(work, limiter=self._turn)
 
 
-def _predict(survey: Survey) -> dict[str, Any] | Error:
-    """What is said of a survey's expected errors, or why nothing can be."""
+def _predict(survey: Survey) -> dict[str, Any] | str:
+    """What is said of a survey's expected errors, or why nothing can be, which follows from the
+    survey alone."""
     try:
         forecast, half = predict_errors(survey), quantile(CONFIDENCE)
     except Error as error:
-        return error
+        return str(error)
     kinds = [
         {
             "text": entry.text,
