@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 from support.fourier_designs import domain_of
 from support.significance import coverage_fits
 from support.surveys import category, integer, measure, survey_toml
@@ -15,14 +18,16 @@ from support.surveys import category, integer, measure, survey_toml
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.designer import design
-from ldpsql.engine.census import CensusDesign, products, subtract
+from ldpsql.engine.census import CensusDesign, CensusEstimator, CensusQuery, products, subtract
 from ldpsql.engine.session import Session
-from ldpsql.estimate import quantile
+from ldpsql.estimate import Estimates, quantile
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.simulation import SeededEntropy, histogram_of, simulate
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import InterfaceError, SurveyError
+
+Numbers = NDArray[Any]
 
 PEOPLE, SURVEYS = 2_000, 400
 EDGES = (0, 1, 3, 8)
@@ -71,6 +76,7 @@ def test_products_of_queries_count_who_is_in_both() -> None:
     assert own[2] == first
     assert own[3] == LinearQuery(((2.0, inside),))
     assert own[4] == LinearQuery(((4.0, Box((((2, 6),),))),))
+    assert own[5:] == [LinearQuery(((2.0, inside),), 0), LinearQuery(own[4].terms, 0)]
     assert products([first] * 13) is None
 
 
@@ -86,6 +92,79 @@ def test_no_more_is_subtracted_than_there_is() -> None:
     assert (np.linalg.eigvalsh(whole - rest) > -1e-9).all()
     unknown = np.diag([np.inf, 1.0])
     np.testing.assert_array_equal(subtract(unknown, np.diag([1.0, 0.25])), np.diag([np.inf, 0.75]))
+
+
+def amounts(query: LinearQuery, codes: Numbers, pay: Numbers) -> Numbers:
+    """What every person adds to a query over one dimension and one measure."""
+    counted = np.zeros(len(codes))
+    for factor, box in query.terms:
+        side = box.sides[0]
+        intervals = ((0, 8),) if side is None else side
+        counted += factor * sum((codes >= low) & (codes < end) for low, end in intervals)
+    return counted if query.measure is None else counted * pay
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Answers without noise about some people, with a given covariance of the noise and that of
+    the sample."""
+
+    codes: Numbers
+    pay: Numbers
+    noise: Numbers
+
+    def answer_rows(self, rows: list[list[LinearQuery]]) -> list[Estimates]:
+        found = []
+        for row in rows:
+            each = np.array([amounts(query, self.codes, self.pay) for query in row])
+            sample = np.atleast_2d(np.cov(each, ddof=0)) * len(self.codes)
+            noise = self.noise[: len(row), : len(row)]
+            found.append(Estimates(each.sum(axis=1), sample + noise))
+        return found
+
+
+class Plain:
+    """A design that takes linear queries as they are."""
+
+    def prepare(self, query: LinearQuery) -> LinearQuery:
+        return query
+
+
+def combine(*terms: tuple[float, int, int], pay: bool) -> LinearQuery:
+    """A count, or a sum of the measure, of ranges by coefficients."""
+    boxes = tuple((factor, Box((((low, end),),))) for factor, low, end in terms)
+    return LinearQuery(boxes, 0 if pay else None)
+
+
+ROWS = {
+    "signed sum": (combine((1.0, 0, 4), (-1.0, 4, 8), pay=True),),
+    "average": (combine((1.0, 0, 3), pay=True), combine((1.0, 0, 3), pay=False)),
+    "part and whole": (combine((1.0, 0, 4), pay=True), combine((1.0, 0, 5), pay=True)),
+    "overlapping": (
+        combine((1.0, 0, 4), pay=True),
+        combine((1.0, 2, 6), pay=False),
+        combine((2.0, 1, 7), pay=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_stays_whatever_is_summed(name: str, seed: int) -> None:
+    """Of no combination of a row is more left out than the sample adds; of every sum some is."""
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, 8, 5_000)
+    pay = random.uniform(-5, 20, 8)[codes] + random.uniform(-1, 1, 5_000)
+    root = random.standard_normal((4, 4)) * 100.0
+    exact = Exact(codes, pay, root @ root.T)
+    row = [CensusQuery(query, query) for query in ROWS[name]]
+    noise = exact.noise[: len(row), : len(row)]
+    (whole,) = exact.answer_rows([list(ROWS[name])])
+    (found,) = CensusEstimator(exact, Plain(), len(codes)).answer_rows([row])  # type: ignore[arg-type]
+    scale = np.outer(whole.stderr, whole.stderr)
+    assert np.linalg.eigvalsh((found.covariance - noise) / scale).min() > -1e-9
+    assert np.linalg.eigvalsh((whole.covariance - found.covariance) / scale).min() > -1e-9
+    assert (found.stderr < whole.stderr).all()
 
 
 def test_a_session_asks_for_a_census() -> None:

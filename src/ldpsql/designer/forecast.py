@@ -303,7 +303,7 @@ class Forecast:
 def _center_measures(design: Design) -> Design:
     """The same design with measures between -1 and 1, whose sums are those about the middle.
 
-    Devices report only to which of its bounds a measure was rounded, so nothing else changes.
+    Devices report a measure by its level between the bounds, so nothing else changes.
     """
     centered = replace(design.domain, bounds=tuple((-1.0, 1.0) for _ in design.domain.bounds))
     if centered == design.domain:

@@ -4,8 +4,9 @@ A standard error contains that the n people who answered are a sample of a large
 unbiased answer's variance is, by the law of total variance, that of its noise for the people as
 they are, plus that of the sample: S = n (E[q q'] - E[q] E[q']) for linear queries q, which is what
 a census leaves out. It is estimated from answers to the products of queries, which are linear
-queries themselves. Of a sum of a measure the part is left out that its average in the boxes of the
-query explains; reports tell no squares of it, so what varies around that stays in.
+queries themselves. Reports tell no squares of measures: of a row with sums of them the part is left
+out that a regression on who is counted explains, C C(q)^+ C' with C the covariance of what a person
+adds to the row with the q of all its queries. That is never more than S; the rest stays in.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from ldpsql_device.guarantee import Guarantee
 
 _MOST_QUERIES, _MOST_TERMS = 12, 256
 """Of a row, and terms of a product, beyond which the part of the sample stays in."""
+_LEAST_PEOPLE = 100.0
+"""Directions of q that vary by fewer people's worth explain nothing: they are mostly noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,38 +124,52 @@ class CensusEstimator:
         own: Sequence[LinearQuery],
         totals: Mapping[LinearQuery, float],
     ) -> Estimates:
-        size = len(row)
-        both = np.zeros((size, size))
-        both[np.triu_indices(size)] = [totals[query] for query in own[size:]]
-        both = both + np.triu(both, 1).T
-        counts = np.array([totals[query] for query in own[:size]])
-        sampled = both - np.outer(counts, counts) / self.people
-        # A sum of a measure varies at least as its average times the number of people does.
-        is_sum = np.array([query.linear.measure is not None for query in row])
-        is_known = np.isfinite(estimates.values) & (np.abs(counts) > 0.0)
-        average = np.divide(estimates.values, counts, out=np.zeros(size), where=is_sum & is_known)
-        factors = np.where(is_sum, average, 1.0)
-        return replace(
-            estimates,
-            covariance=subtract(estimates.covariance, sampled * np.outer(factors, factors)),
-        )
+        size, people = len(row), self.people
+        pairs = np.triu_indices(size)
+        together, counts = np.zeros((size, size)), np.array([totals[query] for query in own[:size]])
+        together[pairs] = [totals[query] for query in own[size : size + len(pairs[0])]]
+        together = together + np.triu(together, 1).T
+        sampled = together - np.outer(counts, counts) / people
+        sums = [place for place, query in enumerate(row) if query.linear.measure is not None]
+        if sums:
+            rest = [totals[query] for query in own[size + len(pairs[0]) :]]
+            values = np.nan_to_num(estimates.values[sums])
+            shared = sampled.copy()
+            shared[sums] = np.reshape(rest, (-1, size)) - np.outer(values, counts) / people
+            sampled = explain(shared, sampled, [query.linear for query in row])
+        return replace(estimates, covariance=subtract(estimates.covariance, sampled))
+
+
+def explain(shared: Array, sampled: Array, queries: Sequence[LinearQuery]) -> Array:
+    """The covariance, shape (k, k), of the regression of k sums on who is counted.
+
+    shared: of the sums (rows) with the counts of the same queries.  sampled: of these counts.
+    """
+    largest = [max((abs(a) for a, _ in query.terms), default=1.0) for query in queries]
+    values, vectors = np.linalg.eigh(sampled / np.outer(largest, largest))
+    is_used = values > _LEAST_PEOPLE
+    half = (shared / largest) @ (vectors[:, is_used] / np.sqrt(values[is_used]))
+    return np.asarray(half @ half.T)
 
 
 def products(queries: Sequence[LinearQuery]) -> list[LinearQuery] | None:
-    """What of a row must be known: of every query how many people it counts, and of every pair,
-    row by row of the upper triangle, how many the product of both does. None where that is too
-    much, or no linear query."""
+    """What of a row must be known: of every query how many people it counts; of every pair, row by
+    row of the upper triangle, how many the product of both does; and of every sum of a measure what
+    it and the product with each query make. None where that is too much, or no linear query."""
     if len(queries) > _MOST_QUERIES or any(query.weight is not None for query in queries):
         return None
+    if any(len(a.terms) * len(b.terms) > _MOST_TERMS for a in queries for b in queries):
+        return None
     counts = [LinearQuery(query.terms) for query in queries]
-    pairs = []
-    for number, left in enumerate(counts):
-        for right in counts[number:]:
-            if len(left.terms) * len(right.terms) > _MOST_TERMS:
-                return None
-            terms = [(a * b, one & other) for a, one in left.terms for b, other in right.terms]
-            pairs.append(LinearQuery(tuple((a, box) for a, box in terms if not box.is_empty)))
-    return [*counts, *pairs]
+    pairs = [_multiply(a, b) for number, a in enumerate(counts) for b in counts[number:]]
+    sums = [_multiply(a, b) for a in queries if a.measure is not None for b in counts]
+    return [*counts, *pairs, *sums]
+
+
+def _multiply(query: LinearQuery, count: LinearQuery) -> LinearQuery:
+    """The query of those whom another one counts, by the product of coefficients."""
+    terms = [(a * b, one & other) for a, one in query.terms for b, other in count.terms]
+    return replace(query, terms=tuple((a, box) for a, box in terms if not box.is_empty))
 
 
 def subtract(covariance: Array, part: Array) -> Array:
