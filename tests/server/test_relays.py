@@ -46,9 +46,10 @@ def relay(tmp_path, monkeypatch):
         own.close()
 
 
-def stream(table):
+def stream(table, compression=None):
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as out:
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as out:
         out.write_table(table)
     return sink.getvalue().to_pybytes()
 
@@ -119,6 +120,34 @@ def test_what_is_no_stream_of_reports_is_refused(relay, monkeypatch):
     assert refusal(relay(table.slice(0, 0))) == (400, "empty")
     monkeypatch.setattr(devices, "RELAY_BYTES", 100)
     assert refusal(relay(table)) == (413, "too-large")
+    assert counted(relay) == 0
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4"])
+def test_what_is_compressed_within_is_refused_before_it_is_read(relay, monkeypatch, compression):
+    def read(_):
+        raise AssertionError("it was read")
+
+    table = device_reports(3)
+    encoded = table.set_column(
+        table.column_names.index("shop"), "shop", table["shop"].dictionary_encode()
+    )
+    sent = [stream(each, compression) for each in (table, encoded)]
+    monkeypatch.setattr(pa.ipc, "open_stream", read)
+    for each in sent:
+        answer = relay(each)
+        assert refusal(answer) == (422, "no-reports")
+        assert "compressed within" in answer.json["detail"]
+
+
+def test_a_text_that_many_rows_share_is_refused(relay):
+    """Written out, twenty thousand rows of one text of 4 MB would be 80 GB."""
+    table = device_reports(20)
+    place, shop = table.column_names.index("shop"), table["shop"]
+    for column in (shop.dictionary_encode(), shop.cast(pa.string_view())):
+        answer = relay(table.set_column(place, "shop", column))
+        assert refusal(answer) == (422, "no-reports")
+        assert "'shop' shares texts" in answer.json["detail"]
     assert counted(relay) == 0
 
 

@@ -9,6 +9,7 @@ import csv
 import hashlib
 import json
 import re
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -151,13 +152,20 @@ def check_stream(
     """The same of an Arrow stream of a table of reports with their ids.
 
     name: for messages.  most: rows that it may have. ReportError for one that cannot be read, has
-    more, or has other columns than reports have; FingerprintError for another survey's.
+    more, has other columns than reports have, or would be much larger in memory than it is;
+    FingerprintError for another survey's.
     """
     try:
+        # Before it is read: half a megabyte may be compressed from what no machine can hold.
+        if any(_is_compressed(message) for message in pa.ipc.MessageReader.open_stream(data)):
+            raise ReportError(f"{name} is compressed within; compress it as a whole, with gzip")
         table = pa.ipc.open_stream(data).read_all()
         table.validate(full=True)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, struct.error):
         raise describe_damage(name) from None
+    for column in table.schema:
+        if pa.types.is_dictionary(column.type) or column.type == pa.string_view():
+            raise ReportError(f"{name}: column {column.name!r} shares texts; write each one out")
     if table.num_rows > most:
         raise ReportError(f"{name} holds more than {most:,} reports; send them in several")
     require_columns(intake, name, table.column_names)
@@ -173,6 +181,35 @@ def check_stream(
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     checked = check_rows(intake, Piece(batch.num_rows, columns, read_arrow), most=batch.num_rows)
     return checked.reports if checked.reports.num_rows else None, checked.faults
+
+
+def _is_compressed(message: pa.Message) -> bool:
+    """Whether the buffers of a message of an Arrow stream are; struct.error where it is damaged.
+
+    Its metadata is a FlatBuffer: a table starts with how far back its list of fields is, and a
+    field that is left out has the place 0 in there. See Message.fbs of Arrow's format.
+    """
+    if message.type not in ("record batch", "dictionary"):
+        return False
+    data = message.metadata.to_pybytes()
+
+    def read(kind: str, place: int) -> int:
+        number: int = struct.unpack_from(kind, data, place)[0]
+        return number
+
+    def follow(place: int) -> int:
+        return place + read("<I", place)
+
+    def find(table: int, field: int) -> int:
+        fields = table - read("<i", table)
+        place = 4 + 2 * field
+        inside = read("<H", fields + place) if place < read("<H", fields) else 0
+        return table + inside if inside else 0
+
+    batch = follow(find(follow(0), 2))  # Message.header
+    if message.type == "dictionary":
+        batch = follow(find(batch, 1))  # DictionaryBatch.data
+    return find(batch, 3) != 0  # RecordBatch.compression
 
 
 def read_file(path: Path) -> Incoming:
