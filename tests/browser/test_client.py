@@ -61,8 +61,8 @@ def test_what_leaves_is_a_report_that_is_counted_once(person, running):
     page = visit(person, running)
     line = page.evaluate(ANSWER, RECORD)
     with comes(running, counted=1):
-        assert page.evaluate("() => app.send()") == {"settled": 1, "waiting": 0}
-        assert page.evaluate("() => app.send()") == {"settled": 0, "waiting": 0}
+        assert page.evaluate("() => app.send()") == {"settled": 1, "refused": 0, "waiting": 0}
+        assert page.evaluate("() => app.send()") == {"settled": 0, "refused": 0, "waiting": 0}
     sent = [request for request in person.requests if request.method not in ("GET", "OPTIONS")]
     assert [request.post_data for request in sent] == [f"{line}\n"]
     assert json.loads(line)["public"] == {"version": "1.2"}
@@ -73,7 +73,7 @@ def test_a_page_that_closes_hands_its_report_over_and_it_counts_once(person, run
     page = visit(person, running)
     person.context.set_offline(True)
     page.evaluate(ANSWER, RECORD)
-    assert page.evaluate("() => app.send()") == {"settled": 0, "waiting": 1}
+    assert page.evaluate("() => app.send()") == {"settled": 0, "refused": 0, "waiting": 1}
     person.context.set_offline(False)
     with comes(running, counted=1):
         if leave == "close":
@@ -82,7 +82,11 @@ def test_a_page_that_closes_hands_its_report_over_and_it_counts_once(person, run
             page.goto("about:blank")
     # Nobody heard that it was taken, so it is sent again.
     with comes(running, counted=0, repeats=1):
-        assert visit(person, running).evaluate("() => app.send()") == {"settled": 1, "waiting": 0}
+        assert visit(person, running).evaluate("() => app.send()") == {
+            "settled": 1,
+            "refused": 0,
+            "waiting": 0,
+        }
 
 
 def test_offline_it_is_answered_and_sent_later(person, running):
@@ -90,12 +94,12 @@ def test_offline_it_is_answered_and_sent_later(person, running):
     person.context.set_offline(True)
     with comes(running, counted=0):
         line = page.evaluate(ANSWER, RECORD)
-        assert page.evaluate("() => app.send()") == {"settled": 0, "waiting": 1}
+        assert page.evaluate("() => app.send()") == {"settled": 0, "refused": 0, "waiting": 1}
         page.close()
     person.context.set_offline(False)
     again = visit(person, running)
     with comes(running, counted=1):
-        assert again.evaluate("() => app.send()") == {"settled": 1, "waiting": 0}
+        assert again.evaluate("() => app.send()") == {"settled": 1, "refused": 0, "waiting": 0}
     assert again.evaluate(ANSWER, RECORD) == line
 
 

@@ -135,6 +135,18 @@ def test_offline_the_report_waits(person, running):
     page.wait_for_selector("#sent:has-text('1 report sent')")
 
 
+@pytest.mark.parametrize("status", [410, 422])
+def test_a_report_that_is_refused_is_not_said_to_be_taken(person, running, status):
+    page = take_part(person, running)
+    answer(page)
+    page.route("**/reports", lambda route: route.fulfill(status=status, body="{}"))
+    page.get_by_role("button", name="Send the report").click()
+    page.wait_for_selector("#sent")
+    assert page.locator("#sent").inner_text() == (
+        "1 report refused by the collector for good; not to be sent again."
+    )
+
+
 @pytest.mark.parametrize("table", ["app", "odd"])
 def test_reports_are_read_as_the_library_reads_them(person, running, table):
     page, plan = take_part(person, running, table), running.surveys[table].plan

@@ -36,21 +36,22 @@ export class Collector {
   }
 
   /**
-   * Send what a ledger holds: how many reports are settled, and how many wait.
+   * Send what a ledger holds: how many reports are settled, how many of them were refused, and how many wait.
    *
    * A report waits until the collector has acknowledged it, or has refused it for good.
    */
   async send(ledger, day = today()) {
     this.#waiting = await ledger.pending(day);
-    let settled = 0;
+    let settled = 0, refused = 0;
     for (const { survey, line } of [...this.#waiting]) {
       const response = await this.#request(`surveys/${survey}/reports`, { method: "POST", keepalive: true, body: `${line}\n`, headers: { "content-type": "application/x-ndjson" } }).catch(() => undefined);
       if (!response?.ok && !FINAL.includes(response?.status)) continue;
       await ledger.settle([line]);
       this.#waiting = this.#waiting.filter((report) => report.line !== line);
       settled++;
+      if (!response.ok) refused++;
     }
-    return { settled, waiting: this.#waiting.length };
+    return { settled, refused, waiting: this.#waiting.length };
   }
 
   /**

@@ -94,7 +94,7 @@ export function describe(survey: Survey, options?: { verify?: Verify }): Promise
 export class Collector {
   constructor(url: string | URL, options?: { fetch?: typeof fetch });
   survey(table: string): Promise<Survey>;
-  send(ledger: Ledger, day?: Day): Promise<{ settled: number; waiting: number }>;
+  send(ledger: Ledger, day?: Day): Promise<{ settled: number; refused: number; waiting: number }>;
   /** Hand what the last `send` left to `sendBeacon`, at once; it stays in the ledger until it is acknowledged. */
   beacon(): void;
 }

@@ -131,10 +131,10 @@ test("a report is sent until it is acknowledged", async () => {
   };
   const collector = new Collector("http://localhost/", { fetch });
   const found = await collector.survey("app"), line = await respond(found, {}, { policy, ledger, day });
-  for (status of [503, 0]) assert.deepEqual(await collector.send(ledger, day), { settled: 0, waiting: 1 });
+  for (status of [503, 0]) assert.deepEqual(await collector.send(ledger, day), { settled: 0, refused: 0, waiting: 1 });
   status = 200;
-  assert.deepEqual(await collector.send(ledger, day), { settled: 1, waiting: 0 });
-  assert.deepEqual(await collector.send(ledger, day), { settled: 0, waiting: 0 });
+  assert.deepEqual(await collector.send(ledger, day), { settled: 1, refused: 0, waiting: 0 });
+  assert.deepEqual(await collector.send(ledger, day), { settled: 0, refused: 0, waiting: 0 });
   assert.deepEqual(sent.at(-1), [`http://localhost/v1/surveys/${survey.fingerprint}/reports`, `${line}\n`]);
   for (const text of ["", "null", "{}", '{"fingerprint":"../x"}', JSON.stringify({ fingerprint: "0".repeat(64) })]) {
     await assert.rejects(new Collector("http://localhost", { fetch: async () => new Response(text) }).survey("app"), refusedAs("survey"));
@@ -201,7 +201,7 @@ test("it needs nothing but what every engine has", async () => {
     assert.equal((await ledger.pending(day))[0].line, line);
     const sending = collector.send(ledger, day);
     collector.beacon();
-    assert.deepEqual(await sending, { settled: 1, waiting: 0 });
+    assert.deepEqual(await sending, { settled: 1, refused: 0, waiting: 0 });
   } finally {
     for (const [name, property] of kept) {
       if (property) Object.defineProperty(globalThis, name, property);
@@ -211,11 +211,11 @@ test("it needs nothing but what every engine has", async () => {
 });
 
 test("a report is given up for what a collector alone says", async () => {
-  for (const [status, settled] of [[200, 1], [410, 1], [422, 1], [400, 0], [403, 0], [404, 0], [429, 0], [503, 0]]) {
+  for (const [status, settled, refused] of [[200, 1, 0], [410, 1, 1], [422, 1, 1], [400, 0, 0], [403, 0, 0], [404, 0, 0], [429, 0, 0], [503, 0, 0]]) {
     const ledger = new Ledger(new MemoryStore(), budgets);
     await respond(survey, {}, { policy, ledger, day });
     const collector = new Collector("https://collect.example", { fetch: async () => new Response(null, { status }) });
-    assert.deepEqual(await collector.send(ledger, day), { settled, waiting: 1 - settled }, `${status}`);
+    assert.deepEqual(await collector.send(ledger, day), { settled, refused, waiting: 1 - settled }, `${status}`);
   }
 });
 
@@ -227,14 +227,14 @@ test("what a beacon carried waits for an acknowledgement", async () => {
     let reply = new Response(null, { status: 503 });
     const collector = new Collector("https://collect.example", { fetch: async () => reply });
     collector.beacon();
-    assert.deepEqual(await collector.send(ledger, day), { settled: 0, waiting: 1 });
+    assert.deepEqual(await collector.send(ledger, day), { settled: 0, refused: 0, waiting: 1 });
     collector.beacon();
     collector.beacon();
     assert.equal(carried.length, 2);
     assert.equal(await carried[0][1].text(), `${line}\n`);
     assert.ok(carried[0][1].type === "text/plain" && carried[0][0].endsWith(`/v1/surveys/${survey.fingerprint}/reports`));
     reply = new Response();
-    assert.deepEqual(await collector.send(ledger, day), { settled: 1, waiting: 0 });
+    assert.deepEqual(await collector.send(ledger, day), { settled: 1, refused: 0, waiting: 0 });
     collector.beacon();
     assert.equal(carried.length, 2);
   } finally {

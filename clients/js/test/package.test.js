@@ -56,7 +56,7 @@ test("the package works in a project that has nothing else", { timeout: 100_000,
     writeFileSync(join(folder, "example.js"), example.replace("https://collect.example", url).replace('"@ldpsql/client"', `"${entry}"`));
     const { stdout } = await run(process.execPath, ["example.js"], { cwd: folder });
     assert.match(stdout, /^Survey app\nAsked, to be randomized here: age \(/);
-    assert.match(stdout, /\{ settled: 1, waiting: 0 \}\n$/);
+    assert.match(stdout, /\{ settled: 1, refused: 0, waiting: 0 \}\n$/);
     assert.equal(taken.length, 1);
     new client.Survey(JSON.stringify(survey)).checkReport(taken[0]);
     assert.deepEqual(Object.keys(JSON.parse(taken[0]).public), ["version"]);

@@ -196,9 +196,14 @@ export async function show(root, context) {
   }
 
   async function send() {
-    const { settled, waiting } = await collector.send(ledger);
+    const { settled, refused, waiting } = await collector.send(ledger), taken = settled - refused;
     const count = (number, what) => `${number} report${number === 1 ? "" : "s"} ${what}`;
-    const said = waiting ? `${count(waiting, "not taken by the collector yet; to be sent again")}.` : settled ? `${count(settled, "sent, and answered by the collector")}.` : "Nothing was sent: the collector has the report.";
+    const told = [
+      taken && `${count(taken, "sent, and taken by the collector")}.`,
+      refused && `${count(refused, "refused by the collector for good; not to be sent again")}.`,
+      waiting && `${count(waiting, "not taken by the collector yet; to be sent again")}.`,
+    ].filter(Boolean);
+    const said = told.join(" ") || "Nothing was sent: the collector has answered the report.";
     left.replaceChildren(
       element("h3", {}, "What left this browser"), element("p", { id: "sent" }, said),
       requests.length > 0 && table("Requests", ["request", "body", "answer"], requests.map(({ method = "GET", url, body, answer: said = "none" }) => [element("code", { class: "long" }, `${method} ${new URL(url).pathname}`), element("code", { class: "long" }, body ?? ""), said])));
