@@ -297,6 +297,15 @@ def test_what_is_written_is_completed(page):
     assert found == "SELECT age, COUNT(*) FROM people WHERE city = 'O''Fallon'"
 
 
+def test_asking_takes_the_completions_away(page):
+    write(page, "")
+    page.keyboard.type("SELECT COUNT(*) FROM people GROUP BY ag")
+    offered = page.locator(".cm-tooltip-autocomplete")
+    offered.wait_for()
+    page.keyboard.press("Control+Enter")
+    offered.wait_for(state="detached")
+
+
 def test_questions_asked_before_come_back(page):
     for sql in (BY_CITY, "SELECT COUNT(*) FROM people"):
         write(page, sql)

@@ -1,6 +1,6 @@
 /** What the page takes of CodeMirror. */
 
-export { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+export { autocompletion, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap } from "@codemirror/autocomplete";
 export { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 export { SQLDialect, sql } from "@codemirror/lang-sql";
 export { HighlightStyle, bracketMatching, syntaxHighlighting } from "@codemirror/language";

@@ -3,8 +3,8 @@
 import { FUNCTIONS, KEYWORDS, complete } from "./completion.js";
 import { element } from "./dom.js";
 import {
-  EditorState, EditorView, HighlightStyle, Prec, SQLDialect, autocompletion, bracketMatching, closeBrackets, closeBracketsKeymap, completionKeymap, defaultKeymap, drawSelection, history,
-  historyKeymap, keymap, sql, syntaxHighlighting, tags,
+  EditorState, EditorView, HighlightStyle, Prec, SQLDialect, autocompletion, bracketMatching, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap, defaultKeymap, drawSelection,
+  history, historyKeymap, keymap, sql, syntaxHighlighting, tags,
 } from "./vendor/editor.js";
 
 const dialect = SQLDialect.define({ keywords: KEYWORDS.join(" ").toLowerCase(), builtin: FUNCTIONS.join(" ").toLowerCase(), types: "" });
@@ -49,7 +49,7 @@ export function makeEditor(text, { tables, ask, recall }) {
     return true;
   };
   const keys = [
-    { key: "Mod-Enter", run: () => { ask(); return true; } },
+    { key: "Mod-Enter", run: (own) => { closeCompletion(own); ask(); return true; } },
     { key: "Alt-ArrowUp", run: bring(-1) },
     { key: "Alt-ArrowDown", run: bring(1) },
   ];

@@ -49,7 +49,7 @@ function askForToken(refused) {
     element("form", { method: "dialog" },
       element("h2", { id: "token-title" }, "Your token"),
       refused && element("p", { role: "alert", class: "error" }, "The collector does not know that token."),
-      element("p", {}, "Questions are answered to who has a token. On the collector's machine ", element("code", {}, "ldpsql token add NAME"), " makes one. It stays in this tab, and goes to this collector alone."),
+      element("p", {}, "Only holders of a token may ask. On the collector's machine, ", element("code", {}, "ldpsql token add NAME"), " makes one. It stays in this tab and is sent to this collector only."),
       element("label", { for: "token" }, "Token"), field,
       element("p", { class: "buttons" },
         element("button", { type: "submit", class: "primary" }, "Use it"),
