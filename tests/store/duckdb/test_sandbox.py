@@ -208,3 +208,26 @@ def test_ctrl_c_as_duckdb_tells_it_is_a_keyboard_interrupt(sandbox):
     assert isinstance(sandbox._explain(said), KeyboardInterrupt)
     other = RuntimeError("something else")
     assert sandbox._explain(other) is other
+
+
+def test_closing_ends_what_other_threads_evaluate():
+    sandbox, caught = Sandbox(), []
+
+    def work():
+        try:
+            sandbox.evaluate(
+                "SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(100000) b(i)", {}
+            )
+        except QueryError as error:
+            caught.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not sandbox._running:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    sandbox.close()
+    thread.join()
+    assert len(caught) == 1
+    assert "took longer" not in caught[0]
+    assert "nterrupt" in caught[0]

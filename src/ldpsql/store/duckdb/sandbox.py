@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 import duckdb
 import pyarrow as pa
@@ -62,6 +62,7 @@ class Sandbox:
         """
         self._seconds, self._memory, self._what, self._over = seconds, memory, what, over
         self._database: Connection | None = None
+        self._running: list[Connection] = []  # one each thread that evaluates now
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
         """The result of one SELECT over the relations, by their names.
@@ -76,7 +77,7 @@ class Sandbox:
             self._database.execute(_REPLACE)
         outcome: list[pa.Table | Exception] = []
         limit = min(self._seconds, find_remaining())
-        with self._database.cursor() as cursor:
+        with self._lend(self._database) as cursor:
 
             def work() -> None:
                 try:
@@ -148,9 +149,24 @@ class Sandbox:
         said_of = f"{self._what}, which runs in DuckDB over the {self._over}"
         return QueryError(reason, hint=f"this is said of {said_of}; check it there")
 
+    @contextmanager
+    def _lend(self, database: Connection) -> Iterator[Connection]:
+        cursor = database.cursor()
+        self._running.append(cursor)
+        try:
+            with cursor:
+                yield cursor
+        finally:
+            self._running.remove(cursor)
+
     def close(self) -> None:
-        """Forget the database."""
+        """Forget the database; what other threads evaluate in it ends with a QueryError."""
         if self._database is not None:
+            while self._running:
+                for cursor in tuple(self._running):
+                    with suppress(duckdb.Error):
+                        cursor.interrupt()
+                time.sleep(_PATIENCE)
             self._database.close()
             self._database = None
 
