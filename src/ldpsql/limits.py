@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ Clock = Callable[[], float]
 """Seconds from any beginning, of the wall or of the processor."""
 
 _ENDS: ContextVar[tuple[float, float, Late, Clock] | None] = ContextVar("_ENDS", default=None)
+_GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("_GIVEN_UP", default=None)
 
 
 def _late_statement(seconds: float) -> Error:
@@ -47,9 +49,21 @@ def deadline(
         _ENDS.reset(token)
 
 
+@contextmanager
+def ending_with(given_up: threading.Event) -> Iterator[None]:
+    """Have every deadline be over once another thread says that nobody waits for the answer."""
+    token = _GIVEN_UP.set(given_up)
+    try:
+        yield
+    finally:
+        _GIVEN_UP.reset(token)
+
+
 def find_remaining() -> float:
     """Seconds that are left to this statement; infinite where there is no deadline."""
-    ends = _ENDS.get()
+    ends, given_up = _ENDS.get(), _GIVEN_UP.get()
+    if given_up is not None and given_up.is_set():
+        return 0.0
     return math.inf if ends is None else max(0.0, ends[0] - ends[3]())
 
 

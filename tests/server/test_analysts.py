@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import time
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -225,6 +226,21 @@ def test_counters_tell_reports_by_result_and_no_more(app, secret):
     assert ask(app, path, json.dumps(report).encode(), content_type="text/plain").status == 422
     lines = ask(app, "/metrics", client="127.0.0.1", authorization=secret).body.decode()
     assert 'ldpsql_reports_total{survey="app",result="refused"} 1\n' in lines
+
+
+def test_a_question_ends_when_its_asker_leaves(app, secret):
+    """Otherwise two of them would keep everybody waiting for as long as a question may take."""
+    many = ", ".join(f"r AS r{i}" for i in range(8))
+    sql = f"WITH r AS (SELECT age, COUNT(*) FROM app GROUP BY age) SELECT count(*) FROM {many}"
+    body = json.dumps({"sql": sql, "timeout": 30}).encode()
+    own = {"client": "127.0.0.1", "authorization": secret}
+    start = time.monotonic()
+    answers = [ask(app, "/v1/query", body, seconds=0.5, **own) for _ in range(2)]
+    assert time.monotonic() - start < 20
+    assert [kind(answer) for answer in answers] == [(400, "wrong-question")] * 2
+    assert question(app, secret, sql=SQL, parameters=[30]).status == 200
+    late = question(app, secret, sql=sql, timeout=1)  # it would take long
+    assert "took longer than 1 s" in late.json["detail"]
 
 
 def test_many_settings_keep_few_sessions(app, secret):

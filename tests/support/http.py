@@ -37,14 +37,16 @@ def ask(
     method: str = "",
     client: str = "203.0.113.9",
     scheme: str = "http",
+    seconds: float | None = None,
     **headers: str,
 ) -> Answer:
-    """One request; body: in one piece or several. Headers are written with _ for -."""
-    return asyncio.run(_ask(app, path, body, method, (client, scheme), headers))
+    """One request; body: in one piece or several.  seconds: after which the client leaves. Headers
+    are written with _ for -."""
+    return asyncio.run(_ask(app, path, body, method, (client, scheme), seconds, headers))
 
 
-async def _ask(app, path, body, method, way, headers):
-    parts = [] if body is None else [body] if isinstance(body, bytes) else list(body)
+async def _ask(app, path, body, method, way, seconds, headers):
+    parts = [b""] if body is None else [body] if isinstance(body, bytes) else list(body)
     names = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
     path, _, query = path.partition("?")
     scope = {
@@ -61,11 +63,15 @@ async def _ask(app, path, body, method, way, headers):
         "root_path": "",
     }
     sent: list[dict[str, Any]] = []
+    leaves = asyncio.Event()
+    if seconds is not None:
+        asyncio.get_running_loop().call_later(seconds, leaves.set)
 
     async def receive():
         if parts:
             return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
-        return {"type": "http.request", "body": b"", "more_body": False}
+        await leaves.wait()
+        return {"type": "http.disconnect"}
 
     async def send(message):
         sent.append(message)

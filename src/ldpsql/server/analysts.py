@@ -3,16 +3,18 @@ reports that an admin brings."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import secrets
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePath
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 import anyio
@@ -34,7 +36,7 @@ from ldpsql.engine.wire import (
 )
 from ldpsql.errors import Located
 from ldpsql.estimate import CONFIDENCE
-from ldpsql.limits import SECONDS, deadline
+from ldpsql.limits import SECONDS, deadline, ending_with
 from ldpsql.margins import Margins
 from ldpsql.report import question_shares
 from ldpsql.server.access import require_role
@@ -260,7 +262,8 @@ class Analysts:
                     return Response(sink.getvalue(), 200, headers, kind)
             return JSONResponse(to_json(result, texts=with_texts))
 
-        return await self._work(answer)
+        async with _ending_with(request):
+            return await self._work(answer)
 
     def _execute(
         self, sql: str, parameters: Any, settings: dict[str, Any], margins: Margins
@@ -320,6 +323,24 @@ class Analysts:
                     more["caret"] = error.caret()
             status = 503 if isinstance(error, StoreError) else 400
             raise Problem(status, "wrong-question", str(error), **more) from None
+
+
+@asynccontextmanager
+async def _ending_with(request: Request) -> AsyncIterator[None]:
+    """Stop the work within once who asked has gone, so that it keeps nobody else waiting."""
+    given_up = Event()
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass  # the body was read
+        given_up.set()
+
+    watching = asyncio.create_task(watch())
+    try:
+        with ending_with(given_up):
+            yield
+    finally:
+        watching.cancel()
 
 
 async def _read_json(request: Request, keys: set[str]) -> dict[str, Any]:

@@ -86,12 +86,15 @@ class Sandbox:
                     outcome.append(error)
                 done.set()
 
-            # DuckDB runs in a thread of its own: this one wakes up for Ctrl-C and at the deadline,
-            # also while rows are fetched. (An interrupted join() takes the thread for ended.)
+            # DuckDB runs in a thread of its own: this one wakes up for Ctrl-C, at the deadline and
+            # where the answer is given up, also while rows are fetched. (An interrupted join()
+            # takes the thread for ended.)
             done, end = threading.Event(), time.monotonic() + limit
             threading.Thread(target=work, daemon=True).start()
             try:
-                while not done.is_set() and (left := end - time.monotonic()) > 0:
+                while (
+                    not done.is_set() and min(left := end - time.monotonic(), find_remaining()) > 0
+                ):
                     done.wait(min(left, _NAP))
                 is_late = not done.is_set()
             finally:
