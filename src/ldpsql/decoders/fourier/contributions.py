@@ -389,11 +389,18 @@ class SecondMoments:
                         weighted = own[left] * excess[left, right][part]
                         second[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
         for reports, shares in limits.in_time(sample.products):
-            found = next(amounts_of)[rows]
+            amounts = next(amounts_of)
             excess = self.excess_of_products(reports, shares, pairs)
-            own_sums = sum_contributions(kind, excess, found.transpose(2, 1, 0), whole.T)
-            first += np.moveaxis(own_sums[0], 0, -1)
-            second += np.moveaxis(own_sums[1], (0, 1), (-2, -1))
+            for left, place in columns.items():
+                mine = amounts[rows[:, place]]
+                first[:, place] += mine @ excess[left, None]
+                for right, other in columns.items():
+                    # Of one question only some phases are there, so what is at f = 0 counts, too.
+                    more, others = excess[left, right], amounts[rows[:, other]]
+                    both = (mine * more) @ others.swapaxes(1, 2)
+                    both += whole[:, place, None] * (others @ more)[:, None, :]
+                    both += whole[:, None, other] * (mine @ more)[:, :, None]
+                    second[:, place[:, None], other] += both
         return first, second
 
     def complete(
