@@ -17,6 +17,7 @@ from ldpsql.cli.ask import explain, query, shell, synthesize
 from ldpsql.cli.audit import audit
 from ldpsql.cli.bench import bench
 from ldpsql.cli.collect import ingest, randomize, shuffle
+from ldpsql.cli.db import db
 from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design, keygen, schema
 from ldpsql.cli.failure import INTERRUPTED, OK, report
@@ -133,7 +134,7 @@ _LIFE_OF_A_SURVEY = (
     shell,
     schema,
 )
-for _command in (*_LIFE_OF_A_SURVEY, lookup, keygen, synthesize, bench, demo):
+for _command in (*_LIFE_OF_A_SURVEY, db, lookup, keygen, synthesize, bench, demo):
     cli.add_command(_command)
 
 

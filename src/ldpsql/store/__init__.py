@@ -7,10 +7,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ldpsql.store.base import Selection, Store
-from ldpsql.store.rules import Batch
+from ldpsql.store.rules import Batch, StoredBatch
 from ldpsql_device.errors import StoreError
 
-__all__ = ["Batch", "Selection", "Store", "open_store"]
+__all__ = ["Batch", "Selection", "Store", "StoredBatch", "open_store", "vacuum_store"]
 
 PATIENCE = 5.0
 """Seconds to wait for a file that another process holds."""
@@ -27,6 +27,25 @@ def open_store(url: str | Path | None, *, read_only: bool, patience: float = PAT
     """
     from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415  (DuckDB is loaded when needed)
 
+    return DuckDBStore(_find_file(url), read_only=read_only, patience=patience)
+
+
+def vacuum_store(url: str | Path, *, patience: float = PATIENCE) -> None:
+    """Write a store's file anew, without what was deleted, and bring it up to this version.
+
+    Nobody may have it open. Whoever is killed leaves it as it was. Raises StoreError as
+    `open_store`, and where there is no room for the copy.
+    """
+    from ldpsql.store.duckdb.copying import vacuum  # noqa: PLC0415
+
+    path = Path(str(_find_file(url)))
+    if not path.exists():
+        raise StoreError(f"there is no store {path}; name another file")
+    vacuum(path, patience)
+
+
+def _find_file(url: str | Path | None) -> str | Path | None:
+    """The file behind a URL or path; StoreError for a kind of store that ldpsql does not know."""
     scheme = _SCHEME.match(str(url))  # of a Path too, in which a URL keeps one of its slashes
     if scheme is not None:
         if scheme[1].lower() != "file":
@@ -35,4 +54,4 @@ def open_store(url: str | Path | None, *, read_only: bool, patience: float = PAT
                 "give the path of a DuckDB file"
             )
         url = "/" + unquote(str(url)[scheme.end() :])
-    return DuckDBStore(url, read_only=read_only, patience=patience)
+    return url

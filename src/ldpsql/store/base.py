@@ -40,6 +40,7 @@ from ldpsql.store.rules import (
     Batch,
     KnownSurvey,
     Policy,
+    StoredBatch,
     batch_id,
     choose_survey,
     require_batch_size,
@@ -51,6 +52,7 @@ from ldpsql_device.errors import (
     DataError,
     FingerprintError,
     IntegrityError,
+    NotSupportedError,
     ReportError,
     SurveyError,
 )
@@ -112,7 +114,7 @@ class Store(ABC):
         """One survey; QueryError if there is none of that name, listing those there are, and for
         one without its collector's part.
 
-        A store never changes what a name stands for, so a name is looked up once.
+        What a name stands for changes only where a survey is removed, so it is looked up once.
         """
         key = table.lower()
         if key not in self._surveys:
@@ -425,6 +427,68 @@ class Store(ABC):
 
         `catch_up` reads later batches alone. StoreError where reports were deleted.
         """
+
+    # -- the life of what is kept ------------------------------------------------------------
+
+    def batches(self, table: str) -> list[StoredBatch]:
+        """What a survey's reports came in, by number; NotSupportedError where nothing tells."""
+        raise self._refuse("list batches")
+
+    def withdraw(self, table: str, numbers: Sequence[int]) -> int:
+        """Take batches of a survey out of all answers and delete their reports; how many.
+
+        All or none of them. What is left is what would be there had they never come, but for the
+        ids of their reports, which lie apart and are remembered as long as ever, and for the names
+        of the batches, so that the same files count no more. DataError for a number that there is
+        not, and for a batch of which the counts alone are there, among those of others.
+        """
+        raise self._refuse("withdraw batches")
+
+    def delete_reports(self, table: str, numbers: Sequence[int]) -> int:
+        """Delete the reports of batches and keep what they count; how many. DataError as above."""
+        raise self._refuse("delete the reports of batches")
+
+    def remove_survey(self, table: str) -> None:
+        """Delete a survey and everything about it, also one of a version that cannot be read.
+
+        QueryError if there is none of that name.
+        """
+        raise self._refuse("delete a survey")
+
+    def check(self) -> list[str]:
+        """Read, recount and decode everything anew; what is wrong, a line each."""
+        raise self._refuse("check itself")
+
+    def export(self, target: Path, tables: Sequence[str] = ()) -> None:
+        """Write a store with some surveys, or with everything, to a new file, whole or not at all.
+
+        StoreError for a file that is there.
+        """
+        raise self._refuse("export surveys")
+
+    def _refuse(self, what: str) -> NotSupportedError:
+        return NotSupportedError(f"this kind of store cannot {what}; do it where the reports are")
+
+    def _choose(self, table: str, numbers: Sequence[int]) -> list[StoredBatch]:
+        """Batches by their numbers; DataError for one that is not there or has no reports."""
+        known, chosen = {batch.number: batch for batch in self.batches(table)}, []
+        for number in dict.fromkeys(numbers):
+            batch = known.get(number)
+            if batch is None or batch.withdrawn is not None:
+                why = "there is no such batch" if batch is None else "it was withdrawn before"
+                raise DataError(f"batch {number} of {table}: {why}; `ldpsql db list` shows them")
+            if not batch.is_kept:
+                raise DataError(
+                    f"batch {number} of {table}: its reports were deleted once counted, and "
+                    "nothing tells their counts from those of others; nothing was changed. Leave "
+                    "it, or delete the whole survey (--all)"
+                )
+            chosen.append(batch)
+        return chosen
+
+    def _forget_survey(self, key: str) -> None:
+        """Have nothing in memory of a survey that was removed."""
+        self._surveys.pop(key, None)
 
     # -- counts out --------------------------------------------------------------------------
 

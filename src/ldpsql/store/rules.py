@@ -68,6 +68,33 @@ class Batch:
     repeats: int = 0
 
 
+@dataclass(frozen=True)
+class StoredBatch:
+    """A batch as a store has it.
+
+    number: among those of its survey, ascending as they came.  name: the file or the source that
+    brought it.  day: on which it was taken (UTC), None where an earlier version wrote no day down.
+    reports: how many of its reports count.  skipped: how many rows were no reports.  is_kept:
+    whether the reports are there, and not their counts alone.  withdrawn: how many reports counted
+    until it was withdrawn, None for a batch that was not.
+    """
+
+    number: int
+    name: str
+    day: date | None
+    reports: int
+    skipped: int
+    is_kept: bool
+    withdrawn: int | None = None
+
+    @property
+    def state(self) -> str:
+        """What is there of it: "reports", "counts", or nothing since it was "withdrawn"."""
+        if self.withdrawn is not None:
+            return "withdrawn"
+        return "reports" if self.is_kept else "counts"
+
+
 # -- whose reports -----------------------------------------------------------------------------
 
 

@@ -244,11 +244,13 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path, read_o
         assert other.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("surveys",)]
 
 
-def test_a_store_of_another_version_is_refused(path):
+@pytest.mark.parametrize(("number", "written"), [(99, "later"), (2, "another")])
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_store_of_another_version_is_refused(path, number, written, read_only):
     with duckdb.connect(str(path)) as store:
-        store.execute("UPDATE ldpsql_store SET format = 99")
-    with pytest.raises(StoreError, match="another version"):
-        open_store(path, read_only=True)
+        store.execute(f"UPDATE ldpsql_store SET format = {number}")
+    with pytest.raises(StoreError, match=f"{written} version"):
+        open_store(path, read_only=read_only)
 
 
 def test_a_damaged_log_says_what_to_do(path):

@@ -75,8 +75,8 @@ def tidy(cursor: Connection, layout: Layout) -> None:
         cursor.execute(
             f"DELETE FROM batches WHERE survey = ? AND number IN ({commits})", [layout.key]
         )
-        row = [layout.key, number, None, name, reports, 0, True, day]
-        cursor.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        row = [layout.key, number, None, name, reports, 0, True, day, day]
+        cursor.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", row)
     for last in {layout.intake.schedule.last_sending_day(day) for _, day, *_ in groups}:
         own = f"{LAST_COLUMN} = DATE {literal(last.isoformat())}"
         cursor.execute(create(TABLE, (OWN_ID, LAST), "TEMP TABLE"))

@@ -39,7 +39,7 @@ from ldpsql_device.schema import RESERVED_PREFIX
 MOST_PARTS, MOST_NUMBERS = 64, 1 << 22
 _PART = Column(f"{RESERVED_PREFIX}part", "BIGINT")
 _SUMS = (_PART, Column("name", "VARCHAR"), Column("sums", "BLOB"))
-_EVERYBODY, _DESIGN = -1, -2
+EVERYBODY, _DESIGN = -1, -2
 _LATER, _GROUP = "ldpsql_later", f"{RESERVED_PREFIX}group"
 _DDL = "CREATE TABLE IF NOT EXISTS decoded (survey VARCHAR, version BIGINT, batch BIGINT)"
 
@@ -85,7 +85,7 @@ class Place:
 
     def number_parts(self, cursor: Connection) -> dict[Values, int]:
         """The number of every part by its values."""
-        return {_key(own): part for part, *own in cursor.execute(f"FROM {self.parts}").fetchall()}
+        return {key_of(own): part for part, *own in cursor.execute(f"FROM {self.parts}").fetchall()}
 
     def read(self, cursor: Connection, numbers: Sequence[int]) -> dict[int, dict[str, Reals]]:
         """The arrays of some parts."""
@@ -143,6 +143,14 @@ def forget(cursor: Connection, layout: Layout) -> None:
     cursor.execute(f"DELETE FROM decoded WHERE survey = {literal(layout.key)}")
 
 
+def drop(cursor: Connection, layout: Layout) -> None:
+    """Delete what is kept of decoded reports."""
+    forget(cursor, layout)
+    place = Place(layout, (), 0)
+    for table in (place.parts, place.sums, place.whole):
+        cursor.execute(f"DROP TABLE IF EXISTS {table}")
+
+
 def count_waiting(cursor: Connection, layout: Layout, decoding: Decoding) -> int:
     """How many reports are not in the sums."""
     place = find(cursor, layout, decoding)
@@ -175,14 +183,14 @@ def catch_up(
         rows = f"(FROM {rows} UNION ALL SELECT {layout.keys}, 1::BIGINT FROM ({more}))"
     place = _narrow(cursor, place, rows, min(MOST_PARTS, MOST_NUMBERS // decoding.numbers))
     known, new = place.number_parts(cursor), place.split(cursor, decoding, rows)
-    stored = place.read(cursor, (_EVERYBODY, *known.values()))
+    stored = place.read(cursor, (EVERYBODY, *known.values()))
     changed = {}
     for values, arrays in new:
-        part = known.setdefault(_key(values), len(known)) if place.columns else _EVERYBODY
+        part = known.setdefault(key_of(values), len(known)) if place.columns else EVERYBODY
         if part not in stored:
             marks = ", ".join("?" for _ in values)
             cursor.execute(f"INSERT INTO {place.parts} VALUES ({part}, {marks})", values)
-        for number in {part, _EVERYBODY}:
+        for number in {part, EVERYBODY}:
             stored[number] = changed[number] = _add(stored.get(number, {}), arrays)
     for part, arrays in changed.items():
         place.write(cursor, part, arrays)
@@ -237,7 +245,7 @@ def read(
         return None
     later = place.split(cursor, decoding, place.later) if place.has_later else []
     if not (selection.condition or selection.keys or selection.moments):
-        stored = place.read(cursor, [_EVERYBODY])[_EVERYBODY]
+        stored = place.read(cursor, [EVERYBODY])[EVERYBODY]
         return [((), _stack([stored, *(arrays for _, arrays in later)], {}))]
     return _select(cursor, place, later, selection)
 
@@ -303,6 +311,6 @@ def _add(left: Arrays, right: Arrays) -> dict[str, Reals]:
     return {name: left[name] + own if name in left else own for name, own in right.items()}
 
 
-def _key(values: Sequence[Any]) -> Values:
+def key_of(values: Sequence[Any]) -> Values:
     """Values that equal those of the same part; NaN does not equal itself."""
     return tuple("nan" if isinstance(own, float) and isnan(own) else own for own in values)

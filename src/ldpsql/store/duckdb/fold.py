@@ -10,14 +10,16 @@ have no tail.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ldpsql.sql import literal
-from ldpsql.store.duckdb.layout import BATCH_COLUMN, COUNT_COLUMN, Layout, names
+from ldpsql.store.duckdb.layout import BATCH_COLUMN, COUNT_COLUMN, Layout, create, names
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql_device.errors import StoreError
 from ldpsql_device.schema import RESERVED_PREFIX
 
+RECOUNT = "ldpsql_recount"
 _WORD_BITS = 32
 _SMALL = 10_000
 _WORTHWHILE = 2
@@ -65,8 +67,8 @@ def counts(layout: Layout, counted: int) -> str:
     return f"({table} UNION ALL {tail})"
 
 
-def append(cursor: Connection, layout: Layout, reports: str) -> None:
-    """Add the counts of a subquery of reports to the table."""
+def append(cursor: Connection, layout: Layout, reports: str, into: str | None = None) -> None:
+    """Add the counts of a subquery of reports to the table, or to another one of its columns."""
     queries = [f"SELECT {layout.keys}, count(*) FROM ({reports}) GROUP BY {layout.keys}"]
     if layout.format.unary:
         # Rows with bit -1 count the reports; the others, word by word, who set a bit.
@@ -78,7 +80,7 @@ def append(cursor: Connection, layout: Layout, reports: str) -> None:
             *(_bits_of_word(layout, word, reports) for word in words),
         ]
     for query in queries:
-        cursor.execute(f"INSERT INTO {layout.histogram} {query}")
+        cursor.execute(f"INSERT INTO {into or layout.histogram} {query}")
 
 
 def _bits_of_word(layout: Layout, number: int, reports: str) -> str:
@@ -136,7 +138,8 @@ def merge(cursor: Connection, layout: Layout) -> None:
     source = counts(layout, Progress.of(cursor, layout).counted)
     cursor.execute(
         f"CREATE OR REPLACE TABLE {layout.histogram} AS SELECT {keys}, sum({COUNT_COLUMN})::BIGINT "
-        f"AS {COUNT_COLUMN} FROM {source} GROUP BY {keys} ORDER BY {layout.report_type.sql}"
+        f"AS {COUNT_COLUMN} FROM {source} GROUP BY {keys} HAVING sum({COUNT_COLUMN}) <> 0 "
+        f"ORDER BY {layout.report_type.sql}"
     )
     cursor.execute(
         f"UPDATE surveys SET merged = (SELECT count(*) FROM {layout.histogram}), counted = "
@@ -158,6 +161,45 @@ def refresh(cursor: Connection, layout: Layout) -> None:
     if layout.format.unary:
         append(cursor, layout, f"SELECT * FROM {layout.reports}")
     merge(cursor, layout)
+
+
+def recount(cursor: Connection, layout: Layout, batches: str) -> None:
+    """Count the reports of some batches that are in the table into a temporary one, `RECOUNT`.
+
+    batches: a condition on their numbers.
+    """
+    counted = "true"
+    if not layout.format.unary:
+        counted = f"{BATCH_COLUMN} <= {Progress.of(cursor, layout).counted}"
+    cursor.execute(create(RECOUNT, layout.histogram_columns, "TEMP TABLE"))
+    reports = f"SELECT * FROM {layout.reports} WHERE {batches} AND {counted}"
+    append(cursor, layout, reports, RECOUNT)
+
+
+def withdraw(cursor: Connection, layout: Layout, numbers: Sequence[int]) -> None:
+    """Delete the reports of some batches, of which all are there, and take them out of the table.
+
+    Counts are whole numbers: what is left is what would be there had they never come.
+    """
+    own = f"{BATCH_COLUMN} IN ({', '.join(map(str, numbers))})"
+    recount(cursor, layout, own)
+    cursor.execute(f"DELETE FROM {layout.reports} WHERE {own}")
+    if cursor.execute(f"FROM {RECOUNT} LIMIT 1").fetchall():
+        cursor.execute(
+            f"INSERT INTO {layout.histogram} SELECT {layout.keys}, -{COUNT_COLUMN} FROM {RECOUNT}"
+        )
+        merge(cursor, layout)
+    cursor.execute(f"DROP TABLE {RECOUNT}")
+
+
+def delete_reports(cursor: Connection, layout: Layout, numbers: Sequence[int]) -> None:
+    """Delete the reports of some batches, once they are counted."""
+    listed = ", ".join(map(str, numbers))
+    if not layout.format.unary and max(numbers) > Progress.of(cursor, layout).counted:
+        merge(cursor, layout)
+    cursor.execute(f"DELETE FROM {layout.reports} WHERE {BATCH_COLUMN} IN ({listed})")
+    own = f"survey = {literal(layout.key)} AND number IN ({listed})"
+    cursor.execute(f"UPDATE batches SET kept = false WHERE {own}")
 
 
 def discard(cursor: Connection, layout: Layout, number: int) -> None:

@@ -3,7 +3,8 @@
     surveys            one row per survey: name, fingerprint, JSON, version, and how far its
                        histogram goes (`counted`, `merged`)
     batches            one row per ingested file: its number and the SHA-256 of its content; and one
-                       per source and day of reports that came one by one, once it is tidied up
+                       per source and day of reports that came one by one (`day`), once it is tidied
+                       up; on which day each was taken, and how many reports of it were withdrawn
     seen               the latest day on which the store was written to
     reports_<survey>   the reports, with the number of their batch
     ids_<survey>       the ids of reports that a device may send again, and until when it may
@@ -21,7 +22,7 @@ public column may be called "group".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ldpsql.intake import Intake
@@ -30,7 +31,15 @@ from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
 
-FORMAT = 3
+FORMAT = 4
+MIGRATIONS: Mapping[int, tuple[str, ...]] = {
+    3: (
+        "ALTER TABLE batches ADD COLUMN taken DATE",
+        "ALTER TABLE batches ADD COLUMN withdrawn BIGINT",
+        "UPDATE batches SET taken = day",
+    ),
+}
+"""What makes of a store of each earlier format one of the next."""
 MARKER = "ldpsql_store"
 LOOKUPS = "lookups"
 LAST_COLUMN = f"{RESERVED_PREFIX}last"
@@ -41,7 +50,7 @@ STORE_DDL = (
     "CREATE TABLE surveys (name VARCHAR, fingerprint VARCHAR, json VARCHAR, version BIGINT, "
     "counted BIGINT, merged BIGINT)",
     "CREATE TABLE batches (survey VARCHAR, number BIGINT, id VARCHAR, name VARCHAR, "
-    "reports BIGINT, skipped BIGINT, kept BOOLEAN, day DATE)",
+    "reports BIGINT, skipped BIGINT, kept BOOLEAN, day DATE, taken DATE, withdrawn BIGINT)",
 )
 _WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
@@ -68,8 +77,8 @@ class Layout:
     reports, ids, histogram: their names, quoted.  report_columns: the report's own, the report type
     first; public_columns: those in clear.  counted_columns: columns of the histogram that belong to
     the report: all, or (report type, bit).  keys: the histogram's columns without the count, as an
-    SQL list.  columns: those of a report as an SQL list.  ddl: statements that make the tables
-    empty.
+    SQL list.  columns: those of a report as an SQL list.  kept_columns, histogram_columns: all of
+    the two tables.  ddl: statements that make the tables empty.
     """
 
     def __init__(self, intake: Intake) -> None:
@@ -90,12 +99,20 @@ class Layout:
         counted = (*self.counted_columns, *self.public_columns)
         self.keys = names(counted)
         self.columns = names((*self.report_columns, *self.public_columns))
-        batch, count = Column(BATCH_COLUMN, "UINTEGER"), Column(COUNT_COLUMN, "BIGINT")
+        self.histogram_columns = (*counted, Column(COUNT_COLUMN, "BIGINT"))
+        batch = Column(BATCH_COLUMN, "UINTEGER")
+        self.kept_columns = (batch, *self.report_columns, *self.public_columns)
         self.ddl = (
-            create(self.reports, (batch, *self.report_columns, *self.public_columns)),
-            create(self.histogram, (*counted, count)),
+            create(self.reports, self.kept_columns),
+            create(self.histogram, self.histogram_columns),
             create(self.ids, (OWN_ID, LAST)),
         )
+
+
+def survey_tables(key: str) -> tuple[str, ...]:
+    """The names of all tables that belong to one survey."""
+    kinds = ("reports", "ids", "histogram", "parts", "sums", "whole")
+    return tuple(f"{kind}_{key}" for kind in kinds)
 
 
 def ids_table(key: str) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 import duckdb
 
 from ldpsql.sql import DUCKDB_SETTINGS
-from ldpsql.store.duckdb.layout import FORMAT, MARKER, STORE_DDL
+from ldpsql.store.duckdb.layout import FORMAT, MARKER, MIGRATIONS, STORE_DDL
 from ldpsql_device.atomic import flush_file, lock_file
 from ldpsql_device.errors import StoreError
 
@@ -142,21 +142,21 @@ def _make(path: Path) -> None:
     """
     place = Path(os.path.realpath(path))
     unfinished = place.with_name(f".{place.name}.new")
-    with _strict_umask(), _explain_failures(path):
+    with strict_umask(), explain_failures(path):
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             lock_file(descriptor, wait=True)
             if not _is_empty(place, descriptor):
                 return
             try:
-                _remove_unfinished(unfinished)
+                remove_unfinished(unfinished)
                 with duckdb.connect(unfinished, config=_config()) as connection:
                     _make_tables(connection)
                     connection.execute("CHECKPOINT")  # closing does it too, and hides failures
                 flush_file(unfinished)
                 unfinished.replace(place)
             except BaseException:
-                _remove_unfinished(unfinished)
+                remove_unfinished(unfinished)
                 place.unlink()
                 raise
         finally:
@@ -174,13 +174,15 @@ def _is_empty(place: Path, descriptor: int) -> bool:
     return found.st_size == 0 and os.path.samestat(found, os.fstat(descriptor))
 
 
-def _remove_unfinished(unfinished: Path) -> None:
+def remove_unfinished(unfinished: Path) -> None:
+    """Remove what is left of a file that was not finished, and its log."""
     for path in (unfinished, unfinished.with_name(f"{unfinished.name}.wal")):
         path.unlink(missing_ok=True)
 
 
 @contextmanager
-def _explain_failures(path: Path) -> Iterator[None]:
+def explain_failures(path: Path) -> Iterator[None]:
+    """Turn what DuckDB and the system say of a file into a StoreError."""
     try:
         with guard(path):
             yield
@@ -189,7 +191,7 @@ def _explain_failures(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _strict_umask() -> Iterator[None]:
+def strict_umask() -> Iterator[None]:
     """What this process makes meanwhile is for its owner alone."""
     with _UMASK:
         before = os.umask(0o077)
@@ -229,9 +231,12 @@ def _open_patiently(path: Path, *, read_only: bool, patience: float) -> Connecti
                 # The system takes DuckDB's lock from a process that closes the file once more.
                 if not _OPENED[place]:
                     _require_database(path)
+                before = _identify(path)
                 connection = duckdb.connect(place, read_only=read_only, config=_config())
-                _OPENED[place] += 1
-                return connection
+                if _identify(path) == before:
+                    _OPENED[place] += 1
+                    return connection
+                connection.close()  # another file has taken its place meanwhile: see `copying`
         except duckdb.Error as error:
             rest = deadline - time.monotonic()
             if not re.search(_LOCKED, str(error)) or rest <= 0:
@@ -240,19 +245,51 @@ def _open_patiently(path: Path, *, read_only: bool, patience: float) -> Connecti
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
+def _identify(path: Path) -> tuple[int, int] | None:
+    """Which file a path leads to, None for none."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
+
+
 def _recognize(connection: Connection, path: Path | None, *, read_only: bool) -> None:
     """Make the tables of a new store; StoreError for a database that is something else."""
     tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
     if (MARKER,) in tables:
-        if connection.execute(f"SELECT format FROM {MARKER}").fetchall() != [(FORMAT,)]:
-            raise StoreError(
-                f"the store {path} was written by another version of ldpsql; name another file, "
-                "and ingest reports of surveys that this version designed"
-            )
+        [(written,)] = connection.execute(f"SELECT format FROM {MARKER}").fetchall()
+        if written != FORMAT:
+            _migrate(connection, path, written, read_only=read_only)
         return
     if tables or read_only:
         raise StoreError(f"{path} is a DuckDB database, but not an ldpsql store; name another file")
     _make_tables(connection)
+
+
+def _migrate(connection: Connection, path: Path | None, written: int, *, read_only: bool) -> None:
+    """Bring a store of an earlier format up to this one, whole or not at all; StoreError for one of
+    a format that cannot be, and for one that is open for reading only."""
+    if written > FORMAT:
+        raise StoreError(
+            f"the store {path} was written by a later version of ldpsql (format {written}, and "
+            f"{FORMAT} is the last one known here); install that version"
+        )
+    if written not in MIGRATIONS:
+        raise StoreError(
+            f"the store {path} was written by another version of ldpsql (format {written}), of "
+            "which none was published; name another file, and ingest its reports there"
+        )
+    if read_only:
+        raise StoreError(
+            f"the store {path} was written by an earlier version of ldpsql; bring it up to this "
+            f"one with `ldpsql db vacuum --db {path}`"
+        )
+    make_log(path)
+    with transaction(connection):
+        for before in range(written, FORMAT):
+            for statement in MIGRATIONS[before]:
+                connection.execute(statement)
+        connection.execute(f"UPDATE {MARKER} SET format = {FORMAT}")
 
 
 def _make_tables(connection: Connection) -> None:

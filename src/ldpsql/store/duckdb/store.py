@@ -20,10 +20,19 @@ from ldpsql.errors import QueryError
 from ldpsql.intake import Intake
 from ldpsql.lookups import PublicTable
 from ldpsql.report import Decoded, Histogram, Integers
-from ldpsql.sql import literal
+from ldpsql.sql import literal, quote
 from ldpsql.store.base import Selection, Store
 from ldpsql.store.duckdb import arrivals, decoded, fold
-from ldpsql.store.duckdb.layout import LAST_COLUMN, LOOKUPS, Layout, ids_table, lookup_table
+from ldpsql.store.duckdb.checking import check_rest, check_survey
+from ldpsql.store.duckdb.copying import export
+from ldpsql.store.duckdb.layout import (
+    LAST_COLUMN,
+    LOOKUPS,
+    Layout,
+    ids_table,
+    lookup_table,
+    survey_tables,
+)
 from ldpsql.store.duckdb.opening import (
     Connection,
     connect,
@@ -35,7 +44,7 @@ from ldpsql.store.duckdb.opening import (
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.incoming import AcceptedRows, ArrivedRows
-from ldpsql.store.rules import KnownSurvey
+from ldpsql.store.rules import KnownSurvey, StoredBatch
 from ldpsql_device.errors import InterfaceError, StoreError, SurveyError
 
 _INCOMING = "ldpsql_incoming"
@@ -162,8 +171,8 @@ class DuckDBStore(Store):
                 fold.append(cursor, layout, new)
             if taken or day is None:
                 row = [layout.key, number, batch_id, reports.name, taken, reports.skipped]
-                place = "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-                cursor.execute(place, [*row, is_kept, day])
+                place = "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
+                cursor.execute(place, [*row, is_kept, day, self._arrival])
             cursor.execute(f"DROP TABLE {arrivals.TABLE}")
             if not is_kept:
                 fold.discard(cursor, layout, number)
@@ -232,11 +241,85 @@ class DuckDBStore(Store):
         layout = self._layout(table)
         with self._change(), self._read_snapshot() as cursor:
             fold.refresh(cursor, layout)
-            decoding = self._open_decoding(layout.intake)
-            if decoding is not None:
-                decoded.forget(cursor, layout)
-                decoded.catch_up(cursor, layout, decoding)
+            self._decode_anew(cursor, layout)
             make_log(self.path)
+
+    def _decode_anew(self, cursor: Connection, layout: Layout) -> None:
+        """Keep nothing of what reports decoded to before."""
+        decoded.drop(cursor, layout)
+        decoding = self._open_decoding(layout.intake)
+        if decoding is not None:
+            decoded.catch_up(cursor, layout, decoding)
+
+    # -- the life of what is kept ------------------------------------------------------------
+
+    def batches(self, table: str) -> list[StoredBatch]:
+        self._find_known(table)
+        query = (
+            "SELECT number, name, taken, reports, skipped, kept, withdrawn FROM batches "
+            "WHERE survey = ? ORDER BY number"
+        )
+        return [StoredBatch(*row) for row in self._rows(query, table.lower())]
+
+    def withdraw(self, table: str, numbers: Sequence[int]) -> int:
+        layout = self._layout(table)
+        with self._change(), self._read_snapshot() as cursor:
+            chosen = self._choose(table, numbers)
+            if chosen:
+                fold.withdraw(cursor, layout, [batch.number for batch in chosen])
+                for batch in chosen:
+                    cursor.execute(
+                        "UPDATE batches SET reports = 0, withdrawn = reports "
+                        "WHERE survey = ? AND number = ?",
+                        [layout.key, batch.number],
+                    )
+                self._decode_anew(cursor, layout)
+                self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
+                make_log(self.path)
+        return sum(batch.reports for batch in chosen)
+
+    def delete_reports(self, table: str, numbers: Sequence[int]) -> int:
+        layout = self._layout(table)
+        with self._change(), self._read_snapshot() as cursor:
+            chosen = self._choose(table, numbers)
+            if chosen:
+                self._decode(cursor, layout.intake, 1)
+                fold.delete_reports(cursor, layout, [batch.number for batch in chosen])
+                make_log(self.path)
+        return sum(batch.reports for batch in chosen)
+
+    def remove_survey(self, table: str) -> None:
+        with self._change():
+            self._find_known(table)
+            key = table.lower()
+            for name in survey_tables(key):
+                self._rows(f"DROP TABLE IF EXISTS {quote(name)}")
+            self._rows("DELETE FROM batches WHERE survey = ?", key)
+            self._rows("DELETE FROM surveys WHERE name = ?", key)
+            if self._rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'decoded'"):
+                self._rows("DELETE FROM decoded WHERE survey = ?", key)
+            make_log(self.path)
+        self._forget_survey(key)
+
+    def _forget_survey(self, key: str) -> None:
+        super()._forget_survey(key)
+        self._layouts.pop(key, None)
+        self._recent.pop(key, None)
+        self._recalled.discard(key)
+
+    def check(self) -> list[str]:
+        with self._read_snapshot() as cursor:
+            faults = [f for known in self._known_surveys() for f in check_survey(cursor, known)]
+            return [*faults, *check_rest(cursor)]
+
+    def export(self, target: Path, tables: Sequence[str] = ()) -> None:
+        for table in tables:
+            self._find_known(table)
+        keys = [table.lower() for table in tables]
+        if self._connection is None:
+            raise InterfaceError("the store is closed")
+        with self._writing, guard(self.path), self._connection.cursor() as cursor:
+            export(cursor, target, keys)
 
     # -- counts out --------------------------------------------------------------------------
 

@@ -1,0 +1,163 @@
+"""`db`: what a database holds, and how long."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from ldpsql.cli import options
+from ldpsql.cli.text import table_lines
+from ldpsql.errors import pluralize
+
+_AT_FAULT = 1
+
+
+@click.group(short_help="List, check, copy and forget what a database holds.")
+def db() -> None:
+    """List, check, copy and forget what a database holds.
+
+    Nobody's single report can be deleted: nothing in a database tells whose it is, not even the
+    ids, which lie apart from the reports. Whole batches and surveys can.
+    """
+
+
+@db.command("list", short_help="List batches, with days and counts.")
+@click.argument("table", required=False)
+@options.database
+def list_batches(table: str | None, database: Path) -> None:
+    """List what the reports came in: of the survey TABLE, or of all surveys.
+
+    day: on which a batch was taken (UTC). kept: its reports, or only their counts, or nothing,
+    since it was withdrawn.
+    """
+    from ldpsql.store import open_store  # noqa: PLC0415  (what is heavy is loaded when needed)
+
+    with closing(open_store(database, read_only=True)) as store:
+        tables = [table] if table else [intake.table for intake in store.intakes()]
+        found = [
+            (
+                each,
+                str(batch.number),
+                batch.day.isoformat() if batch.day else "",
+                f"{batch.reports:,}",
+                f"{batch.skipped:,}",
+                batch.state,
+                batch.name,
+            )
+            for each in tables
+            for batch in store.batches(each)
+        ]
+    head = ("survey", "batch", "day", "reports", "skipped", "kept", "brought by")
+    right = [False, True, False, True, True, False, False]
+    click.echo("\n".join(table_lines(head, found, right)) if found else "no batches")
+
+
+@db.command(short_help="Recount and verify everything.")
+@options.database
+@click.pass_context
+def check(ctx: click.Context, database: Path) -> None:
+    """Read everything in the database, recount and decode it anew, and say what is wrong.
+
+    The exit code is 1 if anything is.
+    """
+    from ldpsql.store import open_store  # noqa: PLC0415
+
+    with closing(open_store(database, read_only=True)) as store:
+        faults = store.check()
+        surveys = len(store.intakes())
+    for fault in faults:
+        click.echo(fault)
+    if faults:
+        ctx.exit(_AT_FAULT)
+    click.echo(f"{database}: {pluralize(surveys, 'survey')}, nothing is wrong", err=True)
+
+
+@db.command(short_help="Copy surveys to a new database.")
+@click.argument("tables", nargs=-1)
+@options.output(required=True, explanation="The new database.")
+@options.database
+def export(tables: tuple[str, ...], target: Path, database: Path) -> None:
+    """Copy the surveys TABLES, or everything, to a new database.
+
+    The copy appears whole or not at all, and has nothing in it that was deleted.
+    """
+    from ldpsql.store import open_store  # noqa: PLC0415
+
+    with closing(open_store(database, read_only=True)) as store:
+        store.export(target, tables)
+    click.echo(f"{target}: written", err=True)
+
+
+@db.command(short_help="Withdraw batches, delete reports, or delete a survey.")
+@click.argument("table")
+@click.option("--batch", "numbers", type=int, multiple=True, help="Number of a batch; repeatable.")
+@click.option(
+    "--before",
+    "day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DAY",
+    help="All batches that were taken before this day (UTC).",
+)
+@click.option("--all", "everything", is_flag=True, help="The whole survey.")
+@click.option(
+    "--keep",
+    type=click.Choice(["counts"]),
+    help="Delete the reports alone: what they count stays in all answers.",
+)
+@options.database
+def forget(
+    table: str,
+    numbers: tuple[int, ...],
+    day: datetime | None,
+    everything: bool,
+    keep: str | None,
+    database: Path,
+) -> None:
+    """Withdraw batches of the survey TABLE from all answers, and delete their reports.
+
+    Answers are as though the batches had never come. Their reports count no more when the same
+    files come again: their ids and names stay known. A batch of which only the counts are there
+    cannot be withdrawn. What is deleted leaves the file with `ldpsql db vacuum`.
+    """
+    from ldpsql.store import open_store  # noqa: PLC0415
+
+    if bool(numbers) + (day is not None) + everything != 1:
+        raise click.UsageError("say what to forget: --batch, --before or --all")
+    with closing(open_store(database, read_only=False)) as store:
+        if everything and keep is None:
+            store.remove_survey(table)
+            click.echo(f"{table}: removed", err=True)
+            return
+        there = [batch for batch in store.batches(table) if batch.withdrawn is None]
+        if day is not None:
+            unknown = sum(batch.day is None for batch in there)
+            there = [batch for batch in there if batch.day and batch.day < day.date()]
+            if unknown:
+                click.echo(
+                    f"note: an earlier version took {unknown} more and wrote no day down; name "
+                    "them with --batch",
+                    err=True,
+                )
+        chosen = numbers or [each.number for each in there if each.is_kept or keep is None]
+        count = (store.delete_reports if keep else store.withdraw)(table, chosen)
+    verb = "deleted, their counts kept" if keep else "withdrawn"
+    click.echo(f"{table}: {pluralize(count, 'report')} {verb}", err=True)
+
+
+@db.command(short_help="Write the file anew, without what was deleted.")
+@options.database
+def vacuum(database: Path) -> None:
+    """Write the file of the database anew, without what was deleted from it.
+
+    It takes room for a second file meanwhile, and brings a database of an earlier version of
+    ldpsql up to this one.
+    """
+    from ldpsql.store import vacuum_store  # noqa: PLC0415
+
+    before = database.stat().st_size if database.exists() else 0
+    vacuum_store(database)
+    now = database.stat().st_size
+    click.echo(f"{database}: {now / 1e6:,.1f} MB, before {before / 1e6:,.1f} MB", err=True)

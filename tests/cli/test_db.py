@@ -1,0 +1,90 @@
+"""`ldpsql db`: what a database holds, and how long."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+from support.command_line import refusal, run, store_reports
+from support.surveys import ANYTHING, people
+
+from ldpsql.simulation import SeededEntropy
+from ldpsql.store import open_store
+from ldpsql_device.survey import utc_today
+from ldpsql_device.table import randomize_batch
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """Two batches, of 2,000 and of 500 reports."""
+    path = tmp_path / "app.duckdb"
+    survey = store_reports(path, 2_000)
+    reports, _ = randomize_batch(survey, people(500, 1), SeededEntropy(2), policy=ANYTHING)
+    with open_store(path, read_only=False) as store:
+        store.ingest_table(reports, survey)
+    return path
+
+
+def listed(database: Path) -> list[list[str]]:
+    head, *rows = run("--db", database, "db", "list").stdout.splitlines()
+    assert head.split() == ["survey", "batch", "day", "reports", "skipped", "kept", "brought", "by"]
+    return [row.split()[:6] for row in rows]
+
+
+def test_batches_are_listed_withdrawn_and_their_reports_deleted(database: Path) -> None:
+    today = utc_today().isoformat()
+    assert listed(database) == [
+        ["app", "1", today, "2,000", "0", "reports"],
+        ["app", "2", today, "500", "0", "reports"],
+    ]
+    done = run("db", "forget", "app", "--batch", 2, "--db", database)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "app: 500 reports withdrawn\n")
+    done = run("db", "forget", "app", "--batch", 1, "--keep", "counts", "--db", database)
+    assert done.stderr == "app: 2000 reports deleted, their counts kept\n"
+    assert [row[5] for row in listed(database)] == ["counts", "withdrawn"]
+    why = refusal(run("db", "forget", "app", "--batch", 1, "--db", database), 1)
+    assert "batch 1 of app: its reports were deleted once counted" in why
+    assert run("db", "check", "--db", database).stderr.endswith("1 survey, nothing is wrong\n")
+
+
+def test_what_came_before_a_day_is_forgotten(database: Path) -> None:
+    today, tomorrow = utc_today(), utc_today() + timedelta(1)
+    command = ("db", "forget", "app", "--db", database, "--before")
+    assert run(*command, today).stderr == "app: 0 reports withdrawn\n"
+    assert run(*command, tomorrow, "--keep", "counts").stderr.startswith("app: 2500 reports del")
+    assert run(*command, tomorrow, "--keep", "counts").stderr.startswith("app: 0 reports")
+    with duckdb.connect(str(database)) as store:
+        store.execute("UPDATE batches SET taken = NULL WHERE number = 2")
+    note = run(*command, tomorrow, "--keep", "counts").stderr.splitlines()[0]
+    assert note.startswith("note: an earlier version took 1 more and wrote no day down")
+
+
+def test_a_survey_is_copied_deleted_and_vacuumed_away(database: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.duckdb"
+    assert run("db", "export", "app", "-o", copy, "--db", database).exit_code == 0
+    assert "is there already" in refusal(run("db", "export", "-o", copy, "--db", database), 3)
+    assert run("db", "forget", "app", "--all", "--db", database).stderr == "app: removed\n"
+    assert run("db", "list", "--db", database).stdout == "no batches\n"
+    assert " MB, before " in run("db", "vacuum", "--db", database).stderr
+    assert listed(copy)[0][3] == "2,000"
+
+
+def test_check_says_what_is_wrong_on_stdout(database: Path) -> None:
+    with duckdb.connect(str(database)) as store:
+        store.execute("DELETE FROM reports_app WHERE rowid = 1")
+    found = run("db", "check", "--db", database)
+    assert found.exit_code == 1
+    assert "survey app: batch 1 should have 2,000 reports, and there are 1,999\n" in found.stdout
+    assert found.stderr == ""
+
+
+def test_what_to_forget_must_be_said(database: Path) -> None:
+    for some in ((), ("--all", "--batch", "1"), ("--before", "2026-01-01", "--batch", "1")):
+        found = run("db", "forget", "app", *some, "--db", database)
+        assert found.exit_code == 2
+        assert "say what to forget: --batch, --before or --all" in found.stderr
+    missing = refusal(run("db", "forget", "shop", "--all", "--db", database), 1)
+    assert "no survey 'shop'" in missing
+    assert len(listed(database)) == 2

@@ -1,0 +1,409 @@
+"""Batches listed, withdrawn and deleted; surveys removed; stores checked, copied and migrated."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
+from support.histograms import counts_of
+from support.surveys import boolean, integer, public, survey_toml
+
+from ldpsql.designer import design
+from ldpsql.engine.session import Session
+from ldpsql.errors import QueryError
+from ldpsql.intake import Intake
+from ldpsql.lookups import PublicTable
+from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.store import Selection, open_store, vacuum_store
+from ldpsql.store.duckdb import layout
+from ldpsql_device.errors import DataError, StoreError
+from ldpsql_device.survey import utc_today
+from ldpsql_device.table import randomize_batch
+
+STORES = Path(__file__).parents[2] / "data" / "stores"
+BOTH = pytest.mark.parametrize("options", [PLAIN, UNARY], ids=["plain", "unary"])
+
+
+def everything(store, table="app"):
+    """The histogram by all public columns, as one mapping."""
+    keys = tuple(column.name for column in store.survey(table).schema.public)
+    return {
+        (key, row): count
+        for key, histogram in store.histograms(table, Selection(None, keys))
+        for row, count in counts_of(histogram, 3).items()
+    }
+
+
+def fourier(table="app"):
+    columns = (integer("age", 0, 8), boolean("member"), public("kind", "text"))
+    return design(survey_toml(*columns, table=table, epsilon="2", mechanism="fourier"))
+
+
+def reports(survey, size, seed):
+    people = pa.table(
+        {
+            "age": [(seed + row) % 9 for row in range(size)],
+            "member": [row % 3 == 0 for row in range(size)],
+            "kind": [("a", "b", None)[row % 3] for row in range(size)],
+        }
+    )
+    return randomize_batch(survey, people, SeededEntropy(seed), policy=accept_everything(survey))[0]
+
+
+def test_batches_say_what_brought_them_when_and_how_many(store, tmp_path):
+    survey = fake_survey()
+    pq.write_table(reports_of(survey, 30), tmp_path / "r.parquet")
+    store.ingest([tmp_path / "r.parquet"], survey=survey)
+    intake = Intake.of(survey)
+    for seed in (1, 2):
+        rows = reports_of(survey, 5, seed).select(intake.file_columns)
+        store.take(intake, rows.combine_chunks().to_batches(), "http")
+    store.tidy()
+    found = [(b.number, b.name, b.day, b.reports, b.state) for b in store.batches("APP")]
+    assert found == [
+        (1, str(tmp_path / "r.parquet"), utc_today(), 30, "reports"),
+        (3, "http", utc_today(), 10, "reports"),
+    ]
+    with pytest.raises(QueryError, match="no survey 'shop'"):
+        store.batches("shop")
+
+
+@BOTH
+@pytest.mark.parametrize("public", [(), PUBLIC], ids=["private", "public"])
+@pytest.mark.parametrize("sizes", [(40, 30, 20), (12_000, 9_000, 15_000)], ids=["tail", "merged"])
+@pytest.mark.parametrize("counts_first", [False, True])
+def test_a_withdrawn_batch_leaves_what_would_be_there_without_it(
+    store, options, public, sizes, counts_first
+):
+    survey = fake_survey(options=options, public=public)
+    without = fake_survey("without", options=options, public=public)
+    for seed, size in enumerate(sizes):
+        keep = "counts" if counts_first and seed == 0 else "reports"
+        table = reports_of(survey, size, seed, signed=False)
+        store.ingest_table(table, survey, keep=keep)
+        if seed != 1:
+            store.ingest_table(table, without, keep=keep)
+    before = store.version("app")
+    assert everything(store) != everything(store, "without")
+    assert store.withdraw("app", [2]) == sizes[1]
+    assert everything(store) == everything(store, "without")
+    assert store.sizes("app").tolist() == store.sizes("without").tolist()
+    assert store.version("app") > before
+    assert [batch.withdrawn for batch in store.batches("app")] == [None, sizes[1], None]
+    assert store.check() == []
+    store.ingest_table(reports_of(survey, 10, 7), survey)
+    assert store.sizes("app").sum() == sizes[0] + sizes[2] + 10
+    assert store.check() == []
+
+
+def test_sums_of_decoded_reports_are_those_of_a_store_without_the_batch(store):
+    survey, without = fourier(), fourier("without")
+    for seed in range(3):
+        store.ingest_table(reports(survey, 200, seed), survey)
+        if seed != 1:
+            store.ingest_table(reports(survey, 200, seed).replace_schema_metadata(None), without)
+    store.catch_up()
+    store.withdraw("app", [2])
+    question = "SELECT kind, COUNT(*) FROM {} WHERE age < 4 GROUP BY kind"
+    answers = [Session(store).execute(question.format(t)).table for t in ("app", "without")]
+    for one, other in zip(*(table.to_pylist() for table in answers), strict=True):
+        (kind, count), (wanted, true_count) = one.values(), other.values()
+        assert kind == wanted
+        assert count == pytest.approx(true_count, rel=1e-9)
+    assert store.check() == []
+
+
+def test_a_withdrawn_file_counts_no_more_when_it_comes_again(store, tmp_path):
+    survey, path = fake_survey(), tmp_path / "r.parquet"
+    pq.write_table(reports_of(survey, 30), path)
+    [taken] = store.ingest([path], survey=survey)
+    assert (taken.reports, taken.known) == (30, False)
+    store.withdraw("app", [1])
+    [again] = store.ingest([path])
+    assert (again.reports, again.known) == (0, True)
+    table = store.ingest_table(pq.read_table(path))
+    assert (table.reports, table.repeats) == (0, 30)
+
+
+def test_what_cannot_be_withdrawn_is_refused_and_nothing_changes(store):
+    survey = fake_survey()
+    for seed, keep in enumerate(("counts", "reports", "reports")):
+        store.ingest_table(reports_of(survey, 10, seed), survey, keep=keep)
+    for numbers, why in (([1], "deleted once counted"), ([2, 9], "no such batch")):
+        with pytest.raises(DataError, match=why):
+            store.withdraw("app", numbers)
+    store.withdraw("app", [2])
+    with pytest.raises(DataError, match="withdrawn before"):
+        store.withdraw("app", [2])
+    assert store.sizes("app").sum() == 20
+
+
+@BOTH
+def test_deleted_reports_keep_their_counts(store, options):
+    survey = fake_survey(options=options, public=PUBLIC)
+    for seed in range(3):
+        store.ingest_table(reports_of(survey, 50, seed), survey)
+    before = everything(store)
+    assert store.delete_reports("app", [1, 3]) == 100
+    assert everything(store) == before
+    assert [batch.state for batch in store.batches("app")] == ["counts", "reports", "counts"]
+    assert store._rows("SELECT count(*) FROM reports_app") == [(50,)]
+    assert store.check() == []
+    store.withdraw("app", [2])
+    assert store.sizes("app").sum() == 100
+    with pytest.raises(DataError, match="deleted once counted"):
+        store.withdraw("app", [1])
+
+
+def test_deleted_reports_are_in_the_decoded_sums(store):
+    survey = fourier()
+    store.ingest_table(reports(survey, 100, 0), survey)
+    store.delete_reports("app", [1])
+    [answer] = Session(store).execute("SELECT COUNT(*) AS n FROM app").table.to_pylist()
+    assert answer["n"] == pytest.approx(100)
+    assert store.check() == []
+
+
+def test_a_removed_survey_leaves_nothing_and_its_name_is_free(store):
+    kept, gone = fourier("kept"), fourier("gone")
+    for survey in (kept, gone):
+        store.ingest_table(reports(survey, 50, 1), survey)
+    store.catch_up()
+    store.remove_survey("GONE")
+    assert [survey.table for survey in store.surveys()] == ["kept"]
+    for query in ("SELECT table_name FROM duckdb_tables()", "SELECT survey FROM batches"):
+        assert not [name for (name,) in store._rows(query) if "gone" in name]
+    with pytest.raises(QueryError, match="no survey 'gone'"):
+        store.survey("gone")
+    other = fake_survey("gone")
+    store.ingest_table(reports_of(other, 20), other)
+    assert store.survey("gone") == other
+    assert store.sizes("gone").sum() == 20
+    assert store.check() == []
+
+
+def test_a_survey_that_cannot_be_read_is_named_and_can_be_removed(store):
+    survey = fake_survey()
+    store.ingest_table(reports_of(survey, 20), survey)
+    newer = "replace(json, '\"ldpsql_survey\":1', '\"ldpsql_survey\":9')"
+    store._rows(f"UPDATE surveys SET json = {newer}")
+    [fault] = store.check()
+    assert fault.startswith("survey app: ")
+    assert "version" in fault
+    store.remove_survey("app")
+    assert store.check() == []
+
+
+FAULTS = [
+    ("DELETE FROM reports_app WHERE rowid = 0", "batch 1 should have 12,000 reports, and there"),
+    (
+        "INSERT INTO reports_app SELECT * REPLACE (7 AS ldpsql_batch) FROM reports_app LIMIT 2",
+        "not",
+    ),
+    ("UPDATE histogram_app SET ldpsql_count = ldpsql_count + 1 WHERE rowid = 0", "counts are not"),
+    ("DELETE FROM histogram_app WHERE rowid = 3", "counts are not"),
+    ("DELETE FROM batches", "not listed"),
+    ("INSERT INTO batches FROM batches LIMIT 1", "listed more than once"),
+    ("UPDATE reports_app SET ldpsql_face = 200 WHERE rowid = 5", "no reports of the survey"),
+    ("INSERT INTO ids_app FROM ids_app LIMIT 4", "4 ids are remembered twice"),
+    ("DROP TABLE ids_app", "the table ids_app is gone"),
+    ("ALTER TABLE histogram_app ADD COLUMN more INTEGER", "other columns"),
+    ("UPDATE surveys SET fingerprint = repeat('0', 64)", "fingerprint"),
+    ("INSERT INTO batches (survey, number) VALUES ('other', 1)", "batches of other"),
+    ("CREATE OR REPLACE TABLE lookups.regions AS SELECT 'NY' AS state", "look-up table regions"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), FAULTS)
+def test_check_says_what_is_wrong(store, change, said):
+    survey = fake_survey()
+    store.ingest_table(reports_of(survey, 12_000), survey)
+    store.add_lookup(PublicTable.of("regions", pa.table({"state": ["CA"]})))
+    assert store.check() == []
+    with store._change():
+        column = store._layout("app").report_type.name
+        store._rows(change.replace("ldpsql_face", column))
+    faults = store.check()
+    assert any(said in fault for fault in faults), faults
+    assert all("\n" not in fault for fault in faults)
+
+
+def test_check_decodes_anew(store):
+    survey = fourier()
+    for seed in range(2):
+        store.ingest_table(reports(survey, 300, seed), survey)
+        store.catch_up()
+    store.ingest_table(reports(survey, 5, 9), survey)
+    assert store._rows("SELECT count(*) > 1 FROM parts_app") == [(True,)]
+    assert store.check() == []
+    for table in ("sums_app", "whole_app"):
+        with pytest.raises(ZeroDivisionError), store._change():
+            other = f"(SELECT sums FROM {table} t WHERE t.name = {table}.name LIMIT 1 OFFSET 1)"
+            if table == "whole_app":
+                store._rows(f"DELETE FROM {table} WHERE ldpsql_part = -1")
+            else:
+                store._rows(f"UPDATE {table} SET sums = {other} WHERE ldpsql_part = 0")
+            assert store.check() == [
+                "survey app: what is kept of its decoded reports is not what they decode to"
+            ]
+            raise ZeroDivisionError  # which rolls back
+
+
+def filled(path):
+    first, second = fake_survey("app"), fake_survey("shop", UNARY, PUBLIC)
+    with open_store(path, read_only=False) as store:
+        store.ingest_table(reports_of(first, 12_000), first)
+        store.ingest_table(reports_of(second, 50), second)
+        store.ingest_table(reports_of(second, 60, 1), second)
+        store.add_lookup(PublicTable.of("regions", pa.table({"state": ["CA"]})))
+    return first, second
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_copy_holds_the_named_surveys_and_nothing_else(tmp_path, read_only):
+    path, whole, part = (tmp_path / name for name in ("s.duckdb", "whole.duckdb", "part.duckdb"))
+    first, second = filled(path)
+    with open_store(path, read_only=read_only) as store:
+        truth = everything(store, "shop")
+        store.export(whole)
+        store.export(part, ["SHOP"])
+        with pytest.raises(StoreError, match="is there already"):
+            store.export(part)
+        with pytest.raises(QueryError, match="no survey 'x'"):
+            store.export(tmp_path / "x.duckdb", ["x"])
+    assert part.stat().st_mode & 0o777 == 0o600
+    with open_store(whole, read_only=False) as store:
+        assert store.surveys() == [first, second]
+        assert [table.name for table in store.lookups()] == ["regions"]
+        assert store.check() == []
+    with open_store(part, read_only=False) as store:
+        assert store.surveys() == [second]
+        assert everything(store, "shop") == truth
+        assert store.ingest_table(reports_of(second, 10, 3), second).reports == 10
+        assert store.check() == []
+    assert {file.name for file in tmp_path.iterdir()} == {path.name, whole.name, part.name}
+
+
+def test_vacuum_leaves_what_counts_and_nothing_of_what_was_deleted(tmp_path):
+    path = tmp_path / "s.duckdb"
+    first, _ = filled(path)
+    text = first.fingerprint.encode()
+    assert text in path.read_bytes()
+    with open_store(path, read_only=False) as store:
+        truth = everything(store, "shop")
+        store.remove_survey("app")
+    path.chmod(0o640)
+    vacuum_store(path)
+    assert text not in path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o640
+    with open_store(path, read_only=True) as store:
+        assert everything(store, "shop") == truth
+        assert [table.name for table in store.lookups()] == ["regions"]
+        assert store.check() == []
+    assert [file.name for file in tmp_path.iterdir()] == ["s.duckdb"]
+
+
+def test_vacuum_waits_for_whoever_has_the_store(tmp_path):
+    path = tmp_path / "s.duckdb"
+    filled(path)
+    script = (
+        "import sys, time; from ldpsql.store import open_store; "
+        "s = open_store(sys.argv[1], read_only=True); print('open', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdout.readline() == "open\n"
+        with pytest.raises(StoreError, match=f"locked by process {reader.pid}"):
+            vacuum_store(path, patience=0.1)
+        reader.stdin.close()
+    vacuum_store(path)
+    with pytest.raises(StoreError, match="there is no store"):
+        vacuum_store(tmp_path / "none.duckdb")
+
+
+def test_a_store_whose_file_was_replaced_while_it_opened_is_opened_again(tmp_path, monkeypatch):
+    path, other = tmp_path / "s.duckdb", tmp_path / "other.duckdb"
+    filled(path)
+    shutil.copy(path, other)
+    with open_store(other, read_only=False) as store:
+        store.remove_survey("app")
+    connect = duckdb.connect
+
+    def replace_meanwhile(*args, **kwargs):
+        opened = connect(*args, **kwargs)
+        if other.exists():
+            other.replace(path)
+        return opened
+
+    monkeypatch.setattr(duckdb, "connect", replace_meanwhile)
+    with open_store(path, read_only=True) as store:
+        assert [survey.table for survey in store.surveys()] == ["shop"]
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A store as the last format before this one wrote it."""
+    path = tmp_path / "old.duckdb"
+    path.write_bytes(gzip.decompress((STORES / "format_3.duckdb.gz").read_bytes()))
+    return path
+
+
+def test_a_store_of_an_earlier_format_is_brought_up_to_this_one(old):
+    with open_store(old, read_only=False) as store:
+        assert [survey.table for survey in store.surveys()] == ["app", "bits", "shop"]
+        assert store.check() == []
+        states = [(b.reports, b.state, b.day) for b in store.batches("app")]
+        assert states == [
+            (300, "reports", None),
+            (200, "reports", None),
+            (50, "reports", date(2026, 11, 22)),
+        ]
+        assert [batch.state for batch in store.batches("shop")] == ["counts", "reports"]
+        assert store.withdraw("bits", [1]) == 300
+        assert store.sizes("bits").sum() == 200
+    with open_store(old, read_only=True) as store:
+        assert store._rows("SELECT format FROM ldpsql_store") == [(layout.FORMAT,)]
+
+
+def test_an_earlier_format_is_not_read_until_somebody_may_write(old):
+    before = old.read_bytes()
+    with pytest.raises(StoreError, match=r"earlier version of ldpsql; bring it up .* db vacuum"):
+        open_store(old, read_only=True)
+    assert old.read_bytes() == before
+    vacuum_store(old)
+    with open_store(old, read_only=True) as store:
+        assert store.check() == []
+
+
+def test_a_migration_that_fails_changes_nothing(old, monkeypatch):
+    steps = {3: (*layout.MIGRATIONS[3], "SELECT error('no room')")}
+    monkeypatch.setattr("ldpsql.store.duckdb.opening.MIGRATIONS", steps)
+    with pytest.raises(StoreError, match="no room"):
+        open_store(old, read_only=False)
+    with duckdb.connect(str(old)) as database:
+        assert database.execute("SELECT format FROM ldpsql_store").fetchall() == [(3,)]
+        assert len(database.execute("DESCRIBE batches").fetchall()) == 8
+
+
+def test_every_format_between_has_its_step(old, monkeypatch):
+    """A made-up later format: all steps are taken, in their order."""
+    steps = {**layout.MIGRATIONS, 4: ("ALTER TABLE batches RENAME COLUMN taken TO came",)}
+    monkeypatch.setattr("ldpsql.store.duckdb.opening.MIGRATIONS", steps)
+    monkeypatch.setattr("ldpsql.store.duckdb.opening.FORMAT", 5)
+    open_store(old, read_only=False).close()
+    with duckdb.connect(str(old)) as database:
+        assert database.execute("SELECT format FROM ldpsql_store").fetchall() == [(5,)]
+        assert "came" in [row[0] for row in database.execute("DESCRIBE batches").fetchall()]
+    assert set(layout.MIGRATIONS) == set(range(min(layout.MIGRATIONS), layout.FORMAT))
+    assert {int(file.name[7]) for file in STORES.iterdir()} == set(layout.MIGRATIONS)
