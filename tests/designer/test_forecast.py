@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from support.surveys import boolean, category, integer, measure, public, survey_
 from ldpsql.designer import design_survey, predict_errors
 from ldpsql.designer.file import read_workload
 from ldpsql.designer.forecast import (
+    HOPELESS,
     MOST_CLASSES,
     MOST_PER_CLASS,
     Forecast,
@@ -232,6 +234,20 @@ def test_an_epsilon_without_a_design_is_not_enough(survey):
         return survey.forecast
 
     assert str(least_epsilon(0.9, refusing)) == "2"
+
+
+def test_a_hopeless_design_is_refused_as_soon_as_that_is_certain(survey):
+    own, design = survey.forecast, survey.survey.design
+    error = own.error
+    assert Forecast.of(design, own.samples, own.people, 1.01 * error / HOPELESS) == own
+    with pytest.raises(SurveyError, match="its intervals are at least 3 times as wide"):
+        Forecast.of(design, own.samples, own.people, 0.99 * error / HOPELESS)
+    # The first sample already makes it certain: the others are not looked at.
+    broken = replace(own.samples[0], queries=(None,))
+    with pytest.raises(AttributeError):
+        Forecast.of(design, (own.samples[0], broken), own.people)
+    with pytest.raises(SurveyError, match="times as wide"):
+        Forecast.of(design, (own.samples[0], broken), own.people, 1e-6 * error)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.02, 0.001])

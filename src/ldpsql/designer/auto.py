@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ldpsql.bounds import BOUND_BELOW
-from ldpsql.designer.forecast import Forecast, SampledQueries, sample_queries
+from ldpsql.decoders.base import AnyDesign
+from ldpsql.designer.forecast import Forecast, SampledQueries, require_chance, sample_queries
 from ldpsql.limits import deadline
-from ldpsql.recipes.base import AnyRecipe, Promise
+from ldpsql.recipes.base import AnyOptions, AnyRecipe, Promise
 from ldpsql.recipes.bound_of_totals import least_variance
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.workload import Workload
@@ -29,8 +30,6 @@ RACE, FINAL = 18, 72
 FIRST, LONGEST, MOST_SECONDS, QUICK = 300.0, 10.0, 30.0, 0.1
 """Seconds of the processor for the first mechanism, for each of the others, and for all of these;
 the part of them in haste."""
-HOPELESS = 3.0
-"""A mechanism whose error is at least so many times the best so far is not tried."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +92,12 @@ def choose(
         tell(f"trying {name} ({number} of {len(MECHANISMS)}), at most {longest:.0f} s left")
         is_first, started = not ranked, time.process_time()
         try:
-            if ranked:
-                _check_chance(recipe, workload, promise, min(each.rank for each in ranked), people)
+            least = min((each.rank for each in ranked), default=math.inf)
+            _check_chance(recipe, workload, promise, least, people)
             with deadline(seconds, _too_slow, time.process_time):
-                best = _best_options(recipe, workload, promise, people, race)
-                forecast = Forecast.of(best.forecast.design, final, people)
-            ranked.append(Candidate(name, best.options, forecast))
+                options, design = _best_options(recipe, workload, promise, people, race)
+                forecast = Forecast.of(design, final, people, least)
+            ranked.append(Candidate(name, options, forecast))
         except Error as error:
             left_out[name] = str(error)
         except MemoryError:
@@ -121,9 +120,7 @@ def _check_chance(
 ) -> None:
     """SurveyError for a mechanism whose expected error is certainly HOPELESS times the best."""
     if isinstance(promise, Epsilon):
-        least = math.sqrt(people * recipe.least_variance(workload, promise))
-        if least > HOPELESS * best:
-            raise SurveyError(f"its intervals are at least {least / best:.0f} times as wide")
+        require_chance(math.sqrt(people * recipe.least_variance(workload, promise)), best)
 
 
 def bound_of(workload: Workload, promise: Promise) -> float | None:
@@ -140,24 +137,38 @@ def _best_options(
     promise: Promise,
     people: int,
     samples: tuple[SampledQueries, ...],
-) -> Candidate:
-    """The best of the options that are worth trying; the first refusal where none fits."""
+) -> tuple[AnyOptions, AnyDesign]:
+    """The best of the options that are worth trying, with its design; the first refusal where none
+    fits."""
     reason = recipe.reserved(workload.domain)
     if reason is not None:
         raise SurveyError(reason)
-    candidates: list[Candidate] = []
+    variants = list(recipe.variants(workload, promise, people))
+    if len(variants) == 1:
+        return variants[0], _competing(recipe, workload, promise, variants[0])
+    best: Candidate | None = None
     refusals: list[Error] = []
-    for options in recipe.variants(workload, promise, people):
+    for options in variants:
         try:
-            design = recipe.design(workload.domain, promise, options, workload)
-            if design.guarantee.kind not in ("local", "uldp"):
-                raise SurveyError(f"it is {design.guarantee}")
-            if design.asks_in_rounds:
-                raise SurveyError("it asks in rounds, and its error is not known before the first")
-            forecast = Forecast.of(design, samples, 1)
-            candidates.append(Candidate(recipe.name, dict(options), forecast))
+            design = _competing(recipe, workload, promise, options)
+            forecast = Forecast.of(design, samples, 1, best.rank if best else math.inf)
         except Error as error:
             refusals.append(error)
-    if not candidates:
+            continue
+        own = Candidate(recipe.name, options, forecast)
+        best = own if best is None or own.rank < best.rank else best
+    if best is None:
         raise refusals[0]
-    return min(candidates, key=lambda candidate: candidate.rank)
+    return best.options, best.forecast.design
+
+
+def _competing(
+    recipe: AnyRecipe, workload: Workload, promise: Promise, options: AnyOptions
+) -> AnyDesign:
+    """A design that may take part; SurveyError for one that may not."""
+    design = recipe.design(workload.domain, promise, options, workload)
+    if design.guarantee.kind not in ("local", "uldp"):
+        raise SurveyError(f"it is {design.guarantee}")
+    if design.asks_in_rounds:
+        raise SurveyError("it asks in rounds, and its error is not known before the first")
+    return design

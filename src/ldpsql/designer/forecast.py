@@ -35,6 +35,8 @@ DEFAULT_USERS = 100_000
 MOST_CLASSES = 18
 MOST_PER_CLASS = 48
 MOST_LENGTHS, MOST_PLACES = 24, 16
+HOPELESS = 3.0
+"""A design whose error is more than so many times the best so far is not looked at any further."""
 _SEED = 2019
 _LARGEST_TABLE = 1 << 20
 _Entry = TypeVar("_Entry")
@@ -246,9 +248,16 @@ class Forecast:
     variances: tuple[float, ...]
 
     @classmethod
-    def of(cls, design: Design, samples: Sequence[SampledQueries], people: int) -> Forecast:
-        """Predict, for records spread evenly. SurveyError where the design cannot answer."""
-        variances = []
+    def of(
+        cls,
+        design: Design,
+        samples: Sequence[SampledQueries],
+        people: int,
+        best: float = math.inf,
+    ) -> Forecast:
+        """Predict, for records spread evenly. SurveyError where the design cannot answer, and as
+        soon as it is certain that its error is more than HOPELESS times the best one so far."""
+        variances, sure, total = [], 0.0, sum(sample.weight for sample in samples)
         centered = design
         if any(sample.is_about_middle for sample in samples):
             centered = _center_measures(design)
@@ -259,6 +268,9 @@ class Forecast:
             if not math.isfinite(variance):
                 raise SurveyError(f"it does not answer every query: {sample.text}")
             variances.append(variance)
+            # What is left can only add to it.
+            sure += sample.weight * variance
+            require_chance(math.sqrt(sure / total), best)
         return cls(design, tuple(samples), people, tuple(variances))
 
     @property
@@ -308,9 +320,17 @@ def _center_measures(design: Design) -> Design:
     centered = replace(design.domain, bounds=tuple((-1.0, 1.0) for _ in design.domain.bounds))
     if centered == design.domain:
         return design
-    made = mechanism(design.name).restore(centered, design.epsilon, design.to_json())
+    # The plan as it is: to read it from JSON again takes longer than all the rest.
+    data = {**design.to_json(), "plan": design.plan}
+    made = mechanism(design.name).restore(centered, design.epsilon, data)
     made.reuse(design)
     return made
+
+
+def require_chance(error: float, best: float) -> None:
+    """SurveyError for a design whose error is more than HOPELESS times the best one so far."""
+    if best and error > HOPELESS * best:
+        raise SurveyError(f"its intervals are at least {error / best:.0f} times as wide")
 
 
 def least_users(forecast: Forecast, half_width: float) -> int:

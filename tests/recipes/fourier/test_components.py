@@ -91,7 +91,7 @@ def test_gains_are_the_adjoint_of_information(name: str) -> None:
     weights = some_weights(component)
     slope = np.random.default_rng(3).random(component.folding.classes + 1)
     slope[-1] = 0.0
-    left = float((component.gains(slope) * weights).sum())
+    left = float((component.gains(slope, slope * component.folding.multiplicity) * weights).sum())
     right = float((told(component, weights) * slope * component.folding.multiplicity).sum())
     assert left == pytest.approx(right, rel=1e-12)
 

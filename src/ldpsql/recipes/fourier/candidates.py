@@ -14,6 +14,7 @@ from math import gcd, prod
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.decoders.fourier.families import Batch, Cluster, arc_transform
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals
@@ -68,7 +69,8 @@ class ArcBundle:
     @property
     def copies(self) -> Integers:
         """Reflections of the character."""
-        return np.bincount(reflections(self.characters, self.axes, self.folding)[0])[:, None]
+        flips = _may_flip(self.characters, self.axes, self.folding).sum(axis=1)
+        return np.asarray(1 << flips[:, None])
 
     @property
     def phases(self) -> Integers:
@@ -88,9 +90,9 @@ class ArcBundle:
         values = (weights @ self.powers).ravel()
         into += np.bincount(self.harmonics.ravel(), values, len(into)) / self.folding.frequencies
 
-    def gains(self, slope: Reals) -> Reals:
+    def gains(self, slope: Reals, counted: Reals) -> Reals:
         """sum_h |X(h)|^2 / s^2 slope at h k."""
-        return np.asarray(slope[self.harmonics] @ self.powers.T)
+        return np.asarray(slope.take(self.harmonics) @ self.powers.T)
 
     def drop(self, weights: Reals) -> tuple[Self, Reals]:
         """As it is: a lost character may be needed again."""
@@ -193,24 +195,20 @@ class Products:
         for factor in self.factors:
             # The first axis is summed over, and the new one is the last.
             summed = summed.reshape(len(factor.powers), -1).T @ factor.powers
-        if len(self.folding.faces) == len(self.folding.group.faces):
-            # Every face stands for itself: each class occurs once, and indices need no summing.
-            into[self.classes.ravel()] += summed.ravel()
+        classes, told = self.classes.ravel(), summed.ravel()
+        if len(self.folding.faces) < len(self.folding.group.faces):
+            told = told / self.folding.alike.take(classes)
+        if self.folding.symmetry.tells_apart(self.axes):
+            into[classes] += told  # each class occurs once, and indices need no summing
         else:
-            shared = summed.ravel() / self.folding.alike[self.classes.ravel()]
-            np.add.at(into, self.classes.ravel(), shared)
+            np.add.at(into, classes, told)
 
-    def gains(self, slope: Reals) -> Reals:
+    def gains(self, slope: Reals, counted: Reals) -> Reals:
         """The same products from the side of the frequencies, all members of a class counted."""
-        gained = slope[self.classes] * self._members
+        gained = counted.take(self.classes)
         for factor in self.factors:
             gained = gained.reshape(factor.powers.shape[1], -1).T @ factor.powers.T
         return np.asarray(gained.reshape(self.shape) * self.scale)
-
-    @cached_property
-    def _members(self) -> Reals:
-        """Frequencies in every class, as `classes`."""
-        return np.asarray(self.folding.multiplicity[self.classes])
 
     def drop(self, weights: Reals) -> tuple[Self, Reals]:
         """Without the candidates of a factor that take part in nothing."""
@@ -268,8 +266,9 @@ Component = ArcBundle | Products
 
 It adds the information that the weights give every class of frequencies (`inform`), and takes the
 slope gamma / lambda^2 back to a gain per candidate (`gains`): the transpose, up to the number of
-frequencies in each class. The powers behind both are |X(h)|^2 / s^2, averaged over the reflections
-of the axes. Under the symmetry of the folding it stands for its images, which share its weights.
+frequencies in each class (`counted`: the slope times that number). The powers behind both are
+|X(h)|^2 / s^2, averaged over the reflections of the axes. Under the symmetry of the folding it
+stands for its images, which share its weights.
 """
 
 
@@ -280,8 +279,7 @@ def reflections(characters: Integers, axes: Axes, folding: Folding) -> tuple[Int
     character and of its conjugate are the same families.
     """
     orders = np.array(folding.group.shape(axes), dtype=np.int64)
-    is_free = characters * 2 % orders != 0  # not its own conjugate
-    may_flip = is_free & (np.cumsum(is_free, axis=1) > 1)
+    may_flip = _may_flip(characters, axes, folding)
     rows, changed = [], []
     for signs in product((False, True), repeat=len(axes)):
         flip = np.array(signs[::-1], dtype=bool)
@@ -289,6 +287,13 @@ def reflections(characters: Integers, axes: Axes, folding: Folding) -> tuple[Int
         own = characters[rows[-1]]
         changed.append(np.where(flip, (orders - own) % orders, own))
     return np.concatenate(rows), np.concatenate(changed)
+
+
+def _may_flip(characters: Integers, axes: Axes, folding: Folding) -> NDArray[np.bool_]:
+    """Which coordinates change sign in reflections, shape (n, axes)."""
+    orders = np.array(folding.group.shape(axes), dtype=np.int64)
+    is_free = characters * 2 % orders != 0  # not its own conjugate
+    return np.asarray(is_free & (np.cumsum(is_free, axis=1) > 1))
 
 
 def emit_arcs(
@@ -437,11 +442,15 @@ class Dictionary:
         length = _coprime(round(order * self._least ** (1.0 / factors)), order)
         chosen = sorted({_coprime(round(each), order) for each in wanted.tolist()})
         lengths = np.unique([1, length])
-        powers = [self._indicator_powers((axis,), np.array([k]), order, lengths) for k in chosen]
+        powers = self._indicator_powers((axis,), np.array(chosen)[:, None], order, lengths)
         characters = np.repeat(chosen, len(lengths))[:, None]
         orders = np.full(len(characters), order)
         return Factor(
-            (axis,), np.concatenate(powers), characters, orders, np.tile(lengths, len(chosen))
+            (axis,),
+            powers.reshape(len(characters), -1),
+            characters,
+            orders,
+            np.tile(lengths, len(chosen)),
         )
 
     @property
@@ -528,12 +537,11 @@ class Dictionary:
         wanted = {order: self._box_lengths(order, widths) for order in np.unique(orders).tolist()}
         lengths = [wanted[order] for order in orders.tolist()]
         owner = np.repeat(numbers, list(map(len, lengths)))
-        powers = np.concatenate(
-            [
-                self._indicator_powers(axes, characters[n], int(orders[n]), lengths[n])
-                for n in numbers
-            ]
-        )
+        powers = np.empty((len(owner), prod(self.folding.shape(axes))))
+        for order, own in wanted.items():
+            alike = np.flatnonzero(orders == order)
+            told = self._indicator_powers(axes, characters[alike], order, own)
+            powers[orders[owner] == order] = told.reshape(-1, powers.shape[1])
         return Factor(axes, powers, characters[owner], orders[owner], np.concatenate(lengths))
 
     def _box_lengths(self, order: int, widths: int) -> Integers:
@@ -542,17 +550,24 @@ class Dictionary:
         return np.unique(np.clip((shares * order).round().astype(np.int64), 1, max(order // 2, 1)))
 
     def _indicator_powers(
-        self, axes: Axes, character: Integers, order: int, lengths: Integers
+        self, axes: Axes, characters: Integers, order: int, lengths: Integers
     ) -> Reals:
-        """|B^(h)|^2 / r^2 at the classes of the axes, per frequency, shape (lengths, classes)."""
-        steps, shape = np.arange(order), self.folding.shape(axes)
-        folded = [self.folding.fold(k * steps, a) for k, a in zip(character, axes, strict=True)]
-        places, cells = np.ravel_multi_index(folded, shape), prod(shape)
-        power = np.abs(arc_transform(order, lengths, steps) / order) ** 2
+        """|B^(h)|^2 / r^2 at the classes of the axes, per frequency, for characters (n, axes) of
+        one order; shape (n, lengths, classes)."""
+        steps, shape, count = np.arange(order), self.folding.shape(axes), len(characters)
+        folded = [
+            self.folding.fold(np.outer(own, steps), axis)
+            for own, axis in zip(characters.T, axes, strict=True)
+        ]
+        cells = prod(shape)
+        places = np.ravel_multi_index(folded, shape) + cells * np.arange(count)[:, None]
+        total = np.empty((count, len(lengths), cells))
         # Harmonics h k may meet in a class: their sum is shared by the frequencies of the class.
-        flat = places + cells * np.arange(len(lengths))[:, None]
-        total = np.bincount(flat.ravel(), power.ravel(), len(lengths) * cells)
-        return np.asarray(total.reshape(len(lengths), cells) / self.folding.members_over(axes))
+        for place, inside in enumerate(arc_transform(order, lengths, steps)):
+            power = np.broadcast_to(np.abs(inside / order) ** 2, places.shape)
+            told = np.bincount(places.ravel(), power.ravel(), count * cells)
+            total[:, place] = told.reshape(count, cells)
+        return np.asarray(total / self.folding.members_over(axes))
 
     # -- listed families ----------------------------------------------------------------------
 

@@ -43,6 +43,8 @@ _COVERED, _SPANNING = 0.3, 8
 _LEAST_COVERED, _MOST_ROUNDS = 1e-4, 12
 _LARGE, _MANY_HARMONICS, _HUGE_HARMONICS = 8000, 1 << 21, 1 << 22
 _STEPS = ((100, 300, 150), (60, 140, 60), (25, 35, 20), (12, 12, 8), (6, 6, 4))
+_FEW_STEPS, _BRIEF = 12, 2
+"""Where at most so many steps follow pruning, a round that brings arcs back takes the second."""
 _HARMONIC_COST, _PRODUCT_COST, _COMPONENT_COST, _MOST_SECONDS = 4e-8, 1e-9, 1e-4, 18.0
 """Rough seconds of one step per harmonic, multiplication and component, and of all steps."""
 _ROUNDS = 4
@@ -190,7 +192,8 @@ class Problem:
             information = information + self.known
         slope, known = np.zeros(len(self.demand)), information[self._needed]
         slope[self._needed] = self.demand[self._needed] / known**2
-        parts = [component.gains(slope).ravel() for component in self.components]
+        counted = slope * self.folding.multiplicity
+        parts = [component.gains(slope, counted).ravel() for component in self.components]
         gains = np.concatenate(parts)
         # At the optimum no gain exceeds the mean one, which is F where F is homogeneous.
         mean = self.objective(information) if self.known is None else float(gains @ weights)
@@ -298,7 +301,8 @@ def _prune(problem: Problem, weights: Reals, steps: int) -> tuple[Problem, Reals
             is_lost &= problem.information(kept) < _LEAST_COVERED * before
         if not is_lost.any():
             break
-        kept = problem.solve(_restore_arcs(problem, full, kept, np.flatnonzero(is_lost)), steps)
+        own = steps if steps > _FEW_STEPS else _BRIEF
+        kept = problem.solve(_restore_arcs(problem, full, kept, np.flatnonzero(is_lost)), own)
     return problem, problem.solve(kept, steps)
 
 
@@ -319,9 +323,12 @@ def _keep_informed(problem: Problem, weights: Reals, kept: Reals) -> Reals:
             break
         # What a candidate would add to the lost frequencies, as a part of what they had.
         slope = np.divide(1.0, before, out=np.zeros_like(before), where=is_lost & (before > 0.0))
+        counted = slope * problem.folding.multiplicity
         for component, left, own in products:
             if is_lost[component.classes].any():
-                chosen = _heaviest(component, own * component.gains(slope), _SPANNING, cells)
+                chosen = _heaviest(
+                    component, own * component.gains(slope, counted), _SPANNING, cells
+                )
                 left.ravel()[chosen] = own.ravel()[chosen]  # a view of `kept`
         # Some inform a frequency well; more come back only to inform it at all.
         wanted = _LEAST_COVERED

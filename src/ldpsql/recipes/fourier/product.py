@@ -334,10 +334,11 @@ class _Search:
         own = self.needed[is_needed] / information[is_needed]
         slope[is_needed] = own / information[is_needed]
         objective = float((self.folding.frequencies[is_needed] * own).sum())
-        self.families = [
-            weights * (component.gains(slope).reshape(weights.shape) / objective) ** power
-            for component, weights in zip(self.listed, self.families, strict=True)
-        ]
+        counted, families = slope * self.folding.multiplicity, []
+        for component, weights in zip(self.listed, self.families, strict=True):
+            own_gains = component.gains(slope, counted).reshape(weights.shape)
+            families.append(weights * (own_gains / objective) ** power)
+        self.families = families
         for number, shape in enumerate(self.shapes):
             tables, changed = self.tables[number], []
             gains = shape.gains(tables, slope)
