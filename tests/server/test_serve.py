@@ -127,10 +127,32 @@ def test_a_port_that_is_taken_is_said(tmp_path, survey):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         command = ["--db", str(tmp_path / "s.duckdb"), "--port", str(taken.getsockname()[1])]
         with (
-            pytest.raises(AssertionError, match="Address already in use"),
+            pytest.raises(
+                AssertionError, match=r"cannot listen at '127.*: Address already in use; "
+            ),
             serving(*command),
         ):
             pass
+
+
+@pytest.mark.parametrize("host", ["", "nowhere.invalid", "192.0.2.1", "a" * 70 + ".invalid"])
+def test_an_address_that_cannot_be_had_is_said(tmp_path, survey, host):
+    with (
+        pytest.raises(
+            AssertionError, match=f"error: cannot listen at '{host[:58]}.*; give another"
+        ),
+        serving("--db", str(tmp_path / "s.duckdb"), "--host", host),
+    ):
+        pass
+
+
+def test_what_is_no_key_or_certificate_is_said(tmp_path, survey):
+    files = ["--tls-key", survey, "--tls-certificate", survey]
+    with (
+        pytest.raises(AssertionError, match="the TLS key and certificate cannot be used; give PEM"),
+        serving("--db", str(tmp_path / "s.duckdb"), *files),
+    ):
+        pass
 
 
 def test_the_javascript_client_finds_a_survey_and_its_reports_are_counted(tmp_path, survey):

@@ -6,12 +6,15 @@ import asyncio
 import gc
 import signal
 import socket
+import ssl
 from collections.abc import Callable
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from ldpsql_device.errors import StoreError
 
 IDLE_SECONDS, HEAD_SECONDS, READ_SECONDS, DRAIN_SECONDS = 30, 10, 30, 3
 HEAD_BYTES, READ_BYTES = 1 << 16, 1 << 16
@@ -127,14 +130,27 @@ class _Server(uvicorn.Server):
             self._tell(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
 
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        if not host:  # which would be every address of this machine
+            raise UnicodeError
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except (OSError, UnicodeError) as error:
+        reason = (getattr(error, "strerror", None) or "it is no address").partition(" (")[0]
+        raise StoreError(
+            f"cannot listen at {host!r:.60}, port {port}: {reason}; give another address"
+        ) from None
+
+
 def serve(
     app: ASGIApp, *, host: str, port: int, tell: Callable[[str], None], **options: Any
 ) -> None:
     """Answer requests until SIGTERM or SIGINT; what came until then is committed first.
 
     port: 0 for any that is free.  tell: called with the address once it listens.  options:
-    uvicorn's, such as `ssl_keyfile` and `ssl_certfile`. Raises OSError for an address that cannot
-    be had.
+    uvicorn's, such as `ssl_keyfile` and `ssl_certfile`. Raises StoreError for an address that
+    cannot be had, and for a key or certificate that is none.
     """
     config = uvicorn.Config(
         app,
@@ -152,8 +168,13 @@ def serve(
         timeout_graceful_shutdown=DRAIN_SECONDS,
         **options,
     )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=_BACKLOG) as listening:
+    try:
+        config.load()
+    except ssl.SSLError:
+        raise StoreError(
+            "the TLS key and certificate cannot be used; give PEM files that belong together"
+        ) from None
+    with _listen(host, port) as listening:
         # uvicorn raises again what ended it; there is more to do before this process ends.
         handlers = {number: signal.signal(number, lambda *_: None) for number in _ENDING}
         gc.freeze()  # what imports made lives on, and need not be looked through again
