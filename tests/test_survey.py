@@ -211,7 +211,7 @@ def test_a_changed_collectors_part_is_refused():
         (design(TOML).device_text, "with its collector's part"),
         (forged(ldpsql_collector=99), "unknown version"),
         (forged(extra=1), "unknown key 'extra'"),
-        (forged(epsilon="0.8"), "not what this version would write"),
+        (forged(epsilon="0.8"), "promises other than its mechanism keeps"),
         (forged(decoder={}), "not a survey|design"),
         (forged(mechanism="magic"), "unknown mechanism"),
         (forged(options=[1]), "options must be an object"),

@@ -343,8 +343,13 @@ class Survey(Published):
         )
         own, stated = survey.design.guarantee, device.guarantee
         keeps = (own.kind, own.epsilon) == (stated.kind, stated.epsilon)
-        if survey.plan != device.plan or not keeps or own.delta > stated.delta:
-            raise SurveyError("not a survey: its content is not what this version would write")
+        if not keeps or own.delta > stated.delta:
+            raise SurveyError("not a survey: it promises other than its mechanism keeps")
+        if survey.plan != device.plan:  # devices follow the latter, and answers would be wrong
+            raise SurveyError(
+                f"not a survey: its decoder, as this version of {survey.design.name} makes it, "
+                "does not fit its plan; use the version that designed it"
+            )
         # The texts as they were read: the hash of the second was compared.
         vars(survey).update(device_text=device.device_text, collector_text=canonical(rest))
         return survey

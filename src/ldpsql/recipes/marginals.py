@@ -145,7 +145,8 @@ class MarginalRecipe(Recipe[O]):
         marginals = tuple(tuple(map(whole, axes)) for axes in data["marginals"])
         weights = tuple(map(whole, data["weights"]))
         design = self.build((self.name, domain, epsilon, marginals, weights), data)
-        if {**data, **design.to_json()} != data:
+        # A version that writes more says nothing against what another one wrote.
+        if any(data.get(key, value) != value for key, value in design.to_json().items()):
             raise SurveyError(f"the design does not fit {self.name}")
         return design
 
