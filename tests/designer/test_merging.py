@@ -150,6 +150,15 @@ def test_dates_and_categories_are_merged_as_numbers_are() -> None:
     assert "state is collected in 3 bins, NY, TX | CA, WA | (other): no declared" in notes
 
 
+def test_a_bin_of_many_values_is_named_by_the_first_ones() -> None:
+    names = [f"town {number}" for number in range(300)]
+    text = KINDS.replace('["NY", "CA", "TX", "WA"]', str(names))
+    asked = "\"SELECT COUNT(*) FROM app WHERE state IN ('town 0', 'town 299')\""
+    _, (note,) = merge_codes(read_file(text.format(asked)))
+    first = ", ".join(names[1:13])
+    assert f"in 3 bins, town 0, town 299 | {first} and 286 more | (other): no declared" in note
+
+
 def test_the_device_gets_them_and_answers_the_same() -> None:
     """Written, read again, and encoded."""
     designed = design_survey(KINDS.format(", ".join(f'"{text}"' for text in ASKED)))

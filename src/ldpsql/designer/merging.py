@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql import domains
 from ldpsql.boxes import CodeSet
 from ldpsql.designer.file import SurveyFile, read_texts
 from ldpsql.designer.questions import UndesignedSurvey, find_sides
@@ -100,10 +99,16 @@ def _number(parts: Sequence[int]) -> list[int]:
 
 
 def _describe(domain: Domain) -> str:
-    """The bins, so many of them at most."""
+    """The bins, so many of them at most, and so many values of each."""
     more = ", ..." if domain.size > _SHOWN else ""
     if isinstance(domain, Listed):
-        bins = (domains.extent(domain, code, code + 1) for code in range(min(domain.size, _SHOWN)))
+        bins = (_list_values(domain.values_of(c)) for c in range(min(domain.size, _SHOWN)))
         return f"{domain.size} bins, {' | '.join(bins)}{more}"
     edges = ", ".join(map(str, domain.edges[: _SHOWN + 1]))
     return f"{domain.size} bins, edges = [{edges}{more}]"
+
+
+def _list_values(values: Sequence[Any]) -> str:
+    """The values of a bin, the first ones where there are many."""
+    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return ", ".join(map(str, values[:_SHOWN])) + more
