@@ -11,7 +11,7 @@ import pytest
 
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.spectra import demand, floor
-from ldpsql.recipes.fourier import recipe
+from ldpsql.recipes.fourier import product, recipe
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.product import ProductDesign, design_product, shapes_over
 from ldpsql.recipes.fourier.recipe import Fourier, compressed_size, group_of, product_plan_of
@@ -227,3 +227,18 @@ def test_a_device_draws_what_the_plan_says() -> None:
     assert set(np.searchsorted(firsts, question, "right")) >= set(range(1, len(firsts) + 1))
     again = FOURIER.restore(design.domain, design.epsilon, json.loads(json.dumps(design.to_json())))
     assert again == design
+
+
+def test_large_surveys_stay_listed_where_product_form_has_too_many_questions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """More than a plan may have are no reason to leave the mechanism out."""
+    monkeypatch.setattr(recipe, "LARGE_PLAN", 100)
+    domain = domain_of((24, 20), 1)
+    workload, epsilon = Workload.everyday(domain), Epsilon.parse("1")
+    usual = FOURIER.design(domain, epsilon, {}, workload)
+    assert usual.table.products
+    monkeypatch.setattr(product, "MOST_QUESTIONS", 100)
+    assert not FOURIER.design(domain, epsilon, {}, workload).table.products
+    with pytest.raises(SurveyError, match="no more questions than a plan may have"):
+        FOURIER.design(domain, epsilon, {"form": "product"}, workload)

@@ -30,7 +30,7 @@ from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import equality_axes
 from ldpsql.recipes.fourier.rounding import round_weights
 from ldpsql.workload import Workload
-from ldpsql_device.plan import Arcs, Digit, Face, Integer, Part, Step, Term, Varying
+from ldpsql_device.plan import MOST_QUESTIONS, Arcs, Digit, Face, Integer, Part, Step, Term, Varying
 
 _STEPS, _CAREFUL = 200, 20
 _TURN, _GAIN = 10, 2e-4
@@ -252,10 +252,16 @@ class ProductDesign:
     listed: Sequence[Emitted]
     shapes: Sequence[tuple[float, Shape, Sequence[Reals]]]
 
+    @property
+    def questions(self) -> int:
+        """How many there are."""
+        families = sum(len(part.weights) for part in self.listed)
+        return families + sum(prod(shape.tables) for _, shape, _ in self.shapes)
+
 
 def design_product(group: Group, workload: Workload, odds: float) -> ProductDesign | None:
-    """A design in product form; None where more than two dimensions are asked together, and where
-    no two are."""
+    """A design in product form; None where more than two dimensions are asked together, where no
+    two are, and where that would be more questions than a plan may have."""
     dimensions = [sum(axis < group.dimensions for axis in block) for block in group.blocks]
     if max(dimensions) != 2:
         return None
@@ -270,7 +276,10 @@ def design_product(group: Group, workload: Workload, odds: float) -> ProductDesi
             shapes += shapes_over(folding, face, odds) if wanted[face].any() else ()
         elif wanted[face].any():
             listed += dictionary.over(face)
-    return _Search(folding, needed, listed, shapes).solve()
+    if sum(prod(shape.tables) for shape in shapes) > MOST_QUESTIONS:
+        return None
+    found = _Search(folding, needed, listed, shapes).solve()
+    return found if found.questions <= MOST_QUESTIONS else None
 
 
 class _Search:

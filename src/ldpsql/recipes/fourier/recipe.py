@@ -116,7 +116,8 @@ class Fourier(Recipe[FourierOptions]):
             if design is None:
                 raise SurveyError(
                     "form = product is for workloads whose queries ask about two dimensions "
-                    "together at most, and some of them about two; use form = auto"
+                    "together at most, and some of them about two, and for no more questions than "
+                    "a plan may have; use form = auto"
                 )
         else:
             families = design_families(
