@@ -177,6 +177,22 @@ def test_a_collector_gets_the_batches_once(home, monkeypatch):
         assert int(store.sizes("app").sum()) == 2 * USERS
 
 
+def test_a_batch_that_the_collector_refuses_holds_up_no_other(home, monkeypatch):
+    collector, folder = home / "collector.duckdb", home / "batches"
+    monkeypatch.setenv("LDPSQL_TOKEN", Tokens.beside(collector).add("mixer", "relay"))
+    folder.mkdir()
+    (folder / "0.parquet").write_bytes(b"PAR1")
+    with (
+        serving("--db", str(collector), "--survey", str(home / "app.survey.json")) as (_, there),
+        shuffler(home, "--collector", there) as (process, address),
+    ):
+        assert post(address, [line() for _ in range(USERS)]).status == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert "0.parquet cannot be read" in process.stderr.read()
+    assert [path.name for path in folder.iterdir()] == ["0.parquet"]
+
+
 def test_a_collector_that_does_not_answer_keeps_nobody_from_ending(home):
     with socket.create_server(("127.0.0.1", 0)) as mute:
         there = f"http://127.0.0.1:{mute.getsockname()[1]}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
 from ldpsql.remote import RemoteStore
-from ldpsql_device.errors import Error
+from ldpsql_device.errors import Error, StoreError
 
 SECONDS = 10.0
 """How often it is looked for new batches, and how soon one is tried again."""
@@ -36,18 +36,26 @@ class Forwarder:
         self._thread.join(LAST_SECONDS)
 
     def _run(self) -> None:
-        said = ""
+        said = set[str]()
         while True:
             is_last = self._ended.is_set()
-            try:
-                for path in sorted(self._folder.glob("*.parquet")):
-                    self._collector.ingest([path])
-                    path.unlink()
-                said = ""
-            except (Error, OSError) as error:
-                if str(error) != said:  # once, not every few seconds
-                    said = str(error)
-                    self._tell(said)
+            problems = list(self._hand_over())
+            for problem in problems:
+                if problem not in said:  # once, not every few seconds
+                    self._tell(problem)
+            said = set(problems)
             if is_last:
                 return
             self._ended.wait(SECONDS)
+
+    def _hand_over(self) -> Iterator[str]:
+        """Hand over what is there; yields what keeps batches here. One that the collector refuses
+        holds up no other."""
+        for path in sorted(self._folder.glob("*.parquet")):
+            try:
+                self._collector.ingest([path])
+                path.unlink()
+            except (Error, OSError) as error:
+                yield str(error)
+                if isinstance(error, StoreError | OSError):  # it would be said of the others, too
+                    return
