@@ -346,6 +346,58 @@ def test_a_connection_that_cannot_write_now_can_still_be_asked(files):
         assert total(connection) == PEOPLE
 
 
+def test_what_was_committed_is_said_though_the_file_cannot_be_opened_again(files, monkeypatch):
+    path, rival, opened = files / "s.duckdb", [True], ldpsql.dbapi.open_store
+    with ldpsql.connect(path) as connection:
+        connection.register("regions", {"state": ["CA", "NY"], "region": ["west", "east"]})
+
+        def refuse_readers(place, *, read_only):
+            if read_only and rival:
+                raise errors.StoreError("locked by process 7")
+            return opened(place, read_only=read_only)
+
+        monkeypatch.setattr(dbapi, "open_store", refuse_readers)
+        assert [batch.reports for batch in connection.ingest(files / "1.parquet")] == [1000]
+        with pytest.raises(dbapi.OperationalError, match="locked by process 7"):
+            connection.execute("SELECT COUNT(*) FROM app")
+        rival.clear()
+        assert total(connection) == 1000
+        joined = "SELECT COUNT(*) FROM app JOIN regions USING (state) WHERE region = 'east'"
+        assert connection.execute(joined).fetchall()
+
+
+def test_answers_can_be_fetched_while_another_has_the_file(files):
+    path = files / "s.duckdb"
+    script = (
+        "import sys; from ldpsql.store import open_store; "
+        "s = open_store(sys.argv[1], read_only=False); print('open', flush=True); sys.stdin.read()"
+    )
+    with ldpsql.connect(path) as connection:
+        connection.ingest(files / "1.parquet")
+        cursor = connection.execute("SELECT COUNT(*) FROM app")
+        connection.ingest(files / "2.parquet")
+        command = [sys.executable, "-c", script, str(path)]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as rival:
+            assert rival.stdout.readline() == "open\n"
+            [(count,)] = cursor.fetchall()
+            assert count == pytest.approx(1000)
+            rival.stdin.close()
+        assert total(connection) == PEOPLE
+
+
+def test_files_before_a_refused_one_are_told(files):
+    (files / "3.parquet").write_bytes(b"nonsense")
+    told = []
+    with ldpsql.connect(files / "s.duckdb") as connection:
+        with pytest.raises(dbapi.DataError, match=r"3\.parquet"):
+            connection.ingest(str(files / "*.parquet"), tell=told.append)
+        assert [batch.reports for batch in told] == [1000, PEOPLE - 1000]
+        connection.ingest(pq.read_table(files / "1.parquet"), tell=told.append)
+        assert told[-1].repeats == 1000
+
+
 def test_read_only_never_writes_and_never_makes_a_file(files):
     path = files / "s.duckdb"
     with pytest.raises(dbapi.OperationalError, match="no store"):

@@ -11,7 +11,7 @@ was ingested cannot be rolled back.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -219,14 +219,29 @@ class Connection:
             else Session(store, **self._settings)
         )
         self._writes_to = writes_to
+        self._to_register = list[PublicTable]()
+        self._closed = False
         self._uncommitted = False
 
     @property
     def session(self) -> Session | RemoteSession:
-        """What answers the questions; InterfaceError once the connection is closed."""
+        """What answers the questions; InterfaceError once the connection is closed.
+
+        After the store was let go for writing it is opened again: OperationalError as `connect`,
+        and the next question tries once more.
+        """
+        self.require_open()
         if self._session is None:
-            raise InterfaceError("the connection is closed")
+            reopened = open_store(self._writes_to, read_only=True)
+            self._session = Session(reopened, **self._settings)
+        while self._to_register:
+            self._session.register(self._to_register.pop())
         return self._session
+
+    def require_open(self) -> None:
+        """InterfaceError once the connection is closed."""
+        if self._closed:
+            raise InterfaceError("the connection is closed")
 
     @property
     def surveys(self) -> tuple[Survey, ...]:
@@ -235,7 +250,7 @@ class Connection:
 
     def cursor(self) -> Cursor:
         """A new cursor."""
-        _ = self.session
+        self.require_open()
         return Cursor(self)
 
     def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
@@ -250,6 +265,7 @@ class Connection:
         skip_invalid: bool = False,
         keep: str = "reports",
         accept_smaller_batch: bool = False,
+        tell: Callable[[Batch], None] | None = None,
     ) -> list[Batch]:
         """Take reports into the store, file by file, each whole or not at all, each report once.
 
@@ -261,18 +277,22 @@ class Connection:
         survey: whose reports they are, where they do not say so themselves.  skip_invalid: pass
         over rows that are not reports.  keep: "reports", or "counts" to delete the reports once
         they are counted.  accept_smaller_batch: take a shuffled batch of fewer reports than its
-        survey was designed for; every answer then states what it keeps. Raises DataError for
-        rows that are not reports, IntegrityError for reports of another survey, OperationalError
-        for a store that cannot be written.
+        survey was designed for; every answer then states what it keeps.  tell: called with every
+        file once it is committed, also where a later one is refused. Raises DataError for rows
+        that are not reports, IntegrityError for reports of another survey, OperationalError for a
+        store that cannot be written; none once all files are committed.
         """
         options: dict[str, Any] = {"survey": survey, "skip_invalid": skip_invalid, "keep": keep}
         options["accept_smaller_batch"] = accept_smaller_batch
         with self._writable() as store:
             self._uncommitted = True
             if isinstance(reports, pa.Table):
-                return [store.ingest_table(reports, **options)]
+                batch = store.ingest_table(reports, **options)
+                if tell is not None:
+                    tell(batch)
+                return [batch]
             paths = [reports] if isinstance(reports, str | Path) else list(reports)
-            return store.ingest(paths, **options)
+            return store.ingest(paths, tell=tell, **options)
 
     def register(self, name: str, data: Any) -> None:
         """Let questions on this connection join a table that everybody may see.
@@ -335,24 +355,18 @@ class Connection:
             yield session.store
             return
         session.store.close()
-        try:
-            with open_store(path, read_only=False) as store:
-                yield store
-        finally:
-            self._session = None
-            reopened = open_store(path, read_only=True)
-            self._session = Session(reopened, **self._settings)
-            for table in session.registered:
-                self._session.register(table)
+        self._session, self._to_register = None, [*session.registered]
+        with open_store(path, read_only=False) as store:
+            yield store
 
     def commit(self) -> None:
         """Nothing to do: every batch is committed when it is ingested."""
-        _ = self.session
+        self.require_open()
         self._uncommitted = False
 
     def rollback(self) -> None:
         """Nothing to do; NotSupportedError if reports were ingested since the last `commit`."""
-        _ = self.session
+        self.require_open()
         if self._uncommitted:
             raise NotSupportedError("ingested reports stay in the store and cannot be rolled back")
 
@@ -360,7 +374,7 @@ class Connection:
         """Close the store; a second time does nothing."""
         if self._session is not None:
             self._session.store.close()
-            self._session = None
+        self._session, self._closed = None, True
 
     def __enter__(self) -> Self:
         return self
@@ -495,5 +509,5 @@ class Cursor:
         """The connection; InterfaceError if it or the cursor is closed."""
         if self._closed:
             raise InterfaceError("the cursor is closed")
-        _ = self.connection.session
+        self.connection.require_open()
         return self.connection

@@ -54,6 +54,7 @@ from ldpsql_device.errors import (
     IntegrityError,
     NotSupportedError,
     ReportError,
+    StoreError,
     SurveyError,
 )
 from ldpsql_device.survey import utc_today
@@ -290,7 +291,8 @@ class Store(ABC):
             batches.append(self._take(read_file(path), path, survey, policy))
             if tell is not None:
                 tell(batches[-1])
-        self.catch_up()
+        with suppress(StoreError):  # as in `_settle`
+            self.catch_up()
         return batches
 
     def ingest_table(
@@ -323,7 +325,7 @@ class Store(ABC):
             require_batch_size(intake, incoming.name, taken, policy)
             repeats = reports.accepted - taken
             batch = Batch(incoming.name, taken, reports.skipped, known=False, repeats=repeats)
-        self._merge_counts(intake)
+        self._settle(intake)
         return batch
 
     def take(self, intake: Intake, reports: Sequence[pa.RecordBatch], source: str) -> int:
@@ -342,8 +344,17 @@ class Store(ABC):
             last = intake.schedule.last_sending_day(self._arrival)
             rows = ArrivedRows(source, reports)
             taken = self._add_reports(intake, rows, None, "reports", last, self._arrival)
-        self._merge_counts(intake)
+        self._settle(intake)
         return taken
+
+    def _settle(self, intake: Intake) -> None:
+        """After a commit, what makes reading cheap.
+
+        The reports are kept whether or not it succeeds, so its failure is none of theirs; whoever
+        takes or reads reports next does the work or meets the fault.
+        """
+        with suppress(StoreError):
+            self._merge_counts(intake)
 
     def tidy(self) -> None:
         """Leave one batch per survey, day and source of what `take` took, in an order that tells

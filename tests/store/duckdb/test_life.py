@@ -30,6 +30,7 @@ from ldpsql_device.survey import utc_today
 from ldpsql_device.table import randomize_batch
 
 STORES = Path(__file__).parents[2] / "data" / "stores"
+NO_ROOM = StoreError("no room")
 BOTH = pytest.mark.parametrize("options", [PLAIN, UNARY], ids=["plain", "unary"])
 
 
@@ -407,3 +408,21 @@ def test_every_format_between_has_its_step(old, monkeypatch):
         assert "came" in [row[0] for row in database.execute("DESCRIBE batches").fetchall()]
     assert set(layout.MIGRATIONS) == set(range(min(layout.MIGRATIONS), layout.FORMAT))
     assert {int(file.name[7]) for file in STORES.iterdir()} == set(layout.MIGRATIONS)
+
+
+@pytest.mark.parametrize("work", ["_merge_counts", "catch_up"])
+def test_a_fault_after_the_commit_is_not_one_of_the_batch(store, tmp_path, monkeypatch, work):
+    """No report is lost by it, and counting again refuses none."""
+    survey, path = fourier(), tmp_path / "r.parquet"
+    pq.write_table(reports(survey, 30, 1), path)
+
+    def fail(*_):
+        raise NO_ROOM
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, work, fail)
+        [batch] = store.ingest([path], survey=survey)
+        assert batch.reports == 30
+    assert store.sizes("app").sum() == 30
+    store.catch_up()
+    assert store.check() == []
