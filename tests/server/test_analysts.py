@@ -232,11 +232,11 @@ def test_a_question_ends_when_its_asker_leaves(app, secret):
     """Otherwise two of them would keep everybody waiting for as long as a question may take."""
     many = ", ".join(f"r AS r{i}" for i in range(8))
     sql = f"WITH r AS (SELECT age, COUNT(*) FROM app GROUP BY age) SELECT count(*) FROM {many}"
-    body = json.dumps({"sql": sql, "timeout": 30}).encode()
+    body = json.dumps({"sql": sql, "timeout": 60}).encode()
     own = {"client": "127.0.0.1", "authorization": secret}
     start = time.monotonic()
     answers = [ask(app, "/v1/query", body, seconds=0.5, **own) for _ in range(2)]
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60  # of 120
     assert [kind(answer) for answer in answers] == [(400, "wrong-question")] * 2
     assert question(app, secret, sql=SQL, parameters=[30]).status == 200
     late = question(app, secret, sql=sql, timeout=1)  # it would take long
