@@ -16,7 +16,12 @@ const survey = await collector.survey(table);
 async function answer(record) {
   const ledger = new Ledger(new MemoryStore(), { total: "2", perAttribute: "2" });
   const line = await respond(survey, record, { policy, ledger });
-  while ((await collector.send(ledger)).waiting) await setTimeout(PATIENCE);
+  for (;;) {
+    const { refused, waiting } = await collector.send(ledger);
+    if (refused) throw new Error("the collector refuses a report");
+    if (!waiting) break;
+    await setTimeout(PATIENCE);
+  }
   console.log(line);
 }
 
