@@ -41,7 +41,7 @@ from ldpsql.margins import Margins
 from ldpsql.report import question_shares
 from ldpsql.server.access import require_role
 from ldpsql.server.bodies import ARROW, read_body
-from ldpsql.server.problems import Problem
+from ldpsql.server.problems import Problem, unknown_survey
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.store.base import Store
@@ -129,7 +129,7 @@ class Analysts:
         def find() -> dict[str, Any]:
             intake = self._store.intake_of(request.path_params["fingerprint"])
             if intake is None:
-                raise Problem(404, "unknown-survey", "there is no such survey here")
+                raise unknown_survey()
             with self._store.snapshot():
                 days = self._store.arrivals(intake.table)
                 survey = self._store.survey(intake.table)

@@ -19,7 +19,7 @@ from ldpsql.errors import QueryError
 from ldpsql.intake import Intake
 from ldpsql.server.access import require_role
 from ldpsql.server.bodies import ARROW, read_body
-from ldpsql.server.problems import RETRY, Problem
+from ldpsql.server.problems import RETRY, Problem, unknown_survey
 from ldpsql.server.rates import Rate
 from ldpsql.server.receiver import Receiver
 from ldpsql.server.tokens import Tokens
@@ -78,7 +78,7 @@ class Devices:
         try:
             intake = await run_in_threadpool(self._receiver.intake, name)
         except QueryError:
-            raise _unknown() from None
+            raise unknown_survey() from None
         said = {"fingerprint": intake.fingerprint}
         return JSONResponse(said, headers={"Cache-Control": "public, max-age=300"})
 
@@ -167,7 +167,7 @@ class Devices:
         if fingerprint not in self._served:
             await run_in_threadpool(self._look, fingerprint)
         if fingerprint not in self._served:
-            raise _unknown()
+            raise unknown_survey()
         return self._served[fingerprint]
 
     def _require_door(self, intake: Intake) -> None:
@@ -194,10 +194,6 @@ def _answer_refused(refused: list[dict[str, Any]], sent: int) -> Response:
     if len(refused) == sent:
         raise Problem(422, "no-reports", "no line is a report of this survey", refused=refused)
     return JSONResponse({"refused": refused}) if refused else Response()
-
-
-def _unknown() -> Problem:
-    return Problem(404, "unknown-survey", "there is no such survey here")
 
 
 def _own_id(line: bytes) -> Any:

@@ -36,3 +36,8 @@ class Problem(Exception):
         said = {"type": _TYPE + self.kind, "title": title, "status": self.status}
         text = json.dumps({**said, "detail": self.detail, **self.more})
         return Response(text, self.status, self.headers, "application/problem+json")
+
+
+def unknown_survey() -> Problem:
+    """The refusal of whatever is asked about a survey that is not here."""
+    return Problem(404, "unknown-survey", "there is no such survey here")

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from ldpsql.designer import predict_errors
 from ldpsql.estimate import CONFIDENCE, quantile
-from ldpsql.server.problems import Problem
+from ldpsql.server.problems import Problem, unknown_survey
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error
@@ -49,7 +49,7 @@ class Surveys:
             if fingerprint not in self._forecasts:
                 intake = self._store.intake_of(fingerprint)
                 if intake is None:
-                    raise Problem(404, "unknown-survey", "there is no such survey here")
+                    raise unknown_survey()
                 if not intake.is_complete:
                     detail = "there is only the part of the survey here that devices fetch"
                     raise Problem(404, "no-forecast", detail)
