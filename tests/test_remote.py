@@ -165,7 +165,7 @@ def test_who_cannot_get_in_is_told_why(served):
 
 
 @contextmanager
-def listening(status, location=None):
+def listening(status, location=None, body=b"<html"):
     """A server that answers everything alike: its address, and the tokens that it was shown."""
     shown = []
 
@@ -176,9 +176,9 @@ def listening(status, location=None):
             self.send_response(status)
             if location:
                 self.send_header("Location", location)
-            self.send_header("Content-Length", "5")
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(b"<html")
+            self.wfile.write(body)
 
         do_POST = do_GET
 
@@ -222,6 +222,14 @@ def test_what_is_no_collector_is_said_to_be_none(tmp_path):
             given = [[tmp_path / "r.parquet"]] if ask == "ingest" else []
             with pytest.raises(StoreError, match="answers what no collector does; check it"):
                 getattr(RemoteStore(address, "x"), ask)(*given)
+
+
+def test_what_a_collector_says_does_nothing_to_the_terminal():
+    said = {"detail": "x", "error": "QueryError", "reason": "a\x1b]0;b\x07\x9b2Jc", "hint": "d"}
+    with listening(400, body=json.dumps(said).encode()) as (address, _):
+        answer = run("SELECT 1", "--db", address)
+    assert answer.exit_code == 1
+    assert answer.stderr == "ldpsql: error: a ]0;b  2Jc; d\n"
 
 
 @pytest.mark.parametrize("token", ["a\nHost: b", "schlüssel"])

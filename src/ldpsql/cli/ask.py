@@ -13,7 +13,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.failure import report
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
-from ldpsql.cli.text import table_lines
+from ldpsql.cli.text import one_line, table_lines
 from ldpsql_device.errors import Error
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def synthesize(
         notes = list(synthesizer.notes)
     write_document(Document(schema=schema, batches=batches), None, target)
     for note in notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {one_line(note)}", err=True)
 
 
 HELP = """\

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from ldpsql.cli.text import one_line
 from ldpsql.errors import Located
 from ldpsql_device.errors import Error, StoreError
 
@@ -23,7 +24,8 @@ def report(error: Exception) -> int:
         return INTERRUPTED
     code = AT_FAULT
     if isinstance(error, Error):
-        message = " ".join(str(error).split())
+        # A collector at an address may have said it, to a terminal that obeys escape sequences.
+        message = one_line(" ".join(str(error).split()))
         code = UNREACHABLE if isinstance(error, StoreError) else AT_FAULT
     elif isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql.cli.formats import Document, write_document
+from ldpsql.cli.text import one_line
 from ldpsql.engine.result import Result
 from ldpsql.figures import plain
 
@@ -45,7 +46,7 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
     if is_shown and any(np.any(bars.stderr > 0) for bars in result.intervals.values()):
         notes = [f"± is half the width of the {100 * result.level:g} % interval", *notes]
     for note in notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {one_line(note)}", err=True)
 
 
 def _cells(result: Result) -> tuple[list[str], list[list[str]], list[bool]]:
