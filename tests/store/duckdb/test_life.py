@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import random
 import shutil
 import subprocess
 import sys
+import time
 from datetime import date
 from pathlib import Path
 
@@ -426,3 +428,45 @@ def test_a_fault_after_the_commit_is_not_one_of_the_batch(store, tmp_path, monke
     assert store.sizes("app").sum() == 30
     store.catch_up()
     assert store.check() == []
+
+
+CHANGING = """
+import sys
+import time
+from ldpsql.store import open_store, vacuum_store
+path = sys.argv[1]
+print("begun", flush=True)
+while True:
+    with open_store(path, read_only=False) as store:
+        left = [batch.number for batch in store.batches("app") if batch.is_kept and batch.reports]
+        if len(left) > 1:
+            store.withdraw("app", left[:1])
+        if len(left) > 2:
+            store.delete_reports("app", left[-1:])
+    vacuum_store(path)
+"""
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=pytest.mark.slow)])
+def test_who_is_killed_leaves_batches_whole_or_gone(tmp_path, kills):
+    survey, path, whole = fourier(), tmp_path / "s.duckdb", tmp_path / "whole.duckdb"
+    with open_store(whole, read_only=False) as store:
+        for seed in range(6):
+            store.ingest_table(reports(survey, 100 + seed, seed), survey)
+    chosen, seen = random.Random(3), set()
+    for _ in range(kills):
+        shutil.copy(whole, path)
+        command = [sys.executable, "-c", CHANGING, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as killed:
+            assert killed.stdout.readline() == "begun\n"
+            time.sleep(chosen.uniform(0.0, 1.5))
+            killed.kill()
+        with open_store(path, read_only=False) as store:
+            assert store.check() == []
+            batches = store.batches("app")
+            kept = sum(99 + b.number for b in batches if b.withdrawn is None)
+            assert store.sizes("app").sum() == kept == sum(b.reports for b in batches)
+            seen.add(tuple(batch.state for batch in batches))
+        vacuum_store(path)
+        assert {file.name for file in tmp_path.iterdir()} == {"s.duckdb", "whole.duckdb"}
+    assert len(seen) > 3 or kills < 40, "no kill hit a change"
