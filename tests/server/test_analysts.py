@@ -16,6 +16,7 @@ from support.shuffled_survey import SCHEMA, USERS, raw_reports, shuffled_survey
 
 from ldpsql.engine.session import Session
 from ldpsql.engine.wire import unpack
+from ldpsql.server import analysts
 from ldpsql.server.analysts import ARROW, CSV, PARQUET
 from ldpsql.server.app import make_app
 from ldpsql.server.tokens import Tokens
@@ -241,6 +242,26 @@ def test_a_question_ends_when_its_asker_leaves(app, secret):
     assert question(app, secret, sql=SQL, parameters=[30]).status == 200
     late = question(app, secret, sql=sql, timeout=1)  # it would take long
     assert "took longer than 1 s" in late.json["detail"]
+
+
+def test_few_large_answers_are_held_for_their_covariance(app, secret, monkeypatch):
+    def held(sums, rows):
+        columns = ", ".join(["COUNT(*)"] * sums)
+        sql = f"SELECT {columns} FROM app WHERE age < {18 + rows} GROUP BY age"
+        answer = question(app, secret, accept=ARROW, sql=sql)
+        schema = pa.ipc.open_stream(answer.body).schema
+        return json.loads(schema.metadata[b"ldpsql.answer"])["handle"]
+
+    def statuses(handles):
+        paths = [f"/v1/answers/{handle}/estimates" for handle in handles]
+        return [ask(app, p, client="127.0.0.1", authorization=secret).status for p in paths]
+
+    monkeypatch.setattr(analysts, "MOST_NUMBERS", 10 * 2 * 3)
+    small = [held(2, 5), held(2, 5)]
+    assert statuses(small) == [200, 200]
+    assert statuses([*small, held(1, 1)]) == [404, 200, 200]
+    # The last one, however large it is.
+    assert statuses([*small, held(3, 10)]) == [404, 404, 200]
 
 
 def test_many_settings_keep_few_sessions(app, secret):

@@ -36,7 +36,7 @@ from ldpsql.engine.wire import (
 )
 from ldpsql.errors import Located
 from ldpsql.estimate import CONFIDENCE
-from ldpsql.limits import SECONDS, deadline, ending_with
+from ldpsql.limits import MOST_NUMBERS, SECONDS, deadline, ending_with
 from ldpsql.margins import Margins
 from ldpsql.report import question_shares
 from ldpsql.server.access import require_role
@@ -56,7 +56,7 @@ _AT_ONCE, _SESSIONS = 2, 8
 _KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
 _KEYS |= {"texts", "weights"}
 _ANSWERS = 64
-"""Of so many last answers the covariance can be asked for."""
+"""Of so many last answers the covariance can be asked for, and of fewer where they are large."""
 
 T = TypeVar("T")
 
@@ -303,8 +303,10 @@ class Analysts:
         handle = secrets.token_urlsafe(16)
         with self._lending:
             self._answers[handle] = (lent, result)
-            while len(self._answers) > _ANSWERS:
+            sizes = [_size(kept) for _, kept in self._answers.values()]
+            while len(sizes) > _ANSWERS or (len(sizes) > 1 and sum(sizes) > MOST_NUMBERS):
                 self._answers.popitem(last=False)
+                del sizes[0]
         return handle
 
     async def _work(self, work: Callable[[], T]) -> T:
@@ -341,6 +343,13 @@ async def _ending_with(request: Request) -> AsyncIterator[None]:
             yield
     finally:
         watching.cancel()
+
+
+def _size(result: Result) -> int:
+    """Numbers that an answer holds, with the covariance of every row, about."""
+    rows: int = result.table.num_rows
+    sums = len(result.intervals)
+    return rows * sums * (sums + 1)
 
 
 async def _read_json(request: Request, keys: set[str]) -> dict[str, Any]:
