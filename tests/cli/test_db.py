@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -88,3 +91,26 @@ def test_what_to_forget_must_be_said(database: Path) -> None:
     missing = refusal(run("db", "forget", "shop", "--all", "--db", database), 1)
     assert "no survey 'shop'" in missing
     assert len(listed(database)) == 2
+
+
+@pytest.mark.parametrize("command", [("ingest", "x.csv"), ("db", "vacuum")])
+def test_a_command_waits_as_long_as_it_is_told(database: Path, command: tuple[str, ...]) -> None:
+    script = (
+        "import sys; from ldpsql.store import open_store; "
+        "s = open_store(sys.argv[1], read_only=True); print('open', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(database)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as reader:
+        assert reader.stdout.readline() == "open\n"
+        for patience in (0.0, 1.0):
+            started = time.monotonic()
+            why = refusal(run(*command, "--db", database, "--wait", patience), 3)
+            assert time.monotonic() - started >= patience
+            assert f"locked by process {reader.pid}" in why
+        reader.stdin.close()
+    waited = run("db", "vacuum", "--db", database, "--wait", 30)
+    assert waited.exit_code == 0

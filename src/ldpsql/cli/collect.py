@@ -136,8 +136,13 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     is_flag=True,
     help="Take a shuffled batch that is smaller than designed; every answer says what it keeps.",
 )
+@options.wait
 def ingest(
-    paths: tuple[str, ...], database: Path | str, survey: Path | None, **settings: Any
+    paths: tuple[str, ...],
+    database: Path | str,
+    survey: Path | None,
+    patience: float,
+    **settings: Any,
 ) -> None:
     """Add files of reports to the database; directories and globs are expanded.
 
@@ -163,6 +168,6 @@ def ingest(
 
         opened = RemoteStore(database, None)
     else:
-        opened = open_store(database, read_only=False)
+        opened = open_store(database, read_only=False, patience=patience)
     with closing(opened) as store:
         store.ingest(paths, survey=asked, tell=tell, **settings)

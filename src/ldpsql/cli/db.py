@@ -107,6 +107,7 @@ def export(tables: tuple[str, ...], target: Path, database: Path) -> None:
     type=click.Choice(["counts"]),
     help="Delete the reports alone: what they count stays in all answers.",
 )
+@options.wait
 @options.database
 def forget(
     table: str,
@@ -114,6 +115,7 @@ def forget(
     day: datetime | None,
     everything: bool,
     keep: str | None,
+    patience: float,
     database: Path,
 ) -> None:
     """Withdraw batches of the survey TABLE from all answers, and delete their reports.
@@ -126,7 +128,7 @@ def forget(
 
     if bool(numbers) + (day is not None) + everything != 1:
         raise click.UsageError("say what to forget: --batch, --before or --all")
-    with closing(open_store(database, read_only=False)) as store:
+    with closing(open_store(database, read_only=False, patience=patience)) as store:
         if everything and keep is None:
             store.remove_survey(table)
             click.echo(f"{table}: removed", err=True)
@@ -148,8 +150,9 @@ def forget(
 
 
 @db.command(short_help="Write the file anew, without what was deleted.")
+@options.wait
 @options.database
-def vacuum(database: Path) -> None:
+def vacuum(database: Path, patience: float) -> None:
     """Write the file of the database anew, without what was deleted from it.
 
     It takes room for a second file meanwhile, and brings a database of an earlier version of
@@ -158,6 +161,6 @@ def vacuum(database: Path) -> None:
     from ldpsql.store import vacuum_store  # noqa: PLC0415
 
     before = database.stat().st_size if database.exists() else 0
-    vacuum_store(database)
+    vacuum_store(database, patience=patience)
     now = database.stat().st_size
     click.echo(f"{database}: {now / 1e6:,.1f} MB, before {before / 1e6:,.1f} MB", err=True)

@@ -36,6 +36,15 @@ database = click.option(
     help="The DuckDB file that holds the reports.",
 )
 
+wait = click.option(
+    "--wait",
+    "patience",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    default=5.0,
+    help="How long to wait while another process has the file.",
+)
+
 collector_or_database = click.option(
     "--db",
     "database",
