@@ -316,9 +316,8 @@ class DuckDBStore(Store):
         for table in tables:
             self._find_known(table)
         keys = [table.lower() for table in tables]
-        if self._connection is None:
-            raise InterfaceError("the store is closed")
-        with self._writing, guard(self.path), self._connection.cursor() as cursor:
+        connection = self._require_connection()
+        with self._writing, guard(self.path), connection.cursor() as cursor:
             export(cursor, target, keys)
 
     # -- counts out --------------------------------------------------------------------------
@@ -332,9 +331,8 @@ class DuckDBStore(Store):
             self._pinned.last = None
             yield
 
-    @contextmanager
-    def _pin(self) -> Iterator[None]:
-        """Let this thread work on a cursor of its own, in one transaction."""
+    def _require_connection(self) -> Connection:
+        """The connection; InterfaceError for a closed store and in a forked process."""
         if self._connection is None:
             raise InterfaceError("the store is closed")
         if self._process != os.getpid():
@@ -342,8 +340,13 @@ class DuckDBStore(Store):
                 f"the store {self.path or 'in memory'} was opened by process {self._process}, from "
                 "which this one was forked; open it here, after it is closed there"
             )
-        before = self._pinned.cursor
-        with guard(self.path), self._connection.cursor() as cursor, transaction(cursor):
+        return self._connection
+
+    @contextmanager
+    def _pin(self) -> Iterator[None]:
+        """Let this thread work on a cursor of its own, in one transaction."""
+        connection, before = self._require_connection(), self._pinned.cursor
+        with guard(self.path), connection.cursor() as cursor, transaction(cursor):
             self._pinned.cursor = cursor
             try:
                 yield
