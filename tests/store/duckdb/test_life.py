@@ -194,6 +194,15 @@ def test_a_removed_survey_leaves_nothing_and_its_name_is_free(store):
     assert store.check() == []
 
 
+def test_a_survey_that_comes_again_is_not_answered_from_what_was_there_before(store):
+    survey, session = fourier(), Session(store)
+    for size in (50, 80):
+        store.ingest_table(reports(survey, size, size), survey)
+        [answer] = session.execute("SELECT COUNT(*) AS n FROM app").table.to_pylist()
+        assert answer["n"] == pytest.approx(size)
+        store.remove_survey("app")
+
+
 def test_a_survey_that_cannot_be_read_is_named_and_can_be_removed(store):
     survey = fake_survey()
     store.ingest_table(reports_of(survey, 20), survey)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -91,8 +92,9 @@ class DuckDBStore(Store):
         return [KnownSurvey(*row) for row in self._rows(query)]
 
     def _add_survey(self, intake: Intake) -> None:
-        given = [intake.key, intake.fingerprint, intake.text]
-        self._rows("INSERT INTO surveys VALUES (?, ?, ?, 0, 0, 0)", *given)
+        # A survey that was removed and comes again has other versions than it had.
+        given = [intake.key, intake.fingerprint, intake.text, secrets.randbits(48)]
+        self._rows("INSERT INTO surveys VALUES (?, ?, ?, ?, 0, 0)", *given)
         for statement in Layout(intake).ddl:
             self._rows(statement)
         make_log(self.path)
