@@ -430,23 +430,26 @@ class SecondMoments:
 
 
 def sum_contributions(
-    kind: Sequence[Weight | None], excess: Mapping[Pair, Reals], cells: Reals, whole: Reals
+    kind: Sequence[Weight | None],
+    excess: Mapping[Pair, Reals],
+    cells: Sequence[Reals] | Reals,
+    whole: Reals,
 ) -> tuple[Reals, Reals]:
     """What reports add to the even sums of contributions to T queries in their weights, shape
     (T, ...), and of products of two, shape (T, T, ...).
 
-    excess: how many more there are, shape (n,).  cells: contributions besides those at f = 0, shape
-    (n, T, ...).  whole: those at f = 0, shape (T, ...).
+    excess: how many more there are, shape (n,).  cells: contributions besides those at f = 0, of
+    every query, shape (n, ...).  whole: those at f = 0, shape (T, ...).
     """
-    count, shape = len(kind), cells.shape[2:]
+    count, shape = len(kind), cells[0].shape[1:]
     first, second = np.empty((count, *shape)), np.empty((count, count, *shape))
     for one, left in enumerate(kind):
-        first[one] = np.tensordot(excess[left, None], cells[:, one], 1)
+        first[one] = np.tensordot(excess[left, None], cells[one], 1)
         for other, right in enumerate(kind[: one + 1]):
             more = excess[left, right]
-            both = np.einsum("n...,n...,n->...", cells[:, one], cells[:, other], more)
-            both += whole[one] * np.tensordot(more, cells[:, other], 1)
-            both += whole[other] * np.tensordot(more, cells[:, one], 1)
+            both = np.tensordot(more, cells[one] * cells[other], 1)
+            both += whole[other] * np.tensordot(more, cells[one], 1)
+            both += whole[one] * np.tensordot(more, cells[other], 1)
             second[one, other] = second[other, one] = both
     return first, second
 

@@ -35,6 +35,8 @@ HARMONICS = 64
 """The order of a phase that several dimensions turn can be the product of theirs. Of its harmonics
 so many are used; the others hold less than a hundredth of what it tells."""
 _AT_ONCE, _MOST_MOVED = 1 << 20, 1 << 23
+_PLACES_AT_ONCE = 1 << 18
+"""Contributions that are transformed at once: they should fit a cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -541,24 +543,24 @@ class ProductReports:
 
     def move_rows(
         self, divided: Sequence[NDArray[np.complexfloating]], moved: Axes
-    ) -> Iterator[tuple[slice, Reals]]:
+    ) -> Iterator[tuple[slice, Sequence[Reals]]]:
         """Contributions to queries as these move, for some of the reports after the other: which,
-        and shape (k, n, *orders of those of the face's axes that are among `moved`).
+        and of every query shape (n, *orders of those of the face's axes that are among `moved`).
 
         Of many reports or places every second or third report is left out, and so on.
         """
         own = tuple(axis for axis in self.face.axes if axis in moved)
         if not own:
-            yield slice(None), self.contributions(divided)
+            yield slice(None), list(self.contributions(divided))
             return
         places, count = self.face.group.cells(own), len(self.scale)
         stride = -(-count * places // _MOST_MOVED)
-        step = max(1, _AT_ONCE // places) * stride
+        step = max(1, _PLACES_AT_ONCE // places) * stride
         move = self._move_long if self.face.is_long else self._move_split
         asked = [self._without_zero(spectrum) for spectrum in divided]
         for start in in_time(range(0, count, step)):
             part = slice(start, min(start + step, count), stride)
-            yield part, np.array([move(spectrum, own, part) for spectrum in asked])
+            yield part, [move(spectrum, own, part) for spectrum in asked]
 
     def _move_long(self, asked: Complexes, moved: Axes, part: slice) -> Reals:
         """The inverse transform of conj(q^) u / lambda over the axes that move; if these are
@@ -598,41 +600,44 @@ class ProductReports:
         values, other = self._kept[0][part], self._kept[2][part]
         one, second = self.face.factors
         asked = asked[: values.shape[1]].conj()
-        is_asked = [np.flatnonzero(asked.any(axis=axis)) for axis in (1, 0)]
-        asked = asked[np.ix_(*is_asked)]
+        rows, columns = (np.flatnonzero(asked.any(axis=axis)) for axis in (1, 0))
         found: Complexes
         if one.axes[0] not in moved:
             found = np.zeros_like(other)
-            found[:, is_asked[1]] = values[:, is_asked[0]] @ asked
-            return np.asarray(2.0 * _move_full(found * other, second).real)
+            found[:, columns] = values[:, rows] @ asked[np.ix_(rows, columns)]
+            spectra = _add_signs(found * other, second)
+            return np.asarray(2.0 * np.fft.ifft(spectra, norm="forward").real)
         if second.axes[0] not in moved:
             found = np.zeros_like(values)
-            found[:, is_asked[0]] = other[:, is_asked[1]] @ asked.T
-            return _move_half((found * values)[:, :, None], one)[..., 0]
-        both = np.zeros((*values.shape, other.shape[1]), dtype=np.complex128)
-        rows, columns = is_asked
-        product = values[:, rows, None] * asked * other[:, None, columns]
-        both[:, rows[:, None], columns] = product
-        places = _move_half(_move_full(both, second), one)
-        return places if one.axes[0] < second.axes[0] else places.swapaxes(1, 2)
+            found[:, rows] = other[:, columns] @ asked[np.ix_(rows, columns)].T
+            return _move_half(_add_signs(found * values, one), one.orders[0])
+        half, order = one.orders[0] // 2 + 1, second.orders[0]
+        grid = asked.reshape(half, -1, order, prod(second.orders[1:]))
+        # The frequencies of signs that are asked about are added up before any transform.
+        heads, tails = (own.reshape(len(own), n, -1) for own, n in ((values, half), (other, order)))
+        found = np.zeros((len(values), half, order), dtype=np.complex128)
+        for sign, again in np.argwhere(grid.any(axis=(0, 2))):
+            moving = grid[:, sign, :, again] * tails[:, None, :, again]
+            moving *= heads[:, :, sign, None]
+            found += moving
+        places = _move_half(np.fft.ifft(found, norm="forward", out=found), one.orders[0])
+        if one.axes[0] < second.axes[0]:
+            return places
+        return np.ascontiguousarray(places.swapaxes(1, 2))  # it is read several times
 
 
-def _move_full(dense: Complexes, factor: ArcFactor) -> Complexes:
-    """From the last axis, all frequencies of a factor, to the places of its first axis."""
-    order = factor.orders[0]
-    summed = dense.reshape(*dense.shape[:-1], order, -1).sum(axis=-1)
-    return np.asarray(np.fft.ifft(summed) * order)
+def _add_signs(dense: Complexes, factor: ArcFactor) -> Complexes:
+    """Over the frequencies of a factor's first axis: the others stay where they are."""
+    return np.asarray(dense.reshape(len(dense), -1, prod(factor.orders[1:])).sum(axis=2))
 
 
-def _move_half(half: Complexes, factor: ArcFactor) -> Reals:
-    """From the second axis, half of the frequencies of a factor, those that are their own negatives
-    halved, to the places of its first axis."""
-    order = factor.orders[0]
-    summed = half.reshape(len(half), order // 2 + 1, -1, half.shape[2]).sum(axis=2)
-    summed[:, 0] *= 2.0
+def _move_half(half: Complexes, order: int) -> Reals:
+    """From the second axis, half of the frequencies of an axis, those that are their own negatives
+    halved, to its places."""
+    half[:, 0] *= 2.0
     if order % 2 == 0:
-        summed[:, -1] *= 2.0
-    return np.asarray(np.fft.irfft(summed, n=order, axis=1) * order)
+        half[:, -1] *= 2.0
+    return np.asarray(np.fft.irfft(half, n=order, axis=1, norm="forward"))
 
 
 def is_phase(digit: Digit, looks: Sequence[Look]) -> bool:

@@ -151,8 +151,8 @@ def sum_translates(
         for part, found in reports.move_rows(list(dense[axes]), moved):
             scale = len(shares) / len(shares[:: part.step])
             some = {pair: own[part] * scale for pair, own in excess.items()}
-            constant = whole.reshape(-1, *(1 for _ in found.shape[2:]))
-            one_part = sum_contributions(kinds, some, found.swapaxes(0, 1), constant)
+            constant = whole.reshape(-1, *(1 for _ in found[0].shape[1:]))
+            one_part = sum_contributions(kinds, some, found, constant)
             sums.first[...] += np.moveaxis(one_part[0], 0, -1)[(*there, ...)]
             sums.second[...] += np.moveaxis(one_part[1], (0, 1), (-2, -1))[(*there, ...)]
     return sums
