@@ -118,6 +118,18 @@ def test_chosen_levels_are_never_worse_than_two(workload, epsilon):
     assert math.prod(chosen.domain.record_sizes) <= FAST_CELLS
 
 
+def test_auto_takes_it_for_squares_although_its_design_is_slow():
+    """Nothing else tells squares."""
+    asked = '"SELECT day, sex, STDDEV_POP(hours) FROM people GROUP BY day, sex"'
+    text = survey_text("4", asked, "").replace(
+        "[dimension.sex]", '[dimension.day]\ntype = "int"\ndomain = [0, 11]\n[dimension.sex]'
+    )
+    design = design_survey(text).survey.design
+    assert design.name == "staircase"
+    assert math.prod(design.domain.record_sizes) > FAST_CELLS
+    assert MECHANISMS["staircase"].reserved(Workload.everyday(design.domain)) is not None
+
+
 def test_levels_by_hand():
     recipe, one = mechanism("staircase"), Epsilon.parse("1")
     assert recipe.design(ALONE, one, {"levels": 4}, TOTAL).domain.levels == (4,)

@@ -191,8 +191,8 @@ def test_a_domain_of_too_many_cells_is_refused():
     with pytest.raises(SurveyError, match=f"at most {MOST_CELLS} combinations"):
         mechanism("staircase").design(domain_of((300,)), Epsilon.parse("1"), {})
     maker = mechanism("staircase")
-    assert maker.reserved(domain_of((FAST_CELLS,))) is None
-    assert "ask for it by name" in maker.reserved(domain_of((MOST_CELLS,)))
+    assert maker.reserved(Workload.everyday(domain_of((FAST_CELLS,)))) is None
+    assert "ask for it by name" in maker.reserved(Workload.everyday(domain_of((MOST_CELLS,))))
     with pytest.raises(SurveyError, match="no option"):
         maker.design(domain_of((3,)), Epsilon.parse("1"), {"fanout": 2})
 

@@ -22,6 +22,7 @@ from ldpsql.estimate import quantile
 from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.truthful import TruthfulDesign, truthful_optimum
 from ldpsql.simulation import SeededEntropy
+from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
@@ -204,7 +205,7 @@ def test_what_has_no_place_is_refused():
     ):
         with pytest.raises(SurveyError, match=words):
             mechanism("truthful").design(domain_of((5,)), ONE, options)
-    assert "by name" in mechanism("truthful").reserved(domain_of((5,)))
+    assert "by name" in mechanism("truthful").reserved(Workload.everyday(domain_of((5,))))
 
 
 @pytest.mark.parametrize("support", [[], [0, 0], [5], [-1]])

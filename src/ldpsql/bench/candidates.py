@@ -84,7 +84,7 @@ class CandidateSpec:
         else:
             options = dict(file.options) if is_as_in_file else json.loads(self.options)
             domain, recipe = RecordDomain.of(file.schema), mechanism(self.mechanism)
-            reason = recipe.reserved(domain)
+            reason = recipe.reserved(workload)
             if reason is not None and not self.is_named:
                 raise SurveyError(reason)
             design = recipe.design(domain, file.promise, options, workload)

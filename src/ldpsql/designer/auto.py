@@ -140,7 +140,7 @@ def _best_options(
 ) -> tuple[AnyOptions, AnyDesign]:
     """The best of the options that are worth trying, with its design; the first refusal where none
     fits."""
-    reason = recipe.reserved(workload.domain)
+    reason = recipe.reserved(workload)
     if reason is not None:
         raise SurveyError(reason)
     variants = list(recipe.variants(workload, promise, people))

@@ -171,8 +171,8 @@ class Recipe(ABC, Generic[O]):
         """Why it does not take a record domain; None where it does."""
         return self.takes.refusal(self.name, domain)
 
-    def reserved(self, domain: RecordDomain) -> str | None:
-        """Why `auto` leaves it out for a record domain unless asked by name; None: it competes."""
+    def reserved(self, workload: Workload) -> str | None:
+        """Why `auto` leaves it out for a workload unless asked by name; None: it competes."""
         return None
 
     def least_variance(self, workload: Workload, epsilon: Epsilon) -> float:

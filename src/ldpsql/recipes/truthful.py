@@ -33,6 +33,7 @@ from ldpsql.decoders.linear import CellQuery
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.base import Recipe, Takes, Task
 from ldpsql.record_domain import RecordDomain
+from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
@@ -271,7 +272,7 @@ class Truthful(Recipe[TruthfulOptions]):
         support = tuple(map(whole, data["support"]))
         return TruthfulDesign(domain, epsilon, prior, support, read_exactly(data["delta"]))
 
-    def reserved(self, domain: RecordDomain) -> str:
+    def reserved(self, workload: Workload) -> str:
         """Never taken by `auto`."""
         return "it agrees with a declared prior rather than estimates; ask for it by name"
 

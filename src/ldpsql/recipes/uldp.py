@@ -47,6 +47,7 @@ from ldpsql.decoders.uldp import (
 from ldpsql.recipes.base import AnyOptions, NoOptions, Recipe, Takes, Task
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
+from ldpsql.workload import Workload
 from ldpsql_device.epsilon import LARGEST_EPSILON, LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee, local_guarantee
@@ -428,8 +429,9 @@ class SensitiveRecipe(Recipe[O]):
         instead = "grr or hgrr" if domain.measure_names else "urr" if count == 1 else "cprr"
         return replace(self.takes, instead=instead).refusal(self.name, domain)
 
-    def reserved(self, domain: RecordDomain) -> str | None:
+    def reserved(self, workload: Workload) -> str | None:
         """See `Recipe.reserved`."""
+        domain = workload.domain
         if domain.is_all_sensitive:
             return "no value is declared sensitive, so it would protect all, as others do better"
         if self.kind == "local":
