@@ -139,6 +139,7 @@ CASES = {
         lambda c: c.ingest(raw_reports(SURVEY, 20)),
         lambda c: c.ingest(raw_reports(SURVEY, 20).drop_columns(["ldpsql_id"])),
     ],
+    "require_open": [lambda c: c.require_open()],
     "commit": [lambda c: c.commit()],
     "rollback": [lambda c: c.rollback()],
     "close": [

@@ -116,7 +116,7 @@ def test_a_link_to_a_store_changes_nothing(home):
 
 def test_a_store_that_follows_the_umask_is_everybodys(home, monkeypatch):
     """Negative control."""
-    monkeypatch.setattr(opening, "_strict_umask", nullcontext)
+    monkeypatch.setattr(opening, "strict_umask", nullcontext)
     monkeypatch.setattr(store, "make_log", lambda path: None)
     assert fill_store(home) == {"s.duckdb", "s.duckdb.wal"}
 

@@ -10,7 +10,7 @@ import pytest
 from support.command_line import run
 from support.surveys import ANYTHING, integer, public, survey_toml
 
-from ldpsql.cli import formats
+from ldpsql import table_files
 from ldpsql.designer import design
 from ldpsql.store import open_store
 from ldpsql_device.table import randomize
@@ -77,6 +77,6 @@ def test_no_cell_is_a_formula(database, tmp_path, form):
 @pytest.mark.parametrize("form", ["csv", "tsv"])
 def test_texts_as_they_came_would_run(database, tmp_path, monkeypatch, form):
     """Negative control."""
-    monkeypatch.setattr(formats, "_FORMULA_STARTS", ())
+    monkeypatch.setattr(table_files, "_FORMULA_STARTS", ())
     found = {cell for row in cells(database, tmp_path, form) for cell in row}
     assert {cell for cell in found if is_formula(cell)} == {*FORGED, "=n"}

@@ -48,7 +48,7 @@ def test_odds_are_those_of_the_enumerated_law(case: Case) -> None:
     worst: Fraction | None = Fraction(1)
     for row in rows:
         column = [one.get(row, Fraction(0)) for one in laws]
-        column = [column[i] for i in case.compare_records(everybody, column)]
+        column = [column[i] for i in case.compared(everybody, column)]
         if min(column) == 0:
             worst = None
             break

@@ -176,7 +176,7 @@ def test_errors_contain_that_strata_are_estimated(
         values[run], variances[run] = form.value[0], form.interval.stderr[0] ** 2
         if run < 10:
             with monkeypatch.context() as patch:
-                patch.setattr(Poststratified, "_fitted", lambda _, sums: 0.0 * sums)
+                patch.setattr(Poststratified, "_fit", lambda _, sums: 0.0 * sums)
                 known = weighted(survey("6"), estimator, margins).forms[0]
                 naive.append(known.interval.stderr[0] ** 2)
     assert variance_fits(values, variances.mean())
