@@ -227,6 +227,8 @@ def test_counters_tell_reports_by_result_and_no_more(app, secret):
     assert ask(app, path, json.dumps(report).encode(), content_type="text/plain").status == 422
     lines = ask(app, "/metrics", client="127.0.0.1", authorization=secret).body.decode()
     assert 'ldpsql_reports_total{survey="app",result="refused"} 1\n' in lines
+    reason = "its report is not the 8 hexadecimal digits of one of app"
+    assert f'ldpsql_refused_reports_total{{survey="app",reason="{reason}"}} 1\n' in lines
 
 
 def test_a_question_ends_when_its_asker_leaves(app, secret):

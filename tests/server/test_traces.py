@@ -102,9 +102,10 @@ def test_nothing_tells_who_sent_what_or_when(left):
     if kind == "collector":
         assert metrics.status == 200
         names = re.findall(r"^(\w+)(?:\{(.*)\})? \d+$", metrics.body.decode(), re.M)
-        assert {name for name, _ in names} == {"ldpsql_reports_total", "ldpsql_waiting_reports"}
+        counted = {"ldpsql_reports_total", "ldpsql_refused_reports_total"}
+        assert {name for name, _ in names} == {*counted, "ldpsql_waiting_reports"}
         labels = {re.sub(r'"[^"]*"', "", label) for _, label in names if label}
-        assert labels == {"survey=,result="}
+        assert labels == {"survey=,result=", "survey=,reason="}
     ids = [json.loads(text)["id"] for text in texts]
     orders = sent_orders(kind, db)
     assert orders, "no table of ids was found"

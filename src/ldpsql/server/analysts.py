@@ -227,6 +227,11 @@ class Analysts:
             f'ldpsql_reports_total{{survey="{table}",result="{what}"}} {count}'
             for (table, what), count in sorted(self._writer.counts.items())
         ]
+        lines += ["# TYPE ldpsql_refused_reports_total counter"]
+        lines += [
+            f'ldpsql_refused_reports_total{{survey="{table}",reason="{_label(reason)}"}} {count}'
+            for (table, reason), count in sorted(self._writer.reasons.items())
+        ]
         lines += ["# TYPE ldpsql_waiting_reports gauge"]
         lines += [f"ldpsql_waiting_reports {self._writer.waiting}"]
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
@@ -361,3 +366,8 @@ async def _read_json(request: Request, keys: set[str]) -> dict[str, Any]:
         known = ", ".join(sorted(keys))
         raise Problem(400, "wrong-question", f"send a JSON object with keys among {known}")
     return asked
+
+
+def _label(text: str) -> str:
+    """A label's value in Prometheus's text format."""
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -140,6 +140,7 @@ class Devices:
         if reports is not None:
             self._require_rate(intake, good)
             await self._commit(intake, reports)
+        self._writer.count_refused(intake, [reason for _, reason in faults])
         refused = [{"line": row + 1, "reason": reason} for row, reason in faults]
         return _answer_refused(refused, good + len(faults))
 

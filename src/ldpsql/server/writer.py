@@ -49,11 +49,13 @@ class Writer:
     """Hands reports to a store or a shuffler, on a thread of its own.
 
     counts: by (survey's table, what became of reports), "counted", "repeats" or "refused".
+    reasons: of those refused, by (survey's table, reason), which no value is in.
     """
 
     def __init__(self, receiver: Receiver, source: str) -> None:
         """Start; source: under which name the batches are kept."""
         self.counts: Counter[tuple[str, str]] = Counter()
+        self.reasons: Counter[tuple[str, str]] = Counter()
         self._receiver, self._source = receiver, source
         self._requests: deque[_Request] = deque()
         self._waiting, self._is_closed = 0, False
@@ -66,6 +68,12 @@ class Writer:
     def waiting(self) -> int:
         """Reports that wait to be committed."""
         return self._waiting
+
+    def count_refused(self, intake: Intake, reasons: Sequence[str]) -> None:
+        """Count reports that are none of a survey's, each with its reason."""
+        with self._wake:
+            self.counts[intake.table, "refused"] += len(reasons)
+            self.reasons.update((intake.table, reason) for reason in reasons)
 
     def submit(self, intake: Intake, sent: Sent) -> asyncio.Future[Refused] | None:
         """Have reports taken; None if too many wait, or it is closed. Called within an event loop.
@@ -138,12 +146,9 @@ class Writer:
             return
         self._untidy += taken
         good = sum(len(batch) for batch in batches)
-        for what, count in (
-            ("counted", taken),
-            ("repeats", good - taken),
-            ("refused", len(refused)),
-        ):
+        for what, count in (("counted", taken), ("repeats", good - taken)):
             self.counts[intake.table, what] += count
+        self.count_refused(intake, [reason for _, reason in refused])
         reasons, start, told = dict(refused), 0, list[_Told]()
         for request in requests:
             is_checked = isinstance(request.sent, pa.RecordBatch)
