@@ -30,3 +30,8 @@ def test_a_store_of_another_kind_is_refused(url, kind):
     scheme = url.split(":")[0]
     with pytest.raises(StoreError, match=f"{scheme}:// is not supported; give the path of"):
         open_store(kind(url), read_only=True)
+
+
+def test_how_much_memory_the_database_takes_is_as_told(tmp_path):
+    with open_store(tmp_path / "s.duckdb", read_only=False, memory=256) as store:
+        assert store._rows("SELECT current_setting('memory_limit')") == [("244.1 MiB",)]

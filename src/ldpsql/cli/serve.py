@@ -12,6 +12,9 @@ from ldpsql.cli import options
 from ldpsql.cli.text import table_lines
 from ldpsql_device.errors import NotSupportedError
 
+LEAST_MEMORY, MEMORY = 100, 500
+"""Of the database, in MB."""
+
 
 @click.command(short_help="Take reports and answer questions over HTTP.")
 @options.database
@@ -38,6 +41,15 @@ from ldpsql_device.errors import NotSupportedError
     "while (429).  [default: any number]",
 )
 @click.option(
+    "--memory",
+    metavar="MB",
+    type=click.IntRange(min=LEAST_MEMORY),
+    default=MEMORY,
+    show_default=True,
+    help="How much memory the database may take; what does not fit is read from its file. The "
+    "process and its answers need some 200 MB beside it. A shuffler takes little in any case.",
+)
+@click.option(
     "--shuffler",
     "folder",
     metavar="DIRECTORY",
@@ -60,6 +72,7 @@ def serve(
     port: int,
     origins: tuple[str, ...],
     rate: float | None,
+    memory: int,
     folder: Path | None,
     collector: str | None,
     tls_key: Path | None,
@@ -109,7 +122,7 @@ def serve(
 
     with ExitStack() as opened:
         if folder is None:
-            receiver: Store | Arrivals = open_store(database, read_only=False)
+            receiver: Store | Arrivals = open_store(database, read_only=False, memory=memory)
         else:
             receiver = Arrivals(database, folder, complain)
         opened.enter_context(closing(receiver))

@@ -17,17 +17,25 @@ PATIENCE = 5.0
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 
 
-def open_store(url: str | Path | None, *, read_only: bool, patience: float = PATIENCE) -> Store:
+def open_store(
+    url: str | Path | None,
+    *,
+    read_only: bool,
+    patience: float = PATIENCE,
+    memory: int | None = None,
+) -> Store:
     """Open the store behind a URL or path; close it after use (it is a context manager).
 
     url: a DuckDB file, by its path or as file:///path; None or ":memory:" for a new store in
     memory. A file that does not exist is made, unless `read_only`. A file that another process
-    holds is tried again for `patience` seconds. Raises StoreError for a file that is missing
-    (read-only), locked, damaged or not a store, and for a kind of store that ldpsql does not know.
+    holds is tried again for `patience` seconds.  memory: how many MB DuckDB may take for the file,
+    whoever has it open in this process; None for four fifths of the machine's. Raises StoreError
+    for a file that is missing (read-only), locked, damaged or not a store, and for a kind of store
+    that ldpsql does not know.
     """
     from ldpsql.store.duckdb import DuckDBStore  # noqa: PLC0415  (DuckDB is loaded when needed)
 
-    return DuckDBStore(_find_file(url), read_only=read_only, patience=patience)
+    return DuckDBStore(_find_file(url), read_only=read_only, patience=patience, memory=memory)
 
 
 def vacuum_store(url: str | Path, *, patience: float = PATIENCE) -> None:

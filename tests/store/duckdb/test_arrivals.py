@@ -6,7 +6,7 @@ import json
 from datetime import date, timedelta
 
 import pytest
-from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of
+from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of, with_new_ids
 from support.planned_survey import device_text
 from support.shuffled_survey import SCHEMA, raw_reports, shuffled_survey
 
@@ -185,3 +185,23 @@ def test_sums_of_decoded_reports_hold_every_report_once_through_tidying():
             assert found == pytest.approx(expected)
         store.refresh("app")
         assert Session(store).execute(sql).table["n"].to_pylist() == pytest.approx(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", [24, None])
+def test_the_memory_of_a_store_can_be_limited(tmp_path, memory):
+    """What does not fit is read from its file again. The control has no limit, and takes more."""
+    survey, count, times = fake_survey(), 100_000, 17
+    reports = reports_of(survey, count)
+    with open_store(tmp_path / "s.duckdb", read_only=False, memory=memory) as store:
+        store.register(survey)
+        rows(store, "SET threads = 2")  # for each needs some
+        for _ in range(times):
+            assert take(store, survey, with_new_ids(reports)) == count
+        assert take(store, survey, reports) == count
+        assert take(store, survey, reports) == 0
+        store.tidy()
+        [(_, histogram)] = store.histograms("app", Selection())
+        assert histogram.people == (times + 1) * count
+        [(used,)] = rows(store, "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory()")
+        assert (used <= 24_000_000) is (memory is not None)

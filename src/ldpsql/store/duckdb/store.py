@@ -59,7 +59,9 @@ class DuckDBStore(Store):
     Threads may share a store: each reads on cursors of its own. Writers take turns.
     """
 
-    def __init__(self, path: str | Path | None, *, read_only: bool, patience: float) -> None:
+    def __init__(
+        self, path: str | Path | None, *, read_only: bool, patience: float, memory: int | None
+    ) -> None:
         """Open a store; None or ":memory:" makes one in memory. As `open_store`."""
         super().__init__()
         self.path = None if path is None or str(path) == ":memory:" else Path(path)
@@ -69,6 +71,8 @@ class DuckDBStore(Store):
         self._connection: Connection | None = connect(
             self.path, read_only=read_only, patience=patience
         )
+        if memory is not None:
+            self._connection.execute(f"SET memory_limit = '{memory}MB'")
         self._process = os.getpid()
         self._sandbox = Sandbox()
         self._writing = threading.Lock()
