@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 
@@ -138,6 +139,18 @@ def test_what_is_compressed_within_is_refused_before_it_is_read(relay, monkeypat
         answer = relay(each)
         assert refusal(answer) == (422, "no-reports")
         assert "compressed within" in answer.json["detail"]
+
+
+def test_the_compression_of_arrow_0_17_is_refused_before_it_is_read(relay):
+    """It stands among a message's own metadata, which Arrow still honours."""
+    table, sink = device_reports(3), io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(metadata_version=pa.ipc.MetadataVersion.V4)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        own = {"ARROW:experimental_compression": "zstd"}
+        writer.write_batch(table.to_batches()[0], custom_metadata=own)
+    answer = relay(sink.getvalue())
+    assert refusal(answer) == (422, "no-reports")
+    assert "compressed within" in answer.json["detail"]
 
 
 def test_a_text_that_many_rows_share_is_refused(relay):

@@ -206,6 +206,8 @@ def _is_compressed(message: pa.Message) -> bool:
         inside = read("<H", fields + place) if place < read("<H", fields) else 0
         return table + inside if inside else 0
 
+    if find(follow(0), 4):  # Message.custom_metadata, where Arrow 0.17 named its compression
+        return True
     batch = follow(find(follow(0), 2))  # Message.header
     if message.type == "dictionary":
         batch = follow(find(batch, 1))  # DictionaryBatch.data
