@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from math import sqrt
 
@@ -111,6 +112,37 @@ def test_weights_are_chosen_by_what_the_finished_questions_tell(face: tuple[int,
         own = slice(folding.classes)
         assert told[own].sum() == pytest.approx(found[own].sum(), rel=0.03)
         assert np.abs(told[own] - found[own]).max() < 0.2 * found[own].max()
+
+
+def test_questions_are_those_of_the_plan() -> None:
+    """Of shapes over even and odd sizes, with and without a measure, one by one and together."""
+    domain = domain_of((7, 12, 10), 1)
+    workload = Workload.everyday(domain)
+    group = group_of(domain, workload, 4096)
+    folding, epsilon = Folding(group), Epsilon.parse("1")
+    shapes = [
+        (1.0, shape, [np.full(size, 1.0 / size) for size in shape.tables])
+        for face in ((0, 1), (1, 2), (0, 2, 3))
+        for shape in shapes_over(folding, face, np.e)
+    ]
+    for chosen in (*([own] for own in shapes), shapes):
+        found = ProductDesign((), chosen)
+        assert found.questions == product_plan_of(found, group, epsilon, 4).questions
+    design = design_product(group, workload, np.e)
+    assert design is not None
+    assert design.questions == product_plan_of(design, group, epsilon, 4).questions
+
+
+def test_sums_alone_may_be_asked_of_pairs() -> None:
+    """Where no count needs the pair's own frequencies, those with the measure's sign are needed."""
+    everyday = Workload.everyday(domain_of((24, 50), 1))
+    sums = [entry for entry in everyday.classes if entry.measure is not None]
+    classes = tuple(replace(entry, weight=1.0 / len(sums)) for entry in sums)
+    workload = replace(everyday, classes=classes)
+    design = FOURIER.design(workload.domain, Epsilon.parse("1"), {"form": "product"}, workload)
+    assert design.table.products
+    assert design.find_missing() is None
+    assert 0.0 < mean_variance(design) < np.inf
 
 
 def test_gains_are_slopes_of_what_is_told() -> None:

@@ -69,6 +69,13 @@ class Shape:
         """Choices of every step."""
         return tuple(self.folding.group.orders[axis] // 2 for axis in self.stepped)
 
+    @property
+    def questions(self) -> int:
+        """How many there are: the second table of a long shape counts for both signs (`face`)."""
+        one, other = self.tables
+        second = self.folding.group.orders[self.stepped[1]]
+        return one * (second - 1 if self.is_long else other)
+
     @cached_property
     def _scale(self) -> float:
         """(E - 1)^2 / s^2."""
@@ -145,7 +152,10 @@ class Shape:
     def start(self, needed: Reals) -> tuple[float, list[Reals]]:
         """A weight and tables to begin with."""
         if self.is_long:
-            own = np.sqrt(needed[self.entries[0][:, 1]]).reshape(self.tables)
+            # The first harmonics, without a sign and with it: either may be needed alone.
+            classes = self.entries[0]
+            firsts = classes[:, 1 :: classes.shape[1] // len(self.factors)]
+            own = np.sqrt(needed[firsts].sum(axis=1)).reshape(self.tables)
             own += 1e-6 * own.max()
             return float(own.sum()), [own.sum(axis=1 - n) / own.sum() for n in (0, 1)]
         tables = [1.0 / np.arange(1, size + 1) for size in self.tables]
@@ -256,7 +266,7 @@ class ProductDesign:
     def questions(self) -> int:
         """How many there are."""
         families = sum(len(part.weights) for part in self.listed)
-        return families + sum(prod(shape.tables) for _, shape, _ in self.shapes)
+        return families + sum(shape.questions for _, shape, _ in self.shapes)
 
 
 def design_product(group: Group, workload: Workload, odds: float) -> ProductDesign | None:
@@ -276,7 +286,7 @@ def design_product(group: Group, workload: Workload, odds: float) -> ProductDesi
             shapes += shapes_over(folding, face, odds) if wanted[face].any() else ()
         elif wanted[face].any():
             listed += dictionary.over(face)
-    if sum(prod(shape.tables) for shape in shapes) > MOST_QUESTIONS:
+    if sum(shape.questions for shape in shapes) > MOST_QUESTIONS:
         return None
     found = _Search(folding, needed, listed, shapes).solve()
     return found if found.questions <= MOST_QUESTIONS else None
