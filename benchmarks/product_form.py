@@ -17,12 +17,14 @@ from benchmarks.tables import print_table
 from benchmarks.timing import side_by_side
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.designer.fairness import weigh_fairly
 from ldpsql.recipes.fourier.recipe import mean_variance
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
 from ldpsql.workload import Kind, Workload
+from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Measure, Schema
 from ldpsql_device.values import int_domain
 
@@ -52,9 +54,10 @@ class Case:
         return Schema(tuple(dimensions), tuple(measures))
 
     def survey(self, form: str) -> Survey:
-        """In one form, for the default workload of two predicates."""
+        """In one form, for the default workload of two predicates, weighed as `design` does."""
         kinds: dict[int, Kind] = dict.fromkeys(self.equality, "equality")
-        workload = Workload.everyday(RecordDomain.of(self.schema), kinds, 2)
+        everyday = Workload.everyday(RecordDomain.of(self.schema), kinds, 2)
+        workload = weigh_fairly(everyday, Epsilon.parse(self.epsilon))
         return Survey.of("people", self.schema, self.epsilon, "fourier", {"form": form}, workload)
 
     def people(self, number: int, seed: int) -> NDArray[np.int64]:
@@ -105,6 +108,7 @@ def run(cases: Sequence[Case] = CASES, covered: Sequence[Case] = COVERED) -> Non
                 design_of(product).plan.questions,
                 f"{between - started:.1f}",
                 f"{ended - between:.1f}",
+                choice(case.survey("auto")),
             )
         )
     print_table(
@@ -120,6 +124,7 @@ def run(cases: Sequence[Case] = CASES, covered: Sequence[Case] = COVERED) -> Non
             "in product form",
             "design (CPU s)",
             "in product form",
+            "taken",
         ),
         rows,
     )
@@ -142,6 +147,18 @@ def design_of(survey: Survey) -> FourierDesign:
     """Of a survey of this mechanism."""
     assert isinstance(survey.design, FourierDesign)
     return survey.design
+
+
+def choice(survey: Survey) -> str:
+    """The form that a survey got by itself, and why."""
+    design = design_of(survey)
+    if design.table.products:
+        return "product form"
+    if design.forms is None:
+        return "listed, as that is small"
+    if design.forms.worst is None:
+        return "listed, by the mean error"
+    return f"listed: {design.forms.worst:.3f} for one class"
 
 
 def compressed(survey: Survey) -> int:

@@ -11,11 +11,16 @@ import numpy as np
 import pytest
 
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.spectra import demand, floor
 from ldpsql.recipes.fourier import product, recipe
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.product import ProductDesign, design_product, shapes_over
-from ldpsql.recipes.fourier.recipe import Fourier, compressed_size, group_of, product_plan_of
+from ldpsql.recipes.fourier.recipe import (
+    Fourier,
+    compressed_size,
+    group_of,
+    mean_variance,
+    product_plan_of,
+)
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import Workload
@@ -33,17 +38,6 @@ def domain_of(
     return RecordDomain(
         names, sizes, signs, ((0.0, 1.0),) * measures, (None,) * measures, unordered
     )
-
-
-def mean_variance(design: FourierDesign) -> float:
-    """Per person, from the information of the finished plan."""
-    needed, known = demand(design.workload, design.group), design.collected.information
-    told = sum(
-        float((own[own > 0] / known[face][own > 0]).sum())
-        for face, own in needed.items()
-        if own.any()
-    )
-    return told + floor(needed)
 
 
 @cache
@@ -201,16 +195,34 @@ def test_listed_plans_stay_where_product_form_is_worse(monkeypatch: pytest.Monke
     assert design.remarks[-1].endswith(more)
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MOST_CLASS_LOSS", 0.9), ("MOST_PRODUCT_CELLS", 99)])
-def test_listed_plans_stay_where_a_class_would_lose_or_cells_are_many(
-    limit: str, value: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On the whole product form would be taken."""
+def test_listed_plans_stay_where_a_class_would_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the whole product form would be taken; the remark says what the class would lose."""
     monkeypatch.setattr(recipe, "LARGE_PLAN", 2000)
-    monkeypatch.setattr(recipe, limit, value)
+    monkeypatch.setattr(recipe, "MOST_CLASS_LOSS", 0.9)
+    domain = domain_of((24, 50))
+    workload, epsilon = Workload.everyday(domain), Epsilon.parse("1")
+    design = FOURIER.design(domain, epsilon, {}, workload)
+    assert not design.table.products
+    assert design.forms is not None
+    product = FOURIER.design(domain, epsilon, {"form": "product"}, workload)
+    losses = [
+        mean_variance(replace(product, workload=own)) / mean_variance(replace(design, workload=own))
+        for entry in workload.classes
+        for own in [replace(workload, classes=(replace(entry, weight=1.0),))]
+    ]
+    assert design.forms.worst == pytest.approx(sqrt(max(losses)), rel=0.01)
+    more = f"{100 * (design.forms.worst - 1):.1f} % more expected error for one class of queries"
+    assert design.remarks[-1].endswith(more)
+
+
+def test_listed_plans_stay_where_cells_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the remark says so."""
+    monkeypatch.setattr(recipe, "LARGE_PLAN", 2000)
+    monkeypatch.setattr(recipe, "MOST_PRODUCT_CELLS", 99)
     domain = domain_of((24, 50))
     design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
     assert not design.table.products
+    assert design.remarks[-1].endswith("too many, or takes too long to find")
 
 
 def test_small_listed_plans_stay() -> None:
@@ -271,6 +283,8 @@ def test_large_surveys_stay_listed_where_product_form_has_too_many_questions(
     usual = FOURIER.design(domain, epsilon, {}, workload)
     assert usual.table.products
     monkeypatch.setattr(product, "MOST_QUESTIONS", 100)
-    assert not FOURIER.design(domain, epsilon, {}, workload).table.products
+    listed = FOURIER.design(domain, epsilon, {}, workload)
+    assert not listed.table.products
+    assert "product form would have too many" in listed.remarks[-1]
     with pytest.raises(SurveyError, match="no more questions than a plan may have"):
         FOURIER.design(domain, epsilon, {"form": "product"}, workload)

@@ -74,12 +74,42 @@ ALIKE, _ROWS_KEPT = 16, 8
 class Forms:
     """Two plans for one workload, one of which a design has.
 
-    listed, product: bytes, compressed.  error: expected error of product form over the listed one.
+    listed, product: bytes, compressed; of product form None where there is none for so many
+    questions or cells.  error: expected error of product form over the listed one's.  worst: the
+    same of the class of queries that loses most, where that decided against product form.
     """
 
     listed: int
-    product: int
-    error: float
+    product: int | None = None
+    error: float = 1.0
+    worst: float | None = None
+
+    def describe(self, questions: int, *, is_product: bool) -> str:
+        """In words, for a design of so many questions in one of the forms."""
+        listed = f"{self.listed / 1e3:.1f} kB"
+        if self.product is None:
+            return (
+                f"its questions are listed one by one, {listed} compressed: product form would "
+                "have too many, or takes too long to find"
+            )
+        product = f"{self.product / 1e3:.1f} kB"
+        error = _compare(self.error)
+        if is_product:
+            return (
+                f"its {questions} questions are in product form, {product} compressed: one by one "
+                f"they would take {listed}, and product form has {error}"
+            )
+        if self.worst is not None:
+            error += f", but {_compare(self.worst)} for one class of queries"
+        return (
+            f"its questions are listed one by one, {listed} compressed: in product form they would "
+            f"take {product}, and have {error}"
+        )
+
+
+def _compare(error: float) -> str:
+    """The ratio of an expected error to another one in words."""
+    return f"{abs(100.0 * (error - 1.0)):.1f} % {'more' if error >= 1.0 else 'less'} expected error"
 
 
 @dataclass(frozen=True)
@@ -149,16 +179,8 @@ class FourierDesign(Design[BoxQuery]):
                 "grouping included ([workload] max_predicates)"
             )
         if self.forms:
-            sizes = f"{self.forms.product / 1e3:.1f} kB", f"{self.forms.listed / 1e3:.1f} kB"
-            more = 100.0 * (self.forms.error - 1.0)
-            error = f"{abs(more):.1f} % {'more' if more >= 0.0 else 'less'} expected error"
-            remarks.append(
-                f"its {self.plan.questions} questions are in product form, {sizes[0]} compressed: "
-                f"one by one they would take {sizes[1]}, and product form has {error}"
-                if self.table.products
-                else f"its questions are listed one by one, {sizes[1]} compressed: in product form "
-                f"they would take {sizes[0]}, and have {error}"
-            )
+            is_product = bool(self.table.products)
+            remarks.append(self.forms.describe(self.plan.questions, is_product=is_product))
         return tuple(remarks)
 
     # -- questions ----------------------------------------------------------------------------

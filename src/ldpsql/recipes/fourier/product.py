@@ -269,11 +269,15 @@ class ProductDesign:
         return families + sum(shape.questions for _, shape, _ in self.shapes)
 
 
+def has_product_form(group: Group) -> bool:
+    """Whether pairs of dimensions are asked together, and no more of them."""
+    return max(sum(axis < group.dimensions for axis in block) for block in group.blocks) == 2
+
+
 def design_product(group: Group, workload: Workload, odds: float) -> ProductDesign | None:
-    """A design in product form; None where more than two dimensions are asked together, where no
-    two are, and where that would be more questions than a plan may have."""
-    dimensions = [sum(axis < group.dimensions for axis in block) for block in group.blocks]
-    if max(dimensions) != 2:
+    """A design in product form; None where there is none (`has_product_form`), and where that would
+    be more questions than a plan may have."""
+    if not has_product_form(group):
         return None
     wanted = demand(workload, group)
     folding = Folding(group)

@@ -25,7 +25,12 @@ from ldpsql.decoders.groups import whole
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
 from ldpsql.recipes.fourier.candidates import Emitted
 from ldpsql.recipes.fourier.optimise import design_families, equality_axes
-from ldpsql.recipes.fourier.product import ProductDesign, design_product, product_faces
+from ldpsql.recipes.fourier.product import (
+    ProductDesign,
+    design_product,
+    has_product_form,
+    product_faces,
+)
 from ldpsql.recipes.fourier.rounding import round_weights
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
@@ -336,16 +341,20 @@ def _choose_form(task: Task[FourierOptions], listed: FourierDesign) -> FourierDe
     Source: docs/spec/fourier.md#13.4.
     """
     size, cells = compressed_size(listed.plan), sum(map(listed.group.cells, listed.group.blocks))
-    is_tried = size > LARGE_PLAN and cells <= MOST_PRODUCT_CELLS
-    product = _in_product_form(task, listed.group) if is_tried else None
+    if size <= LARGE_PLAN or not has_product_form(listed.group):
+        return listed
+    product = _in_product_form(task, listed.group) if cells <= MOST_PRODUCT_CELLS else None
     if product is None or product.find_missing() is not None:
-        return listed
+        return replace(listed, forms=Forms(size))
     error = sqrt(mean_variance(product) / mean_variance(listed))
-    forms = Forms(size, compressed_size(product.plan), error)
-    is_better = error <= MOST_LOSS and forms.product < forms.listed
-    if is_better and _largest_loss(product, listed) > MOST_CLASS_LOSS:
-        return listed
-    return replace(product if is_better else listed, forms=forms)
+    smaller = compressed_size(product.plan)
+    forms = Forms(size, smaller, error)
+    if error > MOST_LOSS or size <= smaller:
+        return replace(listed, forms=forms)
+    worst = _largest_loss(product, listed)
+    if worst > MOST_CLASS_LOSS:
+        return replace(listed, forms=replace(forms, worst=worst))
+    return replace(product, forms=forms)
 
 
 def _largest_loss(design: FourierDesign, other: FourierDesign) -> float:
