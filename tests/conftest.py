@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ldpsql.designer import auto
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -30,6 +32,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if reports:
         reason = reports[0].longrepr[2].removeprefix("Skipped: ")
         terminalreporter.write_line(f"tests in a browser left out: {len(reports)} ({reason})")
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets `auto` compare all mechanisms, however little of the machine a test gets."""
+    monkeypatch.setattr(auto, "clock", lambda: 0.0)
 
 
 @pytest.fixture

@@ -99,6 +99,33 @@ def test_sensitive_values_bring_in_what_spares_the_others():
     assert {"urr", "urap", "cprr", "grr"} <= names
 
 
+def test_what_takes_too_long_is_left_out(monkeypatch):
+    """By a clock that goes on whenever it is looked at: the first has time of its own, every other
+    one ten seconds, and a tenth of them in haste."""
+    few = {name: mechanism(name) for name in ("staircase", "fourier", "grr")}
+    monkeypatch.setattr(auto, "MECHANISMS", few)
+    looks = 0
+
+    def choose_by(seconds, *, quick=False):
+        def look():
+            nonlocal looks
+            looks += 1
+            return looks * seconds
+
+        monkeypatch.setattr(auto, "clock", look)
+        told = []
+        choice = choose(everyday(12, bounds=[(0.0, 5.0)]), ONE, 1000, told.append, quick=quick)
+        late = {n for n, why in choice.left_out.items() if "to compare it would take" in why}
+        return late, told[0]
+
+    assert choose_by(0.0) == (set(), "trying staircase (1 of 3), at most 330 s left")
+    tick = 20.0 / looks  # all looks together take twenty seconds, and most are fourier's
+    assert choose_by(tick)[0] == {"fourier"}
+    assert choose_by(tick / 10.0)[0] == set()
+    late, told = choose_by(tick / 10.0, quick=True)
+    assert (late, told) == ({"fourier"}, "trying staircase (1 of 3), at most 303 s left")
+
+
 def test_nothing_unsound_is_chosen(monkeypatch):
     """Unlimited epsilon would win every comparison."""
 
