@@ -21,9 +21,16 @@ from ldpsql.shuffle import clones, epsilon_of_batch
 from ldpsql.survey import Survey, read_parts
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import FingerprintError, InternalError, ReportError
+from ldpsql_device.errors import (
+    FingerprintError,
+    InternalError,
+    OperationalError,
+    ReportError,
+    SurveyError,
+)
 from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
+from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Schedule, canonical
 from ldpsql_device.survey import Survey as DeviceSurvey
 
@@ -124,6 +131,12 @@ class Intake:
         return canonical(json.loads(self.text)["survey"])
 
     @property
+    def author(self) -> str | None:
+        """The public key of who signed the survey, None for nobody."""
+        author: str | None = json.loads(self.device_text).get("author")
+        return author
+
+    @property
     def is_complete(self) -> bool:
         """Whether the text has the collector's part, which answers need."""
         return has_both_parts(self.text)
@@ -153,6 +166,24 @@ class Intake:
 def has_both_parts(text: str) -> bool:
     """Whether the text of an `Intake` holds the collector's part besides the one for devices."""
     return text.startswith('{"collector":{')
+
+
+def check_statement(intake: Intake, statement: Statement, before: str | None) -> None:
+    """Refuse what would have devices that believed the statement before refuse this one.
+
+    before: the statement that is kept. SurveyError for one about another survey than the one that
+    is asked here, or by another author; OperationalError for one that was issued before.
+    """
+    if (statement.fingerprint, statement.author) != (intake.fingerprint, intake.author):
+        raise SurveyError(
+            f"the statement is not about the survey {intake.table} that is asked here, or not by "
+            "its author; sign one for this survey (`ldpsql sign`)"
+        )
+    if before is not None and statement.issued < (last := Statement.from_json(before).issued):
+        raise OperationalError(
+            f"a statement of {last} about the survey {intake.table} is kept, and this one is of "
+            f"{statement.issued}; sign a new one"
+        )
 
 
 # -- days ---------------------------------------------------------------------------------------

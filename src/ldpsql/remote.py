@@ -39,6 +39,7 @@ from ldpsql.store.rules import Batch
 from ldpsql.survey import Survey
 from ldpsql_device import errors as device_errors
 from ldpsql_device.errors import DatabaseError, Error, InterfaceError, NotSupportedError, StoreError
+from ldpsql_device.statement import Statement
 
 TOKEN = "LDPSQL_TOKEN"
 """The variable of the environment that holds a token, where none is given."""
@@ -132,6 +133,11 @@ class RemoteStore:
             if tell is not None:
                 tell(batches[-1])
         return batches
+
+    def state(self, statement: Statement) -> None:
+        """Have what an author says of a table handed out, as `Store.state`; it needs the token of
+        an admin."""
+        self.ask("/v1/statements", statement.text.encode())
 
     def synthesize(
         self, rows: int | None = None, table: str | None = None, seed: int | None = None

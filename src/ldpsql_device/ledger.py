@@ -29,6 +29,7 @@ from ldpsql_device.errors import Error, InterfaceError, OperationalError, StoreE
 from ldpsql_device.respond import Report
 
 if TYPE_CHECKING:
+    from ldpsql_device.statement import Statement
     from ldpsql_device.survey import Published
 
 FORMAT = 2
@@ -99,19 +100,24 @@ class Ledger:
         *,
         today: date,
         renewal: str | None = None,
+        statement: Statement | None = None,
     ) -> Report:
         """The report given to this survey before, or a new one, on the disk before it is returned.
 
         draw: makes a report on a day.  today: by the device's clock; the latest day ever seen
         counts where that is later, so a clock that is set back renews nothing and opens nothing.
-        renewal: see `Policy`.
+        renewal: see `Policy`.  statement: see `respond`; none that is older is believed afterwards.
 
         Raises OperationalError where a budget does not cover it, another round of the survey was
-        answered, its report may not be sent any more, or the clock is too far ahead; StoreError
-        where the ledger cannot be read or written. In each case nothing is drawn or nothing leaves.
+        answered, its report may not be sent any more, the clock is too far ahead, or the statement
+        is an old one; StoreError where the ledger cannot be read or written. In each case nothing
+        is drawn or nothing leaves.
         """
         with self._open() as database:
-            self._see(database, today)
+            seen = self._see(database, today)
+            if statement is not None:
+                statement.require(survey, seen)
+                statement.remember(database)
             database.execute("BEGIN IMMEDIATE")
             ((salt, latest),) = database.execute("SELECT salt, latest FROM ledger")
             if type(salt) is not bytes:
@@ -134,9 +140,9 @@ class Ledger:
         with self._open() as database:
             return _sum(database.execute("SELECT epsilon FROM answers"))
 
-    def _see(self, database: sqlite3.Connection, today: date) -> None:
+    def _see(self, database: sqlite3.Connection, today: date) -> date:
         """Remember a day, in a transaction of its own: after a refusal, too, the clock cannot be
-        set back. OperationalError for one that no device can have slept until."""
+        set back. The latest one; OperationalError for one that no device can have slept until."""
         day = {"today": today.toordinal(), "absence": self.longest_absence, "never": _NEVER}
         database.execute(
             "UPDATE ledger SET latest = :today "
@@ -150,6 +156,7 @@ class Ledger:
                 f"{_day(latest)}, the latest day that the ledger has seen: set the clock, or allow "
                 "a longer absence (longest_absence=...); nothing was sent"
             )
+        return _day(latest)
 
     def _recall(self, database: sqlite3.Connection, survey: Published, day: date) -> Report | None:
         """The report of this survey and period, if there is one and it may still be sent."""

@@ -20,6 +20,7 @@ from ldpsql_device.values import Value
 
 if TYPE_CHECKING:
     from ldpsql_device.ledger import Ledger
+    from ldpsql_device.statement import Statement
 
 ID_BYTES = 16
 _HEX = re.compile("[0-9a-f]*")
@@ -108,13 +109,16 @@ def respond(
     *,
     policy: Policy,
     ledger: Ledger | None = None,
+    statement: Statement | None = None,
     today: date | None = None,
 ) -> Report:
     """Answer a survey for one person: the record stays here, the report may leave.
 
     policy: what any survey may take, which is checked first.  ledger: what this person has given
     so far. With one, a second answer to the same survey is the first one again, and what its
-    budgets do not cover is refused.  today: the day in UTC, by the system's clock if left out.
+    budgets do not cover is refused.  statement: what its author says the table asks, as a collector
+    answers; with one, and a ledger, no earlier survey of the table is answered any more.  today:
+    the day in UTC, by the system's clock if left out.
 
     Raises PolicyError, also before the survey's first day and after its last, and what
     `Ledger.answer` raises, all of which depend on the survey and not on the record: whatever that
@@ -132,6 +136,8 @@ def respond(
 
     day = utc_today() if today is None else today
     if ledger is not None:
-        return ledger.answer(survey, draw, today=day, renewal=policy.renewal)
+        return ledger.answer(survey, draw, today=day, renewal=policy.renewal, statement=statement)
     survey.require_open(day)
+    if statement is not None:
+        statement.require(survey, day)
     return draw(day)

@@ -16,7 +16,9 @@ from support.surveys import integer, public, survey_toml
 from ldpsql.designer import design
 from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey as DeviceSurvey
+from ldpsql_device.survey import utc_today
 
 DAYS = {"from": date(2026, 1, 1), "until": date(2226, 12, 31), "replay_window": 7}
 MONTHLY = survey_toml(integer("age", 0, 9), mechanism="grr", epsilon="5", period="month", **DAYS)
@@ -65,6 +67,24 @@ def test_a_signed_survey_says_who_signed_it(tmp_path, key):
     )
     assert f"answered     {answered}" in shown.stdout
     assert Survey.from_json(target).author == survey.author
+
+
+def test_an_author_says_which_survey_is_asked(tmp_path, key, other):
+    target, _ = designed(tmp_path, MONTHLY, "--sign", key)
+    said = tmp_path / "app.statement.json"
+    made = run("sign", target, "--key", key, "--until", "2999-01-31", "-o", said)
+    assert (made.exit_code, made.stdout) == (0, "")
+    statement, survey = Statement.from_json(said.read_text()), DeviceSurvey.from_json(target)
+    assert (statement.fingerprint, statement.author) == (survey.fingerprint, survey.author)
+    assert (statement.issued, statement.until) == (utc_today(), date(2999, 1, 31))
+    shown = run("sign", target, "--key", key, "--until", "2999-01-31").stdout
+    assert Statement.from_json(shown) == statement
+    for options, words in (
+        (("--key", other, "--until", "2999-01-31"), "was not signed with this key"),
+        (("--key", key, "--until", "1999-01-31"), "a day to end on"),
+    ):
+        assert words in refusal(run("sign", target, *options, "-o", tmp_path / "bad"), 1)
+    assert not (tmp_path / "bad").exists()
 
 
 def test_what_was_edited_afterwards_is_refused_by_every_command(tmp_path, key):

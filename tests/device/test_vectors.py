@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support import reference_client
+from support.surveys import ANYTHING
 from support.vectors import (
     DRAWN,
     FOLDER,
@@ -24,9 +25,11 @@ from support.vectors import (
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report import ReportFormat
 from ldpsql_device.encode import encode, public_values
-from ldpsql_device.errors import ReportError, SurveyError
-from ldpsql_device.respond import Report
+from ldpsql_device.errors import OperationalError, PolicyError, ReportError, SurveyError
+from ldpsql_device.ledger import Ledger
+from ldpsql_device.respond import Report, respond
 from ldpsql_device.schema import Schema
+from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey, canonical, parse_json, sha256, signed_text
 
 RECIPES = sorted(FOLDER.glob("recipe_*.json"))
@@ -145,6 +148,48 @@ def test_surveys_have_days_and_authors(vector):
 def test_bad_surveys_are_refused(bad):
     with pytest.raises(SurveyError):
         Survey.from_json(bad["text"])
+
+
+STATEMENTS = load(FOLDER / "statements.json")
+
+
+def believe(text, survey, day, **options):
+    """What a device does with a collector's answer."""
+    statement = Statement.from_json(text)
+    return respond(survey, {}, policy=ANYTHING, statement=statement, today=day, **options)
+
+
+def test_a_statement_is_believed():
+    data, day, said = STATEMENTS["survey"], STATEMENTS["day"], json.loads(STATEMENTS["good"])
+    survey = Survey.from_json(json.dumps(data))
+    believe(STATEMENTS["good"], survey, date.fromisoformat(day))
+    assert sha256(signed_text(said)) == STATEMENTS["signed_sha256"]
+    assert reference_client.is_believed(said, data, day, {})
+
+
+@pytest.mark.parametrize("bad", STATEMENTS["bad"], ids=lambda bad: bad["reason"])
+def test_other_answers_of_a_collector_are_not(bad):
+    data, day = STATEMENTS["survey"], STATEMENTS["day"]
+    with pytest.raises((SurveyError, PolicyError)):
+        believe(bad["text"], Survey.from_json(json.dumps(data)), date.fromisoformat(day))
+    if bad["reason"] not in ("not JSON", "a key twice"):  # the reference reads JSON as Python does
+        assert not reference_client.is_believed(json.loads(bad["text"]), data, day, {})
+
+
+def test_no_statement_is_believed_after_a_later_one(tmp_path):
+    ledger, seen = Ledger(tmp_path / "l", total=20, per_attribute=20), {}
+    surveys = [Survey.from_json(json.dumps(data)) for data in STATEMENTS["surveys"]]
+    for case in STATEMENTS["answers"]:
+        survey, day = surveys[case["survey"]], date.fromisoformat(case["day"])
+        data, said = STATEMENTS["surveys"][case["survey"]], json.loads(case["text"])
+        try:
+            believe(case["text"], survey, day, ledger=ledger)
+            is_believed = True
+        except (PolicyError, OperationalError):
+            is_believed = False
+        assert is_believed == case["believed"], case["what"]
+        found = reference_client.is_believed(said, data, case["day"], seen)
+        assert found == case["believed"], case["what"]
 
 
 def test_bad_reports_are_refused():

@@ -170,7 +170,7 @@ def test_ids_and_reports_lie_apart_in_orders_that_tell_nothing(place):
             own.take(INTAKE, [sent.slice(start, 20)], "http")
     database = sqlite3.connect(place[0])
     tables = {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE sql > ''")}
-    assert tables == {"surveys", "ids", "waiting", "full_batches", "seen"}
+    assert tables == {"surveys", "ids", "waiting", "full_batches", "seen", "statements"}
     ids = [own for (own,) in database.execute("SELECT id FROM ids")]
     places = [own for (own,) in database.execute("SELECT place FROM waiting")]
     assert ids == sorted(sent.column(ID_COLUMN).to_pylist())

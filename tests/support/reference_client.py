@@ -212,6 +212,36 @@ def is_signed(survey: Json) -> bool:
     return multiply(scalar, base) == add(commitment, multiply(challenge, key))
 
 
+def is_believed(said: Json, survey: Json, day: str, seen: dict[str, list[str]]) -> bool:
+    """Whether a collector's answer says that a survey is asked on a day; seen: by author and table,
+    when the latest one was issued, and about which survey."""
+    text = json.dumps(survey, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    wanted = {
+        "ldpsql_statement": 1,
+        "table": survey["table"],
+        "fingerprint": hashlib.sha256(text.encode()).hexdigest(),
+        "author": survey.get("author"),
+    }
+    if set(said) != {*wanted, "issued", "until", "signature"}:
+        return False
+    if any(said[key] != value for key, value in wanted.items()):
+        return False
+    try:
+        days = [date.fromisoformat(said[key]).isoformat() for key in ("issued", "until")]
+        digits = bytes.fromhex(said["signature"]).hex()
+    except ValueError:
+        return False
+    if days != [said["issued"], said["until"]] or digits != said["signature"]:
+        return False
+    if not (said["issued"] <= day <= said["until"] and is_signed(said)):
+        return False
+    own = [said["issued"], said["fingerprint"]]
+    last = seen.setdefault(f"{said['author']}:{said['table']}", own)
+    if last[0] < own[0]:
+        last[:] = own
+    return last == own
+
+
 FIELD = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
 CURVE = -121665 * pow(121666, -1, FIELD) % FIELD

@@ -27,6 +27,7 @@ from ldpsql_device.publish import schema_to_json
 from ldpsql_device.respond import Report
 from ldpsql_device.schema import Dimension, Measure, Schema
 from ldpsql_device.signature import SigningKey
+from ldpsql_device.statement import Statement
 from ldpsql_device.survey import PERIOD_COLUMN, Schedule, canonical, sha256, signed_text
 from ldpsql_device.survey import Survey as DeviceSurvey
 
@@ -614,6 +615,85 @@ def bad_surveys() -> list[dict[str, str]]:
     return [{"reason": reason, "text": bad} for reason, bad in found]
 
 
+def statements() -> dict[str, Any]:
+    """Answers of a collector about two surveys of one table and author, one after the other: what
+    they say on which day to a device that remembers those before, and what must be refused."""
+    key, days = published_key(), Schedule(replay_window=2)
+    first = small_survey().sign(key)
+    second = replace(small_survey(), schedule=days).sign(key)
+
+    def say(survey: Survey, issued: str, until: str) -> str:
+        days = {"issued": date.fromisoformat(issued), "until": date.fromisoformat(until)}
+        return Statement.sign(survey, key, **days).text
+
+    def but(**changes: Any) -> str:
+        """Another text with a signature that is valid, where it says so."""
+        said = {**json.loads(good), **changes}
+        return canonical({**said, "signature": key.sign(signed_text(said))})
+
+    good = say(first, MAY_1, "2026-05-03")
+    said = json.loads(good)
+    other = SigningKey.of(Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+    foreign = {**said, "author": other.author}
+    bad = [
+        ("not JSON", good[:-1]),
+        ("no statement", canonical({"fingerprint": first.fingerprint})),
+        ("no signature", canonical({k: v for k, v in said.items() if k != "signature"})),
+        ("a signature of another text", canonical({**said, "until": "2026-05-04"})),
+        ("a signature in capitals", canonical({**said, "signature": "A" * 128})),
+        (
+            "another author",
+            canonical({**foreign, "signature": other.sign(signed_text(foreign))}),
+        ),
+        ("another author's signature", canonical({**said, "author": other.author})),
+        ("another version", but(ldpsql_statement=2)),
+        ("an unknown key", but(extra=1)),
+        ("no table", canonical({k: v for k, v in said.items() if k != "table"})),
+        ("another table", but(table="other")),
+        ("another survey", say(second, MAY_1, MAY_2)),
+        ("a fingerprint that is none", but(fingerprint="00")),
+        ("a day in another form", but(until="20260503")),
+        ("a day that there is not", but(until="2026-06-31")),
+        ("a key twice", good.replace('"table":', '"table":"app","table":')),
+        ("a day that is over", say(first, "2026-04-01", "2026-04-30")),
+        ("a day to come", say(first, MAY_2, "2026-05-03")),
+    ]
+    answers = [
+        ("the first statement", first, MAY_2, say(first, MAY_1, MAY_2), True),
+        ("the same again", first, MAY_2, say(first, MAY_1, MAY_2), True),
+        ("the same survey, longer", first, MAY_2, say(first, MAY_1, "2026-05-03"), True),
+        ("another survey, of the same day", second, MAY_2, say(second, MAY_1, MAY_2), False),
+        (
+            "another survey, of an earlier day",
+            second,
+            MAY_2,
+            say(second, "2026-04-01", MAY_2),
+            False,
+        ),
+        ("another survey, of a later day", second, MAY_2, say(second, MAY_2, "2026-05-09"), True),
+        ("the first survey once more", first, MAY_2, say(first, MAY_1, "2026-05-03"), False),
+        ("a day that is over", second, "2026-05-10", say(second, MAY_2, "2026-05-09"), False),
+    ]
+    return {
+        "survey": json.loads(first.device_text),
+        "day": MAY_1,
+        "good": good,
+        "signed_sha256": sha256(signed_text(said)),
+        "bad": [{"reason": reason, "text": text} for reason, text in bad],
+        "surveys": [json.loads(each.device_text) for each in (first, second)],
+        "answers": [
+            {
+                "what": what,
+                "survey": (first, second).index(survey),
+                "day": day,
+                "text": text,
+                "believed": believed,
+            }
+            for what, survey, day, text, believed in answers
+        ],
+    }
+
+
 def bad_reports() -> dict[str, Any]:
     """Lines that are not reports of a survey, each with the reason."""
     survey = small_survey()
@@ -666,6 +746,7 @@ def main() -> None:
         "surveys": scheduled_surveys(),
         "bad_surveys": bad_surveys(),
         "bad_reports": bad_reports(),
+        "statements": statements(),
     }
     for name in MECHANISMS:
         made = recipe_vectors(name)

@@ -29,8 +29,8 @@ export class Collector {
 
   /** The survey of a table that the collector asks now, checked. */
   async survey(table) {
-    const fingerprint = hex(64)(parseJson(await this.#get(`tables/${encodeURIComponent(table)}`))?.fingerprint, "fingerprint");
-    const survey = new Survey(await this.#get(`surveys/${fingerprint}`));
+    const answer = parseJson(await this.#get(`tables/${encodeURIComponent(table)}`)), fingerprint = hex(64)(answer?.fingerprint, "fingerprint");
+    const survey = new Survey(await this.#get(`surveys/${fingerprint}`), answer);
     check(survey.fingerprint === fingerprint && survey.table === table, "", "is another one than the collector names");
     return survey;
   }

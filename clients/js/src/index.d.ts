@@ -11,8 +11,12 @@ export class LdpsqlError extends Error {
 }
 
 export class Survey {
-  /** From the text of a survey file; LdpsqlError for one that breaks a rule of the format or its promise. */
-  constructor(text: string);
+  /**
+   * From the text of a survey file; LdpsqlError for one that breaks a rule of the format or its promise.
+   *
+   * answer: the parsed answer of a collector that named it. A policy that names authors then needs their statement in it.
+   */
+  constructor(text: string, answer?: unknown);
   readonly table: string;
   readonly label?: string;
   readonly fingerprint: string;

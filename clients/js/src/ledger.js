@@ -46,7 +46,7 @@ export class Ledger {
   }
 
   /** The line of the report of a survey, drawn before or now, kept before it is returned. */
-  async answer(survey, day, renewal, draw, random) {
+  async answer(survey, day, renewal, draw, random, statement) {
     const demand = (holds, why) => holds || refuse("ledger", survey, why);
     // In a change of its own: after a refusal, too, the clock cannot be set back.
     const latest = await this.#change((state) => {
@@ -54,6 +54,15 @@ export class Ledger {
       return (state.latest = state.latest > day || !isNear ? state.latest : day);
     });
     demand(latest >= day, `is not answered, as the clock says ${day}, more than ${this.longestAbsence} days after ${latest}, the latest day seen: set the clock, or allow a longer absence (longestAbsence)`);
+    if (statement) {
+      const { author, table, issued, fingerprint } = statement, key = `${author}:${table}`, said = issued + fingerprint;
+      const newest = await this.#change((state) => {
+        const all = (state.statements ??= {});
+        if (!(all[key]?.slice(0, issued.length) >= issued)) all[key] = said;
+        return all[key];
+      });
+      demand(newest === said && latest <= statement.until, "is an earlier one than its author was seen to ask");
+    }
     return this.#change((state) => {
       demand(survey.isOpen(latest), `is not answered on ${latest}`);
       const { fingerprint, chain, promise: { epsilon, delta }, first } = survey, { answers } = state, period = survey.periodOf(latest) ?? "", until = survey.lastSendingDay(latest);

@@ -37,7 +37,8 @@ export class Policy {
   }
 
   /**
-   * Throw, for what the survey says, unless it takes no more than this on this day.
+   * Throw, for what the survey says, unless it takes no more than this on this day; give its author's
+   * statement that it is asked, where one is needed.
    *
    * verify: (author, signature, text) => whether the Ed25519 signature is valid, or a promise of it;
    * missing, surveys of named authors and later rounds are refused.
@@ -59,5 +60,10 @@ export class Policy {
       demand(verify && (await verify(author, survey.signature, survey.signedText)) === true, "has no signature of its author that can be checked here (verify)");
     }
     demand(survey.isOpen(day), `is not answered on ${day}`);
+    const { statement } = survey;
+    if (!this.authors || !statement) return undefined;
+    const isMeant = statement.author === author && statement.table === survey.table && statement.fingerprint === survey.fingerprint && statement.issued <= day && day <= statement.until;
+    demand(isMeant && (await verify(author, statement.signature, statement.signedText)) === true, `is not what its author says is asked on ${day} (ldpsql sign): ask the collector again`);
+    return statement;
   }
 }

@@ -21,8 +21,8 @@ function fillBySystem(bytes) {
  */
 export async function respond(survey, record, { policy, ledger, day = today(), random = fillBySystem, verify }) {
   expect(/^\d{4}-\d\d-\d\d$/.test(day), "day is a text as 2026-01-31");
-  await policy.require(survey, day, verify);
+  const statement = await policy.require(survey, day, verify);
   const values = typeof record === "object" && record !== null ? record : {};
   const draw = (drawn) => survey.draw(values, drawn, random);
-  return ledger ? ledger.answer(survey, day, policy.renewal, draw, random) : draw(day);
+  return ledger ? ledger.answer(survey, day, policy.renewal, draw, random, statement) : draw(day);
 }

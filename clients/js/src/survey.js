@@ -42,6 +42,9 @@ function readPromise(data, where) {
 
 // -- surveys --------------------------------------------------------------------------------------
 
+/** What its author says a table asks. */
+const readStatement = object({ ldpsql_statement: oneOf(1), table: name, fingerprint: hex(64), issued: day, until: day, author: hex(64), signature: hex(128) });
+
 const readSurvey = object({
   ldpsql_survey: (data) => data,
   table: name,
@@ -59,13 +62,20 @@ const readSurvey = object({
   first: [hex(64)],
 });
 
+/** What the signature of a survey or of a statement covers. */
+const signedText = ({ signature: _, ...covered }) => canonical(covered);
+
 /** The day it is now, in UTC. */
 export const today = () => isoDay(Date.now());
 
 /** A published survey, checked: nothing of it can be changed by mistake. */
 export class Survey {
-  /** From the text of a survey file. LdpsqlError says what is wrong with it. */
-  constructor(text) {
+  /**
+   * From the text of a survey file. LdpsqlError says what is wrong with it.
+   *
+   * answer: the parsed answer of a collector that named the survey, undefined where the app itself has it.
+   */
+  constructor(text, answer) {
     check(typeof text === "string", "", "must be a text");
     const data = parseJson(text);
     check(data?.ldpsql_survey === 1, "", "must be an object whose ldpsql_survey is 1, the version known here");
@@ -78,9 +88,10 @@ export class Survey {
     check(!period || (start?.name === "period" && start.type === "date"), "schema.public", "must begin with period, a date, in a survey with a period");
     check(!schema.names.has("period") && recordColumns.every((column) => column.name !== "period"), "schema", "must have no other column called period");
     check(`${plan.sizes}` === `${schema.sizes}`, "plan.sizes", "must be those of the schema");
-    const { signature: _, ...covered } = data, fingerprint = hashText(canonical(data));
-    Object.assign(this, read, { validity, recordColumns, fingerprint, signedText: author && canonical(covered), chain: `${author ?? ""}:${first ?? fingerprint}` });
+    const fingerprint = hashText(canonical(data));
+    Object.assign(this, read, { validity, recordColumns, fingerprint, signedText: author && signedText(data), chain: `${author ?? ""}:${first ?? fingerprint}` });
     this.#checkPromise(promise);
+    if (answer) this.statement = answer.signature ? { ...readStatement(answer, "statement"), signedText: signedText(answer) } : {};
     Object.freeze(this);
   }
 

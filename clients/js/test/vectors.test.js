@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { Survey } from "../src/index.js";
+import { Ledger, MemoryStore, Policy, Survey, respond } from "../src/index.js";
 import { canonical, parseJson } from "../src/json.js";
 import { encode, readSchema } from "../src/schema.js";
 import { hashText } from "../src/sha256.js";
@@ -89,6 +89,33 @@ for (const { reason, text } of vectors("bad_surveys")) {
     }, ({ kind }) => kind === "survey");
   });
 }
+
+/** What a device does with a collector's answer. */
+const believe = (text, data, day, ledger) => {
+  const survey = new Survey(JSON.stringify(data), parseJson(text));
+  return respond(survey, {}, { policy: new Policy({ maxEpsilon: 20, public: survey.recordColumns.map((column) => column.name), authors: [survey.author] }), ledger, day, verify });
+};
+const said = vectors("statements");
+
+test("a statement is believed, where signatures can be checked", async () => {
+  const survey = new Survey(JSON.stringify(said.survey), JSON.parse(said.good));
+  assert.equal(hashText(survey.statement.signedText), said.signed_sha256);
+  survey.checkReport(await believe(said.good, said.survey, said.day));
+});
+
+for (const { reason, text } of said.bad) {
+  test(`a bad statement: ${reason}`, async () => {
+    await assert.rejects(async () => believe(text, said.survey, said.day), ({ kind }) => kind === "survey" || kind === "policy");
+  });
+}
+
+test("no statement is believed after a later one", async () => {
+  const ledger = new Ledger(new MemoryStore(), { total: 20, perAttribute: 20 });
+  for (const { what, survey, day, text, believed } of said.answers) {
+    const isBelieved = await believe(text, said.surveys[survey], day, ledger).then(() => true, ({ kind }) => { assert.ok(kind === "ledger" || kind === "policy"); return false; });
+    assert.equal(isBelieved, believed, what);
+  }
+});
 
 test("bad reports are refused", () => {
   const { survey: data, good, bad } = vectors("bad_reports");

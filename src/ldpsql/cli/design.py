@@ -1,10 +1,12 @@
-"""`design`: from a survey file to a published survey. `schema`: a survey file to begin with."""
+"""`design`: from a survey file to a published survey; `keygen` and `sign`: whose it is, and that it
+is asked. `schema`: a survey file to begin with."""
 
 from __future__ import annotations
 
 import math
 import sys
 import zlib
+from datetime import datetime
 from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
 from ldpsql.cli.text import labelled_lines
 from ldpsql.record_domain import RecordDomain
+from ldpsql_device.atomic import replace_file
 from ldpsql_device.describe import name_with_label
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import ANY_DAY
@@ -242,6 +245,52 @@ def keygen(key_file: Path) -> None:
     surveys, and it cannot be made again: keep a copy in a safe place.
     """
     click.echo(SigningKey.create(key_file).author)
+
+
+@click.command(short_help="Sign that a survey is the one that is asked now.")
+@click.argument("survey", type=options.EXISTING)
+@click.option("--key", metavar="KEY", required=True, type=options.EXISTING, help="Its author's.")
+@click.option(
+    "--until",
+    metavar="DAY",
+    required=True,
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="The last day (UTC) on which devices believe it, such as 2026-12-31.",
+)
+@click.option(
+    "--to",
+    "collector",
+    metavar="URL",
+    help="Have this `ldpsql serve` hand it out from now on; LDPSQL_TOKEN holds the token of an "
+    "admin.",
+)
+@options.output()
+def sign(
+    survey: Path, key: Path, until: datetime, collector: str | None, target: Path | None
+) -> None:
+    """Write a statement by the author of SURVEY that its table asks this survey, as of today.
+
+    `ldpsql serve --statement` hands it out. Devices that demand signatures answer no survey that a
+    collector gives them without one, and after a later statement none of an earlier one, so make a
+    new one before it ends, and no two about different surveys of one table on one day.
+    """
+    from ldpsql.remote import RemoteStore  # noqa: PLC0415
+    from ldpsql.survey import read_device_part  # noqa: PLC0415
+    from ldpsql_device.statement import Statement  # noqa: PLC0415
+    from ldpsql_device.survey import utc_today  # noqa: PLC0415
+
+    if target is not None:
+        options.keep_inputs(target, survey, key)
+        options.check_writable(target)
+    own, days = SigningKey.read(key), {"issued": utc_today(), "until": until.date()}
+    statement = Statement.sign(read_device_part(survey), own, **days)
+    if collector is not None:
+        RemoteStore(collector, None).state(statement)
+    if target is not None:
+        with replace_file(target) as temporary:
+            temporary.write_text(statement.text, encoding="utf-8")
+    elif collector is None:
+        click.echo(statement.text)
 
 
 @click.command(short_help="Write a starter survey file for a data file.")

@@ -19,7 +19,7 @@ from ldpsql.cli.bench import bench
 from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.db import db
 from ldpsql.cli.demo import demo
-from ldpsql.cli.design import design, keygen, schema
+from ldpsql.cli.design import design, keygen, schema, sign
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.lookup import lookup
 from ldpsql.cli.serve import serve, token
@@ -134,7 +134,7 @@ _LIFE_OF_A_SURVEY = (
     shell,
     schema,
 )
-for _command in (*_LIFE_OF_A_SURVEY, db, lookup, keygen, synthesize, bench, demo):
+for _command in (*_LIFE_OF_A_SURVEY, db, lookup, keygen, sign, synthesize, bench, demo):
     cli.add_command(_command)
 
 

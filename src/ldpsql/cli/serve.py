@@ -25,6 +25,14 @@ LEAST_MEMORY, MEMORY = 100, 500
     type=options.EXISTING,
     help="A published survey to ask. May be repeated; those of the database are asked in any case.",
 )
+@click.option(
+    "--statement",
+    "statements",
+    multiple=True,
+    type=options.EXISTING,
+    help="What `ldpsql sign` wrote about a survey, to be handed out with it. May be repeated; the "
+    "database keeps it.",
+)
 @click.option("--host", default="127.0.0.1", help="The address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8080, help="0 for a free one.")
 @click.option(
@@ -68,6 +76,7 @@ LEAST_MEMORY, MEMORY = 100, 500
 def serve(
     database: Path,
     surveys: tuple[Path, ...],
+    statements: tuple[Path, ...],
     host: str,
     port: int,
     origins: tuple[str, ...],
@@ -99,6 +108,8 @@ def serve(
     from ldpsql.remote import RemoteStore  # noqa: PLC0415
     from ldpsql.shuffler.arrivals import Arrivals  # noqa: PLC0415
     from ldpsql.store import Store, open_store  # noqa: PLC0415
+    from ldpsql_device.statement import Statement  # noqa: PLC0415
+    from ldpsql_device.survey import read_text  # noqa: PLC0415
 
     try:
         from ldpsql.server.app import make_app  # noqa: PLC0415
@@ -128,6 +139,8 @@ def serve(
         opened.enter_context(closing(receiver))
         for survey in surveys:
             receiver.register(Intake.read(survey))
+        for statement in statements:
+            receiver.state(Statement.from_json(read_text(statement)))
         receiver.tidy()
         if collector is not None and folder is not None:
             opened.enter_context(Forwarder(folder, RemoteStore(collector, None), complain))

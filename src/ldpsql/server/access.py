@@ -9,7 +9,7 @@ from starlette.requests import Request
 from ldpsql.server.problems import Problem
 from ldpsql.server.tokens import Tokens
 
-_A = {"analyst": "an analyst", "relay": "a relay"}
+_A = {"analyst": "an analyst or an admin", "relay": "a relay or an admin", "admin": "an admin"}
 
 
 def require_role(request: Request, tokens: Tokens | None, role: str) -> None:
@@ -23,7 +23,7 @@ def require_role(request: Request, tokens: Tokens | None, role: str) -> None:
         wanted = {"WWW-Authenticate": "Bearer"}
         raise Problem(401, "no-token", "give a token (ldpsql token add)", wanted)
     if token.role not in (role, "admin"):
-        raise Problem(403, "not-allowed", f"this takes the token of {_A[role]} or an admin")
+        raise Problem(403, "not-allowed", f"this takes the token of {_A[role]}")
 
 
 def _is_loopback(host: str) -> bool:

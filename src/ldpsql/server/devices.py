@@ -26,7 +26,8 @@ from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Refused, Sent, Writer
 from ldpsql.store.incoming import check_stream
 from ldpsql_device.errors import Error, StoreError
-from ldpsql_device.survey import utc_today
+from ldpsql_device.statement import Statement
+from ldpsql_device.survey import canonical, utc_today
 
 BYTES, REPORTS = 1 << 16, 1000
 """The most that a body may hold."""
@@ -73,14 +74,38 @@ class Devices:
         self._finding = threading.Lock()
 
     async def table(self, request: Request) -> Response:
-        """The fingerprint of the survey that is asked now under a name."""
+        """The fingerprint of the survey that is asked now under a name, and its author's statement
+        that it is."""
         name = request.path_params["table"]
+
+        def find() -> str:
+            intake = self._receiver.intake(name)
+            said = self._receiver.statement(intake)
+            return said or canonical({"fingerprint": intake.fingerprint})
+
         try:
-            intake = await run_in_threadpool(self._receiver.intake, name)
+            said = await run_in_threadpool(find)
         except QueryError:
             raise unknown_survey() from None
-        said = {"fingerprint": intake.fingerprint}
-        return JSONResponse(said, headers={"Cache-Control": "public, max-age=300"})
+        headers = {"Cache-Control": "public, max-age=300"}
+        return Response(said, 200, headers, "application/json")
+
+    async def state(self, request: Request) -> Response:
+        """Keep an author's statement about the survey of a table."""
+        require_role(request, self._tokens, "admin")
+        body = await read_body(request, BYTES)
+
+        def keep() -> None:
+            self._receiver.state(Statement.from_json(body.decode("utf-8", "replace")))
+
+        try:
+            await run_in_threadpool(keep)
+        except StoreError:
+            raise
+        except Error as error:
+            name = type(error).__name__
+            raise Problem(422, "no-statement", str(error), error=name) from None
+        return Response()
 
     async def survey(self, request: Request) -> Response:
         """The part of a survey that devices read; it never changes."""

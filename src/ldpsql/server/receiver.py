@@ -8,6 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from ldpsql.intake import Intake
+from ldpsql_device.statement import Statement
 
 
 class Receiver(Protocol):
@@ -25,6 +26,13 @@ class Receiver(Protocol):
 
     def intake_of(self, fingerprint: str) -> Intake | None:
         """The survey of a fingerprint; None if there is none."""
+
+    def statement(self, intake: Intake) -> str | None:
+        """What its author has said last of a survey being asked; None if nothing was kept."""
+
+    def state(self, statement: Statement) -> None:
+        """Keep what an author says of a table, to be handed out. SurveyError for what is not about
+        the survey that is asked here, OperationalError for an old statement."""
 
     def take(self, intake: Intake, reports: Sequence[pa.RecordBatch], source: str) -> int:
         """Take checked reports with their ids, all or none; how many are no repeats. ReportError

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake, day_of_arrival, day_of_forgetting
+from ldpsql.intake import Intake, check_statement, day_of_arrival, day_of_forgetting
 from ldpsql.report_files import ShuffledBatch
 from ldpsql.shuffler.files import batch_schema, require_trust
 from ldpsql.survey import Survey
@@ -34,6 +34,7 @@ from ldpsql_device.atomic import replace_file
 from ldpsql_device.errors import ReportError, StoreError
 from ldpsql_device.permutation import ROW_GROUP
 from ldpsql_device.respond import ID_BYTES
+from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 
 _FORMAT = 1
@@ -108,6 +109,7 @@ class Arrivals:
                     run(statement)
             elif marks != [(_APPLICATION,), (_FORMAT,)]:
                 raise StoreError(f"{self.path} is no file of a shuffler; name another")
+            run("CREATE TABLE IF NOT EXISTS statements (fingerprint TEXT PRIMARY KEY, text TEXT)")
         for number, fingerprint, text in run("SELECT number, fingerprint, text FROM surveys"):
             self._intakes[fingerprint] = (number, Intake.read(text))
 
@@ -138,6 +140,24 @@ class Arrivals:
         """The survey of a fingerprint; None if there is none."""
         known = self._intakes.get(fingerprint)
         return None if known is None else known[1]
+
+    def statement(self, intake: Intake) -> str | None:
+        """What its author has said last of a survey being asked; None if nothing was kept."""
+        with self._working, self._explaining():
+            return self._find_statement(intake)
+
+    def state(self, statement: Statement) -> None:
+        """Keep what an author says of a table, to be handed out; see `check_statement`."""
+        intake = self.intake(statement.table)
+        with self._working, self._change():
+            check_statement(intake, statement, self._find_statement(intake))
+            row = [intake.fingerprint, statement.text]
+            self._database.execute("INSERT OR REPLACE INTO statements VALUES (?, ?)", row)
+
+    def _find_statement(self, intake: Intake) -> str | None:
+        query = "SELECT text FROM statements WHERE fingerprint = ?"
+        found = self._database.execute(query, [intake.fingerprint]).fetchone()
+        return None if found is None else str(found[0])
 
     # -- reports -------------------------------------------------------------------------------
 

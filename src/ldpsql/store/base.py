@@ -20,6 +20,7 @@ from ldpsql.boxes import Weight
 from ldpsql.errors import QueryError
 from ldpsql.intake import (
     Intake,
+    check_statement,
     day_of_arrival,
     day_of_forgetting,
     expand,
@@ -57,6 +58,7 @@ from ldpsql_device.errors import (
     StoreError,
     SurveyError,
 )
+from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 
 MAX_LOOKUPS = 256
@@ -186,6 +188,30 @@ class Store(ABC):
                 f"{known.fingerprint[:12]}, not {intake.fingerprint[:12]}); use the survey it was "
                 "made with, or another store"
             )
+
+    # -- statements --------------------------------------------------------------------------
+
+    def statement(self, intake: Intake) -> str | None:
+        """What its author has said last of a survey being asked; None if nothing was kept."""
+        return self._read_statement(intake.key)
+
+    def state(self, statement: Statement) -> None:
+        """Keep what an author says of a table, to be handed out.
+
+        See `check_statement`; StoreError if the store is open for reading only.
+        """
+        with self._change():
+            intake = self.intake(statement.table)
+            check_statement(intake, statement, self._read_statement(intake.key))
+            self._keep_statement(intake.key, statement.text)
+
+    @abstractmethod
+    def _read_statement(self, key: str) -> str | None:
+        """The statement about a survey, None if there is none."""
+
+    @abstractmethod
+    def _keep_statement(self, key: str, text: str) -> None:
+        """Put a statement in the place of the one before."""
 
     # -- look-up tables ----------------------------------------------------------------------
 

@@ -105,7 +105,7 @@ def _find_tables(cursor: Connection, keys: Sequence[str]) -> list[tuple[str, str
     """The tables that surveys need, and which of their rows."""
     listed = ", ".join(map(literal, keys))
     conditions = {MARKER: "true", "seen": "true", "surveys": f"name IN ({listed})"}
-    conditions |= dict.fromkeys(("batches", "decoded"), f"survey IN ({listed})")
+    conditions |= dict.fromkeys(("batches", "decoded", "statements"), f"survey IN ({listed})")
     conditions |= {table: "true" for key in keys for table in survey_tables(key)}
     there = cursor.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "

@@ -107,6 +107,21 @@ class DuckDBStore(Store):
         self._rows("UPDATE surveys SET json = ? WHERE name = ?", intake.text, intake.key)
         make_log(self.path)
 
+    def _read_statement(self, key: str) -> str | None:
+        if not self._has_table("statements"):
+            return None
+        found = self._rows("SELECT text FROM statements WHERE survey = ?", key)
+        return found[0][0] if found else None
+
+    def _keep_statement(self, key: str, text: str) -> None:
+        self._rows("CREATE TABLE IF NOT EXISTS statements (survey VARCHAR, text VARCHAR)")
+        self._rows("DELETE FROM statements WHERE survey = ?", key)
+        self._rows("INSERT INTO statements VALUES (?, ?)", key, text)
+        make_log(self.path)
+
+    def _has_table(self, name: str) -> bool:
+        return bool(self._rows("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", name))
+
     def _layout(self, table: str) -> Layout:
         key = table.lower()
         if key not in self._layouts:
@@ -302,8 +317,8 @@ class DuckDBStore(Store):
                 self._rows(f"DROP TABLE IF EXISTS {quote(name)}")
             self._rows("DELETE FROM batches WHERE survey = ?", key)
             self._rows("DELETE FROM surveys WHERE name = ?", key)
-            if self._rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'decoded'"):
-                self._rows("DELETE FROM decoded WHERE survey = ?", key)
+            for name in filter(self._has_table, ("decoded", "statements")):
+                self._rows(f"DELETE FROM {name} WHERE survey = ?", key)
             make_log(self.path)
         self._forget_survey(key)
 

@@ -1,0 +1,150 @@
+"""Authors' statements of what is asked: kept beside the survey, and handed out with its name."""
+
+from __future__ import annotations
+
+from datetime import date
+from urllib.request import urlopen
+
+import pytest
+from support.command_line import run
+from support.http import ask, serving
+from support.shuffled_survey import SCHEMA, shuffled_survey
+from support.vectors import published_key
+
+from ldpsql.errors import QueryError
+from ldpsql.server.app import make_app
+from ldpsql.server.tokens import Tokens
+from ldpsql.server.writer import Writer
+from ldpsql.shuffler.arrivals import Arrivals
+from ldpsql.store import open_store
+from ldpsql.survey import Survey
+from ldpsql_device.errors import StoreError, SurveyError
+from ldpsql_device.signature import SigningKey
+from ldpsql_device.statement import Statement
+from ldpsql_device.survey import utc_today
+
+KEY = published_key()
+SURVEY = Survey.of("people", SCHEMA, "2", "hio").sign(KEY)
+MAY, JUNE, JULY = date(2026, 5, 1), date(2026, 6, 1), date(2026, 7, 1)
+
+
+def say(issued=MAY, until=JULY, survey=SURVEY, key=KEY):
+    return Statement.sign(survey, key, issued=issued, until=until)
+
+
+@pytest.fixture(params=["store", "shuffler"])
+def served(request, tmp_path):
+    """A store or a shuffler with a survey that was signed, and the survey."""
+    if request.param == "store":
+        with open_store(tmp_path / "s.duckdb", read_only=False) as store:
+            store.register(SURVEY)
+            yield store, SURVEY
+    else:
+        survey = shuffled_survey().sign(KEY)
+        with Arrivals(tmp_path / "w.db", tmp_path / "batches") as arrivals:
+            arrivals.register(survey)
+            yield arrivals, survey
+
+
+def test_a_statement_is_handed_out_with_the_name_of_its_table(served, tmp_path):
+    receiver, survey = served
+    tokens, own = Tokens(tmp_path / "tokens"), Writer(receiver, "http")
+    texts = {role: tokens.add(role, role) for role in ("admin", "relay", "analyst")}
+
+    def post(statement, role="admin"):
+        header = {"authorization": f"Bearer {texts.get(role, role)}"}
+        body = statement.text.encode()
+        return ask(app, "/v1/statements", body, client="127.0.0.1", **header)
+
+    try:
+        app = make_app(receiver, own, tokens)
+        path = f"/v1/tables/{survey.table}"
+        assert ask(app, path).json == {"fingerprint": survey.fingerprint}
+        first, second = say(survey=survey), say(JUNE, survey=survey)
+        for role, status in (("", 401), ("relay", 403), ("analyst", 403)):
+            assert post(first, role).status == status
+        assert ask(app, path).json == {"fingerprint": survey.fingerprint}
+        for said in (first, second):
+            assert post(said).status == 200
+            assert ask(app, path).body.decode() == said.text
+        refused = post(first)
+        assert (refused.status, refused.json["error"]) == (422, "OperationalError")
+        assert "statement of 2026-06-01" in refused.json["detail"]
+        garbled = ask(
+            app,
+            "/v1/statements",
+            b"\xff{}",
+            client="127.0.0.1",
+            authorization=f"Bearer {texts['admin']}",
+        )
+        assert garbled.status == 422
+        assert ask(app, path).body.decode() == second.text
+    finally:
+        own.close()
+
+
+def test_only_what_is_about_the_survey_that_is_asked_is_kept(served, tmp_path):
+    receiver, survey = served
+    other = SigningKey.create(tmp_path / "other.key")
+    theirs = Survey.of(survey.table, SCHEMA, "1", "hio").sign(other)
+    earlier = Survey.of(survey.table, SCHEMA, "1", "hio").sign(KEY)
+    for bad in (say(survey=theirs, key=other), say(survey=earlier)):
+        with pytest.raises(SurveyError, match="not about the survey"):
+            receiver.state(bad)
+    with pytest.raises(QueryError, match="there is no survey"):
+        receiver.state(say(survey=Survey.of("others", SCHEMA, "1", "hio").sign(KEY)))
+    assert receiver.statement(receiver.intake(survey.table)) is None
+
+
+def test_a_store_keeps_it_as_long_as_its_survey(tmp_path):
+    path, copy = tmp_path / "s.duckdb", tmp_path / "copy.duckdb"
+    with open_store(path, read_only=False) as store:
+        store.register(SURVEY)
+        assert store.statement(store.intake("people")) is None
+        store.state(say())
+    with open_store(path, read_only=True) as store:
+        assert store.statement(store.intake("people")) == say().text
+        with pytest.raises(StoreError, match="read-only"):
+            store.state(say(JUNE))
+    with open_store(path, read_only=False) as store:
+        assert store.check() == []
+        store.export(copy, ["people"])
+        store.remove_survey("people")
+        store.register(SURVEY)
+        assert store.statement(store.intake("people")) is None
+    with open_store(copy, read_only=True) as store:
+        assert store.statement(store.intake("people")) == say().text
+
+
+def test_a_shuffler_keeps_it(tmp_path):
+    survey = shuffled_survey().sign(KEY)
+    for _ in range(2):
+        with Arrivals(tmp_path / "w.db", tmp_path / "batches") as arrivals:
+            arrivals.register(survey)
+            arrivals.state(say(survey=survey))
+    with Arrivals(tmp_path / "w.db", tmp_path / "batches") as arrivals:
+        assert arrivals.statement(arrivals.intake(survey.table)) == say(survey=survey).text
+
+
+def test_an_author_hands_it_to_a_collector_that_runs(tmp_path, monkeypatch):
+    """`serve --statement` hands one out, and `sign --to` puts a later one in its place."""
+    db, key, source = tmp_path / "s.duckdb", tmp_path / "author.key", tmp_path / "people.json"
+    run("keygen", key)
+    own = SigningKey.read(key)
+    survey = Survey.of("people", SCHEMA, "2", "hio").sign(own)
+    survey.write(source)
+    first = say(survey=survey, key=own)
+    (tmp_path / "said.json").write_text(first.text)
+    monkeypatch.setenv("LDPSQL_TOKEN", Tokens.beside(db).add("eve", "admin"))
+    arguments = ("--db", db, "--survey", source, "--statement", tmp_path / "said.json")
+    with serving(*map(str, arguments)) as (_, address):
+
+        def read():
+            with urlopen(f"{address}/v1/tables/people") as response:
+                return Statement.from_json(response.read().decode())
+
+        assert read() == first
+        days = ("--until", "2999-01-31")
+        done = run("sign", source, "--key", key, *days, "--to", address)
+        assert (done.exit_code, done.stdout) == (0, "")
+        assert (read().issued, read().until) == (utc_today(), date(2999, 1, 31))
