@@ -221,7 +221,7 @@ def test_what_a_small_batch_keeps_is_told(tokens, secret):
 
 def test_counters_tell_reports_by_result_and_no_more(app, secret):
     lines = ask(app, "/metrics", client="127.0.0.1", authorization=secret).body.decode()
-    assert lines.endswith("ldpsql_waiting_reports 0\n")
+    assert "\nldpsql_waiting_reports 0\n" in lines
     report = {"id": "0" * 32, "report": "00", "public": {}}
     path = f"/v1/surveys/{SURVEY.fingerprint}/reports"
     assert ask(app, path, json.dumps(report).encode(), content_type="text/plain").status == 422

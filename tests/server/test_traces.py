@@ -103,7 +103,8 @@ def test_nothing_tells_who_sent_what_or_when(left):
         assert metrics.status == 200
         names = re.findall(r"^(\w+)(?:\{(.*)\})? \d+$", metrics.body.decode(), re.M)
         counted = {"ldpsql_reports_total", "ldpsql_refused_reports_total"}
-        assert {name for name, _ in names} == {*counted, "ldpsql_waiting_reports"}
+        of_all = {"ldpsql_waiting_reports", "ldpsql_failed_tidying_total"}
+        assert {name for name, _ in names} == {*counted, *of_all}
         labels = {re.sub(r'"[^"]*"', "", label) for _, label in names if label}
         assert labels == {"survey=,result=", "survey=,reason="}
     ids = [json.loads(text)["id"] for text in texts]

@@ -144,7 +144,7 @@ def serve(
         receiver.tidy()
         if collector is not None and folder is not None:
             opened.enter_context(Forwarder(folder, RemoteStore(collector, None), complain))
-        writer, tokens = Writer(receiver, "http"), Tokens.beside(database)
+        writer, tokens = Writer(receiver, "http", complain), Tokens.beside(database)
         app = make_app(receiver, writer, tokens, origins=origins, rate=rate)
         listen(app, host=host, port=port, tell=tell, **tls)
 

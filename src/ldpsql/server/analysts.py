@@ -234,6 +234,8 @@ class Analysts:
         ]
         lines += ["# TYPE ldpsql_waiting_reports gauge"]
         lines += [f"ldpsql_waiting_reports {self._writer.waiting}"]
+        lines += ["# TYPE ldpsql_failed_tidying_total counter"]
+        lines += [f"ldpsql_failed_tidying_total {self._writer.untidied}"]
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
     # -- questions -----------------------------------------------------------------------------

@@ -7,10 +7,11 @@ bounded: what does not fit is refused at once, and the device sends it again.
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -49,14 +50,20 @@ class Writer:
     """Hands reports to a store or a shuffler, on a thread of its own.
 
     counts: by (survey's table, what became of reports), "counted", "repeats" or "refused".
-    reasons: of those refused, by (survey's table, reason), which no value is in.
+    reasons: of those refused, by (survey's table, reason), which no value is in.  untidied: how
+    often what came could not be put in order.
     """
 
-    def __init__(self, receiver: Receiver, source: str) -> None:
-        """Start; source: under which name the batches are kept."""
+    def __init__(
+        self, receiver: Receiver, source: str, tell: Callable[[str], None] | None = None
+    ) -> None:
+        """Start; source: under which name the batches are kept.  tell: called with what keeps them
+        from being put in order, once until it changes; written to stderr if left out."""
         self.counts: Counter[tuple[str, str]] = Counter()
         self.reasons: Counter[tuple[str, str]] = Counter()
-        self._receiver, self._source = receiver, source
+        self.untidied = 0
+        self._receiver, self._source, self._tell = receiver, source, tell or _complain
+        self._trouble, self._retried = "", 0.0
         self._requests: deque[_Request] = deque()
         self._waiting, self._is_closed = 0, False
         self._untidy, self._tidied, self._day = 0, 0, utc_today()
@@ -160,17 +167,36 @@ class Writer:
 
     def _tidy(self, *, at_rest: bool) -> None:
         """Put what came in order if it is time to: when a day is over, when it has doubled, and, as
-        long as there is little, at rest. A store that cannot be written now is tidied up later."""
+        long as there is little, at rest. A store that cannot be written now is tidied up later; the
+        order of what came tells of its commits until then."""
         today, whole = utc_today(), self._tidied + self._untidy
         has_doubled = self._untidy >= max(_TIDY, self._tidied)
         is_new = today != self._day
         if not is_new and not (self._untidy and (has_doubled or (at_rest and whole <= _LITTLE))):
             return
+        if time.monotonic() < self._retried and not self._is_closed:
+            return
         try:
             self._receiver.tidy()
-        except Error:
+        except Exception as error:  # no request may wait for a thread that has ended
+            self.untidied += 1
+            self._retried = time.monotonic() + _WHILE
+            self._report(str(error) if isinstance(error, Error) else type(error).__name__)
             return
+        self._report("")
         self._tidied, self._untidy, self._day = 0 if is_new else whole, 0, today
+
+    def _report(self, trouble: str) -> None:
+        """Tell what is wrong now, or that it is over, where that was not told before."""
+        if trouble != self._trouble:
+            over = "what came was put in order"
+            later = f"what came cannot be put in order, and is tried again: {trouble}"
+            self._tell(later if trouble else over)
+            self._trouble = trouble
+
+
+def _complain(what: str) -> None:
+    print(f"ldpsql: {what}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _tell(told: Sequence[_Told]) -> None:
