@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ldpsql_device.atomic import replace_file
+from ldpsql_device.atomic import lock_file, replace_file
 from ldpsql_device.errors import DataError, StoreError
 
 ROLES = ("analyst", "admin", "relay")
@@ -63,19 +65,40 @@ class Tokens:
         """A new token, which is nowhere else; DataError for a name that is taken or is none."""
         if not _NAME.fullmatch(name):
             raise DataError(f"{name!r:.70} is no name of a token: use A-Z, a-z, 0-9, _ . @ -")
-        if name in {token.name for token in self.read_known().values()}:
-            raise DataError(f"there is a token {name}; remove it first, or give another name")
         text = secrets.token_urlsafe(32)
         own = Token(name, role, hashlib.sha256(text.encode()).hexdigest())
-        self._write({**self.read_known(), own.sha256: own})
+        with self._change() as known:
+            if name in {token.name for token in known.values()}:
+                raise DataError(f"there is a token {name}; remove it first, or give another name")
+            known[own.sha256] = own
         return text
 
     def remove(self, name: str) -> None:
         """Have a token open nothing any more; DataError if there is none of that name."""
-        left = {key: token for key, token in self.read_known().items() if token.name != name}
-        if len(left) == len(self.read_known()):
-            raise DataError(f"there is no token {name!r:.70}; `ldpsql token list` shows them")
-        self._write(left)
+        with self._change() as known:
+            own = [key for key, token in known.items() if token.name == name]
+            if not own:
+                raise DataError(f"there is no token {name!r:.70}; `ldpsql token list` shows them")
+            for key in own:
+                del known[key]
+
+    @contextmanager
+    def _change(self) -> Iterator[dict[str, Token]]:
+        """The tokens, to be changed, while no other process changes them: a file beside theirs is
+        locked, which the system unlocks for who was killed. It stays, for a lock on a file that is
+        removed keeps nobody out of the next one."""
+        lock = self.path.with_name(f"{self.path.name}.lock")
+        try:
+            descriptor = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            raise StoreError(f"cannot write {lock}: {error.strerror}") from None
+        try:
+            lock_file(descriptor, wait=True)
+            known = dict(self.read_known())
+            yield known
+            self._write(known)
+        finally:
+            os.close(descriptor)
 
     def _read(self) -> dict[str, Token]:
         try:
