@@ -148,14 +148,13 @@ class _Bounds:
             words = [(last, width if points > 1 else last) for _, points, width, last in rungs]
             self.known[pair] = max(words[0]), max(words[-1]), min(map(min, words))
         chance, worst = self._largest_choice(face, part), Fraction(1)
-        for pair in sizes:
-            inside, outside, least = self.known[pair]
-            most = max(chance * inside + (1 - chance) * outside, Fraction(outside))
-            # Questions with one symbol tell nothing.
-            worst = max(worst, most / least) if pair[1] > 1 else worst
+        # Questions with one symbol tell nothing.
+        for inside, outside, least in (self.known[pair] for pair in sizes if pair[1] > 1):
+            most = max(chance * inside + (1 - chance) * outside, outside)
+            worst = max(worst, Fraction(most, least))
         return worst
 
-    def _largest_choice(self, face: Face, part: Part) -> Fraction:
+    def _largest_choice(self, face: Face, part: Part) -> Fraction | int:
         """The largest probability of a secret choice; 1 where two can have the same symbol.
 
         It is looked for in one form only: one part of one digit without tables, whose steps are
@@ -168,11 +167,11 @@ class _Bounds:
         is_simple = is_alone and not digit.modulus and isinstance(digit.radix, int)
         is_secret = is_simple and all(step.secret for step in face.steps)
         if not is_secret or not isinstance(response, Arcs) or response.counts != (1,):
-            return Fraction(1)
+            return 1
         low = np.zeros(face.choices) + face.every(digit.plus)
         high, order = self.plan.largest_sum(digit, face), np.argsort(low)
         if (high[order][:-1] >= low[order][1:]).any():
-            return Fraction(1)
+            return 1
         most = math.prod(max(step.preimages) for step in face.steps)
         return Fraction(most, HALVES ** len(face.steps))
 

@@ -91,10 +91,11 @@ class Varying(Piece):
     """An integer of a face that depends on what was drawn in one of its steps: one per choice."""
 
     step: int
-    values: Annotated[tuple[int, ...], (0, LARGEST)]
+    values: tuple[int, ...]
 
     def _check(self) -> None:
-        require(len(self.values) > 0, "a column without numbers")
+        low, high = self.extent if self.values else (-1, 0)
+        require(low >= 0 and high <= LARGEST, f"a column without numbers from 0 to {LARGEST}")
 
     @cached_property
     def array(self) -> Integers:
@@ -839,12 +840,12 @@ def _expect(holds: bool, where: str, problem: str) -> None:
 
 def _read(declared: Any, data: Any, where: str) -> Any:
     """What the data say, as a value of a declared type."""
-    kinds = get_args(declared)
     if declared is int:
         return _whole(data, where)
     if declared is bool:
         _expect(data is True, where, "must be true where it is said")
         return True
+    kinds = get_args(declared)
     if get_origin(declared) is tuple:
         _expect(isinstance(data, list), where, "must be an array")
         # Long columns of plain numbers are checked at once.

@@ -79,6 +79,30 @@ def test_cells_are_what_reports_are_answered_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_some_factors_tell_is_worked_out_on_these_alone(name: str) -> None:
+    """A query about the first axis adds the same along every other factor of a family."""
+    design = DESIGNS[name]
+    collected, random = design.collected, np.random.default_rng(3)
+    query = design.prepare(
+        LinearQuery.count(Box((((1, 2),), *(None for _ in DESIGNS[name].domain.sizes[1:]))))
+    )
+    axes = tuple({axis for face in query.spectrum(design.group) for axis in face})
+    divided = [collected.divide(query.spectrum(design.group))]
+    shorter = 0
+    for batch in batches(design.table, collected.odds):
+        moved = batch.moved(axes)
+        if not moved:
+            continue
+        dense = collected.spread(divided, batch.cluster.axes)
+        whole, part = batch.correlate(dense)[0], batch.correlate(dense, moved)[0]
+        weights = random.normal(size=whole.shape)
+        shorter += part.shape[1] < whole.shape[1]
+        found = (part * batch.sum_unmoved(weights, moved)).sum()
+        assert found == pytest.approx((whole * weights).sum(), rel=1e-9, abs=1e-9)
+    assert shorter or all(len(cluster.factors) == 1 for cluster in design.table.clusters)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_moments_of_any_records_are_those_of_the_channel(name: str) -> None:
     """All families looked at, and hardly any noise: n E c_a c_b under any law p."""
     design = DESIGNS[name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -111,11 +112,14 @@ class SharedContributions:
         return np.array(pairs).reshape(len(queries), len(queries))
 
     def cells(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterable[Reals]:
-        """c of some queries, without weights, at every phase of each batch of a sample, then of its
-        reports in product form, but for those at f = 0: shapes (k, cells). They are kept where they
-        are few, for others who ask the same."""
+        """c of some queries, without weights, at every phase of each batch of a sample that its
+        factors `moved` tell apart, then of its reports in product form, but for those at f = 0:
+        shapes (k, cells). They are kept where they are few, for others who ask the same."""
         sample = self.sample(faces)
-        phases = sum(len(batch.families) * batch.cluster.phases for batch in sample.batches)
+        phases = sum(
+            len(batch.families) * prod(batch.cluster.orders[place] for place in moved)
+            for batch, moved in zip(sample.batches, sample.moved, strict=True)
+        )
         phases += sum(map(len, (shares for _, shares in sample.products)))
         if phases * len(queries) <= MOST_ENTRIES:
             return self._kept_cells(faces, queries)
@@ -131,8 +135,8 @@ class SharedContributions:
             return dense[axes]
 
         sample = self.sample(faces)
-        for batch in sample.batches:
-            found = batch.correlate(over(batch.cluster.axes))
+        for batch, moved in zip(sample.batches, sample.moved, strict=True):
+            found = batch.correlate(over(batch.cluster.axes), moved)
             yield np.asarray(found.reshape(len(queries), -1))
         for reports, _ in sample.products:
             yield np.asarray(reports.contributions(list(over(reports.face.axes))))
@@ -143,9 +147,11 @@ class SharedContributions:
         shares = choose_families(collected, faces)
         chosen = np.flatnonzero(shares)
         parts = tuple(batches(collected.table, collected.odds, chosen, _ENTRIES))
+        asked = tuple({axis for face in faces for axis in face})
         return Sample(
             parts,
             tuple(shares[batch.families] for batch in parts),
+            tuple(batch.moved(asked) for batch in parts),
             tuple(sample_products(collected, faces)),
         )
 
@@ -168,11 +174,13 @@ class Sample:
     """Families that stand for all that tell about some faces.
 
     batches: in batches of one cluster.  shares: of all reports, those for which each family of a
-    batch stands, shape (f,).  products: reports to questions in product form, with the same.
+    batch stands, shape (f,).  moved: of every batch the factors that hold axes of the faces.
+    products: reports to questions in product form, with the same.
     """
 
     batches: tuple[Batch, ...]
     shares: tuple[Reals, ...]
+    moved: tuple[tuple[int, ...], ...]
     products: tuple[tuple[ProductReports, Reals], ...] = ()
 
 
@@ -377,9 +385,12 @@ class SecondMoments:
         columns = {w: np.array([n for n, own in enumerate(kind) if own == w]) for w in kind}
         pairs = [(one, other) for one in columns for other in (None, *columns)]
         amounts_of = iter(cells)
-        for batch, shares in limits.in_time(zip(sample.batches, sample.shares, strict=True)):
+        parts = zip(sample.batches, sample.shares, sample.moved, strict=True)
+        for batch, shares, moved in limits.in_time(parts):
             amounts = next(amounts_of)
-            excess = {pair: own.ravel() for pair, own in self.excess(batch, shares, pairs).items()}
+            every = self.excess(batch, shares, pairs)
+            # What the contributions do not differ along is summed up before it is weighed by them.
+            excess = {pair: batch.sum_unmoved(own, moved).ravel() for pair, own in every.items()}
             for start in range(0, amounts.shape[1], _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
                 own = {weight: amounts[rows[:, place], part] for weight, place in columns.items()}

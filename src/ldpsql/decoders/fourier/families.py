@@ -357,20 +357,41 @@ class Batch:
         axes = range(1, 1 + len(self.cluster.orders))
         return np.fft.rfftn(counts.reshape(-1, *self.cluster.orders), axes=axes)
 
-    def correlate(self, spectra: NDArray[Any]) -> NDArray[np.floating]:
+    def moved(self, axes: Axes) -> tuple[int, ...]:
+        """The factors along which what depends on some axes alone differs."""
+        factors = enumerate(self.cluster.factors)
+        return tuple(place for place, factor in factors if not set(factor).isdisjoint(axes))
+
+    def correlate(
+        self, spectra: NDArray[Any], moved: tuple[int, ...] | None = None
+    ) -> NDArray[np.floating]:
         """c of every phase: the correlation of X / s with spectra, shape (k, f, |H|).
 
         spectra: q^ / (N lambda) over the cluster's axes, flat, shape (k, cells); the result is in
-        their precision.
+        their precision.  moved: factors off which they are 0, all by default; along the others c is
+        the same everywhere, and H has one phase.
         """
         # c(phi) = (1 / s) sum_u a(u) x(theta(u) - phi), with a = X^-1 q: in the Fourier domain of H
         # the product of a^ at f = h k with the conjugate of X. irfftn divides by |H|, which is
         # taken back.
-        product = spectra[:, self.frequencies] * np.conj(self.transform).astype(spectra.dtype)
-        axes = range(2, product.ndim)
-        cells: NDArray[np.floating] = np.fft.irfftn(product, s=self.cluster.orders, axes=axes)
-        cells *= self.cluster.phases
+        orders = self.cluster.orders
+        places = range(len(orders)) if moved is None else moved
+        there: list[slice | int] = [0] * len(orders)
+        for place in places:
+            there[place] = slice(None)
+        there[places[-1]] = slice(orders[places[-1]] // 2 + 1)
+        factors = np.conj(self.transform[:, *there]).astype(spectra.dtype)
+        product = spectra[:, self.frequencies[:, *there]] * factors
+        shape, axes = [orders[place] for place in places], range(2, product.ndim)
+        cells: NDArray[np.floating] = np.fft.irfftn(product, s=shape, axes=axes)
+        cells *= prod(shape)
         return cells.reshape(len(spectra), len(self.cluster), -1)
+
+    def sum_unmoved(self, values: Reals, moved: tuple[int, ...]) -> Reals:
+        """Values of every phase, shape (f, |H|), summed over the other factors."""
+        orders = self.cluster.orders
+        still = tuple(1 + place for place in range(len(orders)) if place not in moved)
+        return np.asarray(values.reshape(-1, *orders).sum(axis=still).reshape(len(values), -1))
 
 
 def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complexes:
