@@ -16,7 +16,9 @@ from support.significance import coverage_fits
 from support.surveys import category, integer, measure, survey_toml
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign
+from ldpsql.decoders.base import AnyDesign, Estimator
+from ldpsql.decoders.fourier.contributions import SecondMoments
+from ldpsql.decoders.fourier.design import FourierEstimator
 from ldpsql.designer import design
 from ldpsql.engine.census import CensusDesign, CensusEstimator, CensusQuery, products, subtract
 from ldpsql.engine.session import Session
@@ -80,6 +82,39 @@ def test_products_of_queries_count_who_is_in_both() -> None:
     assert products([first] * 13) is None
 
 
+@pytest.mark.parametrize("name", MECHANISMS_TRIED)
+def test_values_alone_are_those_of_answers(name: str) -> None:
+    made: AnyDesign = MECHANISMS[name].design(domain_of((8,)), Epsilon.parse("4"), {})
+    row = [made.prepare(count(low, end)) for low, end in pairwise(EDGES)]
+    codes = np.random.default_rng(1).integers(0, 8, (100, 1))
+    estimator = made.estimator(histogram_of(made.randomize(codes, SeededEntropy(1))))
+    expected = estimator.answer(row).values
+    np.testing.assert_allclose(estimator.values(row), expected, rtol=1e-9, atol=1e-9)
+
+
+def count_covariances(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Of how many queries a census asks for the covariance, to answer a row of three."""
+    made: AnyDesign = MECHANISMS["fourier"].design(domain_of((8,)), Epsilon.parse("4"), {})
+    codes = np.random.default_rng(1).integers(0, 8, (100, 1))
+    census = CensusDesign(made)
+    estimator = census.estimator(histogram_of(made.randomize(codes, SeededEntropy(1))))
+    asked, sums = [], SecondMoments.sums
+
+    def noted(self: SecondMoments, queries: Any, *others: Any) -> Any:
+        asked.append(len(queries))
+        return sums(self, queries, *others)
+
+    monkeypatch.setattr(SecondMoments, "sums", noted)
+    estimator.answer([census.prepare(count(low, end)) for low, end in pairwise(EDGES)])
+    return sum(asked)
+
+
+def test_a_census_asks_for_no_covariance_of_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert count_covariances(monkeypatch) == 3
+    monkeypatch.setattr(FourierEstimator, "values", Estimator.values)
+    assert count_covariances(monkeypatch) > 3
+
+
 def test_no_more_is_subtracted_than_there_is() -> None:
     random = np.random.default_rng(2)
     root = random.standard_normal((4, 4))
@@ -105,7 +140,7 @@ def amounts(query: LinearQuery, codes: Numbers, pay: Numbers) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(Estimator[LinearQuery]):
     """Answers without noise about some people, with a given covariance of the noise and that of
     the sample."""
 

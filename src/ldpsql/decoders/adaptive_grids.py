@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, Side
-from ldpsql.decoders.base import Codes, PlannedQuery
+from ldpsql.decoders.base import Codes, Estimator, PlannedQuery
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql_device.errors import SurveyError
@@ -383,7 +383,7 @@ class GridQuery(PlannedQuery):
 
 
 @dataclass(frozen=True)
-class GridEstimator:
+class GridEstimator(Estimator[GridQuery]):
     """Answers from the frequencies of all grids.
 
     axes: the dimensions of each grid.  people: whom the answers count.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ Q = TypeVar("Q", bound=PlannedQuery)
 _Asked_contra = TypeVar("_Asked_contra", bound=PlannedQuery, contravariant=True)
 
 
-class Estimator(Protocol[_Asked_contra]):
+class Estimator(ABC, Generic[_Asked_contra]):
     """Turns a histogram into answers. Unbiased and never clipped, unless it says otherwise.
 
     A post-processing estimator gives its own values, the covariance of the unbiased ones, and
@@ -57,12 +57,18 @@ class Estimator(Protocol[_Asked_contra]):
     """
 
     def answer(self, queries: Sequence[_Asked_contra]) -> Estimates:
-        """Values (k,) and covariance (k, k) of k planned queries (`Design.prepare`)."""
-        ...
+        """Values (k,) and covariance (k, k) of k planned queries (`Design.prepare`); NaN and inf
+        where no report could tell."""
+        return self.answer_rows([queries])[0]
 
+    @abstractmethod
     def answer_rows(self, rows: Sequence[Sequence[_Asked_contra]]) -> list[Estimates]:
         """One joint answer per row of queries; the covariance between rows is not asked for."""
-        ...
+
+    def values(self, queries: Sequence[_Asked_contra]) -> Array:
+        """The values (k,) alone, for whom the covariance would take long in vain."""
+        each = self.answer_rows([[query] for query in queries])
+        return np.array([float(own.values[0]) for own in each])
 
 
 Estimators = Mapping[str, Callable[[Any], Estimator[Q]]]

@@ -144,7 +144,7 @@ class InformationTable:
 
 
 @dataclass(frozen=True)
-class ConsistentEstimator:
+class ConsistentEstimator(Estimator[DetailQuery]):
     """Least squares on the node frequencies of all groups, which `direct` adds up."""
 
     table: GroupTable

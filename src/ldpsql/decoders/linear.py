@@ -286,14 +286,10 @@ Entry = tuple[int, Codes, Array]
 
 
 @dataclass(frozen=True)
-class LinearEstimator:
+class LinearEstimator(Estimator[CellQuery]):
     """Answers cell queries from the node estimates of a source; unbiased if these are."""
 
     source: Source
-
-    def answer(self, queries: Sequence[CellQuery]) -> Estimates:
-        """Values (k,) and covariance (k, k); NaN and inf where a needed group has no reports."""
-        return self.answer_rows([queries])[0]
 
     def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
         """One joint answer per row; rows are worked out many at a time."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import Codes, Estimators
+from ldpsql.decoders.base import Codes, Estimator, Estimators
 from ldpsql.decoders.cells import cells_in
 from ldpsql.decoders.linear import (
     Alternative,
@@ -117,7 +117,7 @@ class UnbiasedEstimator(LinearEstimator):
 
 
 @dataclass(frozen=True)
-class MaxEntEstimator:
+class MaxEntEstimator(Estimator[CellQuery]):
     """Fits what was not collected; the rest is answered as by the unbiased estimator."""
 
     collected: LinearEstimator

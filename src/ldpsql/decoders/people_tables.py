@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.decoders.base import Estimator
 from ldpsql.decoders.linear import CellQuery, LinearEstimator, ReportedSource
 from ldpsql.decoders.uldp import BitChannel, ResponseChannel
 from ldpsql.estimate import Array, Estimates
@@ -30,7 +31,7 @@ _SEED, _NOBODY, _SMALL, _AT_LEAST = 20, 1e-6, 256, 1e-3
 
 
 @dataclass(eq=False)
-class SmoothTable:
+class SmoothTable(Estimator[CellQuery]):
     """Smooths at the first question.
 
     unbiased: the estimator on the reports.  make: the table and its replicates from the reports,
@@ -40,10 +41,6 @@ class SmoothTable:
     reported: ReportedSource
     unbiased: LinearEstimator
     make: Callable[[ReportedSource], Array]
-
-    def answer(self, queries: Sequence[CellQuery]) -> Estimates:
-        """Post-processed values, replicates beside them, unbiased covariance."""
-        return self.answer_rows([queries])[0]
 
     def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
         """One joint answer per row."""

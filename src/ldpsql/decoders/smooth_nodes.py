@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.decoders.base import AnyEstimator
+from ldpsql.decoders.base import AnyEstimator, Estimator
 from ldpsql.decoders.cells import TableDesign
 from ldpsql.decoders.consistent import ConsistentEstimator, InformationTable
 from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
@@ -44,7 +44,7 @@ _NOTHING = 1e-9
 
 
 @dataclass(eq=False)
-class SmoothNodes:
+class SmoothNodes(Estimator[Any]):
     """Smooths at the first question; see `fourier.smoothing.SmoothEstimator`.
 
     unbiased: the design's estimator on the source.
@@ -53,10 +53,6 @@ class SmoothNodes:
     tables: Tables
     source: ReportedSource
     unbiased: AnyEstimator
-
-    def answer(self, queries: Sequence[Any]) -> Estimates:
-        """Post-processed values, replicates beside them, unbiased covariance."""
-        return self.answer_rows([queries])[0]
 
     def answer_rows(self, rows: Sequence[Sequence[Any]]) -> list[Estimates]:
         """One joint answer per row."""

@@ -19,7 +19,14 @@ from typing import Any
 import numpy as np
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.base import AnyDesign, AnyEstimator, Design, Estimators, PlannedQuery
+from ldpsql.decoders.base import (
+    AnyDesign,
+    AnyEstimator,
+    Design,
+    Estimator,
+    Estimators,
+    PlannedQuery,
+)
 from ldpsql.estimate import Array, Estimates
 from ldpsql.report import Histogram
 from ldpsql.survey import Survey
@@ -91,16 +98,12 @@ class CensusDesign(Design[CensusQuery]):
 
 
 @dataclass(frozen=True)
-class CensusEstimator:
+class CensusEstimator(Estimator[CensusQuery]):
     """The answers of an estimator of a design, whose covariance lacks the part of the sample."""
 
     own: AnyEstimator
     design: AnyDesign
     people: int
-
-    def answer(self, queries: Sequence[CensusQuery]) -> Estimates:
-        """See `Estimator`."""
-        return self.answer_rows([queries])[0]
 
     def answer_rows(self, rows: Sequence[Sequence[CensusQuery]]) -> list[Estimates]:
         """See `Estimator`."""
@@ -109,13 +112,16 @@ class CensusEstimator:
             return found
         wanted = [products([query.linear for query in row]) for row in rows]
         distinct = list(dict.fromkeys(each for row in wanted if row is not None for each in row))
-        asked = [[self.design.prepare(query)] for query in distinct]
-        values = [float(each.values[0]) for each in self.own.answer_rows(asked)]
-        totals = dict(zip(distinct, values, strict=True))
+        values = self.own.values([self.design.prepare(query) for query in distinct])
+        totals = dict(zip(distinct, values.tolist(), strict=True))
         return [
             estimates if own is None else self._without_sample(estimates, row, own, totals)
             for estimates, row, own in zip(found, rows, wanted, strict=True)
         ]
+
+    def values(self, queries: Sequence[CensusQuery]) -> Array:
+        """See `Estimator`."""
+        return self.own.values([query.planned for query in queries])
 
     def _without_sample(
         self,

@@ -17,7 +17,7 @@ import numpy as np
 
 from ldpsql import limits
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.decoders.base import Decoding, Design, Estimators
+from ldpsql.decoders.base import Decoding, Design, Estimator, Estimators
 from ldpsql.decoders.fourier.contributions import (
     SecondMoments,
     SharedContributions,
@@ -367,7 +367,7 @@ class FourierDesign(Design[BoxQuery]):
 
 
 @dataclass(eq=False)
-class FourierEstimator:
+class FourierEstimator(Estimator[BoxQuery]):
     """Unbiased answers from one histogram; remembers the spectra it has decoded.
 
     Decoding turns counts into the spectrum of the population, T^(f) = B(f) / lambda_f, and an
@@ -393,10 +393,6 @@ class FourierEstimator:
         """Family and phase of every row, by family, and what it counts."""
         assert isinstance(self.histogram, Histogram)
         return self.histogram.load_all()
-
-    def answer(self, queries: Sequence[BoxQuery]) -> Estimates:
-        """Values (k,) and covariance (k, k); NaN and inf where nobody reported."""
-        return self.answer_rows([queries])[0]
 
     def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         """One joint answer per row of queries, with no covariance between rows."""

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.decoders.base import Estimator
 from ldpsql.decoders.fourier.design import FourierEstimator
 from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
 from ldpsql.decoders.fourier.prior import fit_power
@@ -54,7 +55,7 @@ _DRAWS, _DRAWS_ALONE, _DRAWS_GAPS = 2, 8, 4
 
 
 @dataclass(eq=False)
-class SmoothEstimator:
+class SmoothEstimator(Estimator[BoxQuery]):
     """Smooths at the first question.
 
     The values are those of the post-processed tables, biased but usually much closer; the
@@ -64,10 +65,6 @@ class SmoothEstimator:
 
     unbiased: FourierEstimator
     workload: Workload
-
-    def answer(self, queries: Sequence[BoxQuery]) -> Estimates:
-        """Post-processed values, replicates beside them, unbiased covariance."""
-        return self.answer_rows([queries])[0]
 
     def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         """One joint answer per row."""
