@@ -276,6 +276,11 @@ def _shared_quantiles(level: float) -> Array:
     return high[:, 0]
 
 
+def join_ranges(ranges: Sequence[Array]) -> Array:
+    """From the least of all lower ends to the most of all upper ones, each (2, m), shape (2, m)."""
+    return np.array([np.min(ranges, axis=0)[0], np.max(ranges, axis=0)[1]])
+
+
 def epsilon_of(odds: Fraction) -> Decimal:
     """The natural logarithm of odds >= 1, rounded up to 12 decimals.
 

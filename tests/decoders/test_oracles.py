@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ldpsql.decoders import oracles
 from ldpsql.decoders.nodes import NodeDesign, OracleAnswer
 from ldpsql.decoders.oracles import Grr, Olh, Oracle, Oue, prime_from
 from ldpsql.recipes.oracles import LARGEST, hash_values, kind_for, odds_words, oracle_for
@@ -155,3 +156,16 @@ def test_an_oracle_has_a_largest_group(oracle: str, words: str) -> None:
 def test_the_next_prime(size: int, prime: int) -> None:
     """The smallest that is not below."""
     assert prime_from(size) == prime
+
+
+def test_of_many_hashed_nodes_the_most_that_a_report_supports_is_a_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of few nodes it is attained, as all of them may collide."""
+    oracle, nodes = hashing(31, "1"), np.arange(31)
+    weights = np.vstack([np.eye(31)[:2].sum(axis=0), np.linspace(-1.0, 2.0, 31)])
+    exact = oracle.extremes(nodes, weights)
+    monkeypatch.setattr(oracles, "MOST_EXACT", 30)
+    bound = oracle.extremes(nodes, weights)
+    assert bound[1, 0] == exact[1, 0] == 2.0
+    assert bound[0, 1] < exact[0, 1] < 0.0 < exact[1, 1] < bound[1, 1]

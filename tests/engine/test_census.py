@@ -157,6 +157,9 @@ class Exact(Estimator[LinearQuery]):
             found.append(Estimates(each.sum(axis=1), sample + noise))
         return found
 
+    def influence(self, queries: list[LinearQuery], slopes: Numbers) -> Numbers:
+        raise NotImplementedError
+
 
 class Plain:
     """A design that takes linear queries as they are."""

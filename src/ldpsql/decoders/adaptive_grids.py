@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, Side
 from ldpsql.decoders.base import Codes, Estimator, PlannedQuery
+from ldpsql.decoders.linear import Answer
 from ldpsql.estimate import Array, Estimates, rows_of
-from ldpsql.numerics import central_slopes, fit_marginals
+from ldpsql.numerics import central_slopes, fit_marginals, join_ranges
 from ldpsql_device.errors import SurveyError
 
 LARGEST_GRID = 1 << 22
@@ -251,7 +252,7 @@ class MeasuredGrid:
 
         The diagonal is infinite where an answer needs a node that nobody was asked about.
         """
-        parts, is_unasked = self._pull(slopes), np.isinf(self._noise)
+        parts, is_unasked = self.pull(slopes), np.isinf(self._noise)
         is_unknown = (parts[:, is_unasked] != 0.0).any(axis=1)
         parts[:, is_unasked] = 0.0
         covariance = (parts * np.where(is_unasked, 0.0, self._noise)) @ parts.T
@@ -274,7 +275,7 @@ class MeasuredGrid:
         """
         likely = np.maximum(self.frequencies, 0.0)
         own = self._lift(np.maximum(likely - self._lift(likely), 0.0))
-        return np.asarray(self._pull(slopes) @ own)
+        return np.asarray(self.pull(slopes) @ own)
 
     def _lift(self, likely: Array) -> Array:
         """Bias of every node's own mean if these were the frequencies, shape (nodes,).
@@ -325,7 +326,7 @@ class MeasuredGrid:
         spread = self.unevenness * np.maximum(self.frequencies, 0.0) ** 2
         return np.asarray((cuts * spread) @ cuts.T)
 
-    def _pull(self, slopes: Array) -> Array:
+    def pull(self, slopes: Array) -> Array:
         """The slopes in the nodes' own means, shape (k, nodes)."""
         parts, own = slopes.copy(), self._combined[1]
         for number, below in sorted(self.partition.children.items()):
@@ -334,7 +335,7 @@ class MeasuredGrid:
         return np.asarray(parts)
 
     @cached_property
-    def _asked(self) -> Array:
+    def asked(self) -> Array:
         """People of each round who were asked about each node, shape (rounds, nodes)."""
         people = np.array(self.partition.people, dtype=np.float64)
         return np.asarray(self.partition.was_leaf * people[:, None])
@@ -342,13 +343,13 @@ class MeasuredGrid:
     @cached_property
     def _shares(self) -> Array:
         """The share of each round in a node's own mean, shape (rounds, nodes)."""
-        return np.asarray(self._asked / np.maximum(self._asked.sum(axis=0), np.finfo(float).tiny))
+        return np.asarray(self.asked / np.maximum(self.asked.sum(axis=0), np.finfo(float).tiny))
 
     @cached_property
     def _noise(self) -> Array:
         """Variance of the noise in each node's own mean, shape (nodes,); the root is known, and
         nothing is known of nodes that nobody was asked about."""
-        people, summed = self._asked.sum(axis=0), np.array(self.noises) @ self._asked
+        people, summed = self.asked.sum(axis=0), np.array(self.noises) @ self.asked
         noise = np.divide(summed, people**2, out=np.full(len(people), np.inf), where=people > 0.0)
         noise[0] = 0.0
         return np.asarray(noise)
@@ -386,12 +387,15 @@ class GridQuery(PlannedQuery):
 class GridEstimator(Estimator[GridQuery]):
     """Answers from the frequencies of all grids.
 
-    axes: the dimensions of each grid.  people: whom the answers count.
+    axes: the dimensions of each grid.  people: whom the answers count.  answers: how people of the
+    last round answered about each grid.  shares: of its leaves by this round alone.
     """
 
     axes: tuple[tuple[int, ...], ...]
     grids: tuple[MeasuredGrid, ...]
     people: float
+    answers: Sequence[Answer]
+    shares: Sequence[Array]
 
     def answer_rows(self, rows: Sequence[Sequence[GridQuery]]) -> list[Estimates]:
         """One joint answer per row."""
@@ -399,15 +403,7 @@ class GridEstimator(Estimator[GridQuery]):
 
     def answer(self, queries: Sequence[GridQuery]) -> Estimates:
         """Values (k,), their covariance (k, k) with the expected bias; NaN, inf without reports."""
-        values = np.array([query.known for query in queries], dtype=float)
-        slopes = np.zeros((len(queries), len(self.frequencies)))
-        cuts = np.zeros_like(slopes)
-        for number, query in enumerate(queries):
-            for share, box in query.terms:
-                value, slope, cut = self._answer_box(box)
-                values[number] += share * value
-                slopes[number] += share * slope
-                cuts[number] += share * cut
+        values, slopes, cuts = self._linearise(queries)
         noise, drift = np.zeros((len(queries), len(queries))), np.zeros(len(queries))
         for grid, (first, last) in zip(self.grids, pairwise(self._starts), strict=True):
             noise += grid.covariance(slopes[:, first:last]) + grid.within(cuts[:, first:last])
@@ -418,6 +414,48 @@ class GridEstimator(Estimator[GridQuery]):
         noise[is_unknown, :] = noise[:, is_unknown] = 0.0
         noise[is_unknown, is_unknown] = np.inf
         return Estimates(self.people * values, self.people**2 * noise)
+
+    def influence(self, queries: Sequence[GridQuery], slopes: Array) -> Array:
+        """See `Estimator`: of one more report of the last round, as long as no other leaf becomes
+        or ceases to be empty."""
+        values, in_nodes, _ = self._linearise(queries)
+        combined, ends = slopes @ in_nodes, list[Array]()
+        for number, (first, last) in enumerate(pairwise(self._starts)):
+            ends.append(self._move(number, combined[:, first:last]))
+        found = slopes @ values + self.people * join_ranges(ends)
+        found[:, (slopes[:, np.isnan(self.answer(queries).values)] != 0.0).any(axis=1)] = np.nan
+        return np.asarray(found)
+
+    def _move(self, number: int, combined: Array) -> Array:
+        """By how much a report about a grid moves sums of its frequencies, shape (2, m).
+
+        With contributions c, the projection P on the simplex, the leaf's mean M of all its people
+        and the last round's estimate p, it moves the mean of a leaf by (P(c - p) + p - M) / people.
+        P takes from every leaf that is not empty the mean over these, and from the others all.
+        """
+        grid, shares, answer = self.grids[number], self.shares[number], self.answers[number]
+        leaves = grid.partition.leaves
+        people = grid.asked[:, leaves].sum(axis=0) + 1.0
+        weights = grid.pull(combined)[:, leaves] / people
+        filled = shares > 0.0
+        own = np.where(filled, weights - weights[:, filled].mean(axis=1, keepdims=True), 0.0)
+        means = np.array([grid.partition.nodes[leaf].frequency for leaf in leaves])
+        moved = answer.extremes(np.arange(len(leaves)), own) - own @ shares
+        return np.asarray(moved + weights @ (shares - means))
+
+    def _linearise(self, queries: Sequence[GridQuery]) -> tuple[Array, Array, Array]:
+        """Shares (k,), their slopes in the combined frequencies of all nodes, and where they cut
+        leaves, shape (k, nodes) each."""
+        values = np.array([query.known for query in queries], dtype=float)
+        slopes = np.zeros((len(queries), len(self.frequencies)))
+        cuts = np.zeros_like(slopes)
+        for number, query in enumerate(queries):
+            for share, box in query.terms:
+                value, slope, cut = self._answer_box(box)
+                values[number] += share * value
+                slopes[number] += share * slope
+                cuts[number] += share * cut
+        return values, slopes, cuts
 
     @cached_property
     def frequencies(self) -> Array:

@@ -70,6 +70,18 @@ class Estimator(ABC, Generic[_Asked_contra]):
         each = self.answer_rows([[query] for query in queries])
         return np.array([float(own.values[0]) for own in each])
 
+    @abstractmethod
+    def influence(self, queries: Sequence[_Asked_contra], slopes: Array) -> Array:
+        """By how much one more report moves `slopes @ answers` at the least and at the most,
+        shape (2, m).
+
+        The extremes over everything that the report format allows, so over whatever a forged
+        report can say; slopes: shape (m, k).  Public weights of the report count as 1.  It is the
+        derivative by the number of such reports: of a fixed way to combine groups, whose weights
+        move with their sizes by far less. NaN where a query is not answered. Of a post-processing
+        estimator it is that of the unbiased answers behind it.
+        """
+
 
 Estimators = Mapping[str, Callable[[Any], Estimator[Q]]]
 """By name, what makes an estimator of a `Histogram`, or of what it is `Decoded` to where the design
@@ -154,6 +166,10 @@ class Design(ABC, Generic[Q]):
     @abstractmethod
     def variance(self, queries: Sequence[Q], people: int) -> Array:
         """Predicted variance of planned queries, shape (k,), for records spread evenly."""
+
+    @abstractmethod
+    def influence(self, queries: Sequence[Q], slopes: Array, people: int) -> Array:
+        """As `Estimator.influence`, for records spread evenly, shape (2, m)."""
 
     def expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
         """Mean predicted variance of queries, for records spread evenly; infinite where one is not

@@ -85,6 +85,13 @@ class Channel(ABC):
         than the mean square differs between cells.
         """
 
+    @abstractmethod
+    def extremes(self, weights: Array) -> Array:
+        """The least and the largest weight of a report in queries, shape (2, m).
+
+        weights: of the cells, (m, cells).
+        """
+
 
 @dataclass(frozen=True, eq=False)
 class MatrixChannel(Channel):
@@ -152,6 +159,11 @@ class MatrixChannel(Channel):
         partial = squares[is_partial].max(axis=0, initial=0.0)
         return np.asarray(np.maximum(np.ptp(self.matrix.T @ squares, axis=0), partial))
 
+    def extremes(self, weights: Array) -> Array:
+        """See `Channel.extremes`."""
+        amounts = self.contributions @ weights.T
+        return np.array([amounts.min(axis=0), amounts.max(axis=0)])
+
 
 # -- the estimator ---------------------------------------------------------------------------------
 
@@ -165,6 +177,12 @@ class TableAnswer(Answer):
     def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
         """Means of u v over people, as far as they are in each cell; may be negative."""
         return self.channel.totals(rows, pair)[nodes] / size
+
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """See `Answer`."""
+        every = np.zeros((len(weights), self.nodes))
+        every[:, nodes] = weights
+        return self.channel.extremes(every)
 
     def spread(self, cells: GroupCells) -> float:
         """There is only one way to answer."""

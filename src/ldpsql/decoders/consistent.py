@@ -158,6 +158,10 @@ class ConsistentEstimator(Estimator[DetailQuery]):
         """One joint answer per row."""
         return self.direct.answer_rows([[self.weigh_nodes(q) for q in row] for row in rows])
 
+    def influence(self, queries: Sequence[DetailQuery], slopes: Array) -> Array:
+        """See `Estimator`."""
+        return self.direct.influence([self.weigh_nodes(query) for query in queries], slopes)
+
     def weigh_nodes(self, query: DetailQuery) -> CellQuery:
         """The query as weights on the nodes of every group."""
         if not query.terms:

@@ -31,7 +31,7 @@ from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Codes, Design, Estimator, Estimators, PlannedQuery, Q
 from ldpsql.estimate import Estimates
 from ldpsql.limits import in_time
-from ldpsql.numerics import Array, weigh_by_precision
+from ldpsql.numerics import Array, join_ranges, weigh_by_precision
 from ldpsql.report import Histogram, Pair, Rows, question_shares
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 
@@ -168,6 +168,14 @@ class Answer(ABC):
         """Mean over people of u v times their report's contribution, at some nodes, shape (c,).
 
         rows: of the histogram, of the question.  size: people.  mean: of u v over them.
+        """
+
+    @abstractmethod
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """The least and the most that a report may contribute to queries, whatever it says, shape
+        (2, m); weights: of distinct nodes (c,) in each query, shape (m, c).
+
+        It may be further out where it says so.
         """
 
     def spread(self, cells: GroupCells) -> float:
@@ -339,6 +347,48 @@ class LinearEstimator(Estimator[CellQuery]):
                     entry = (number, cells.nodes, cells.weights * share)
                     pieces.setdefault(cells.group, []).append(entry)
         return pieces, unanswerable
+
+    def influence(self, queries: Sequence[CellQuery], slopes: Array) -> Array:
+        """See `Estimator`.
+
+        An answer is N (known + sum over groups of m_g), m_g the mean contribution to it in a group
+        of n_g people. One more report that contributes c to group g makes N one more, which adds
+        answer / N, and moves N m_g by N / n_g (c - m_g). A report with parts does so for each of
+        the groups that it answers.
+        """
+        pieces, unanswerable = self.pieces(queries)
+        answered = slopes @ np.array([query.known for query in queries], dtype=float)
+        moved: dict[int, Array] = {}  # by question
+        for group, entries in in_time(sorted(pieces.items())):
+            asked = np.unique([number for number, _, _ in entries])
+            nodes, weights = merge_entries(entries, asked)
+            at = (
+                self.source.at(group, nodes, (query.weight, None))
+                for query in map(queries.__getitem__, asked)
+            )
+            means = slopes[:, asked] @ [
+                own @ shares for own, shares in zip(weights, at, strict=True)
+            ]
+            combined, answer = slopes[:, asked] @ weights, self.source.answers[group]
+            amounts = np.vstack([answer.extremes(nodes, combined), means])
+            *extremes, means = self._correct(group, nodes, combined, amounts)
+            answered = answered + means
+            scale = (self.source.people + 1.0) / (self.source.size(group) + 1.0)
+            before = moved.get(answer.question, np.zeros((2, len(slopes))))
+            moved[answer.question] = before + scale * (np.array(extremes) - means)
+        # A report to a question that no answer looks at moves nothing else.
+        others = {answer.question for answer in self.source.answers} - set(moved)
+        ends = [*moved.values(), *([np.zeros((2, len(slopes)))] if others else [])]
+        found = answered + join_ranges(ends)
+        found[:, (slopes[:, unanswerable] != 0.0).any(axis=1)] = np.nan
+        return np.asarray(found)
+
+    def _correct(self, group: int, nodes: Codes, weights: Array, amounts: Array) -> Array:
+        """What contributions of reports, or their means, count for; weights: (m, c).
+
+        amounts: shape (..., m).
+        """
+        return amounts
 
     def _spread(self, cells: GroupCells) -> float:
         """Predicted variance of a group's part of an answer; inf for one without reports."""
@@ -525,6 +575,13 @@ class LinearDesign(Design[Q]):
 
     def variance(self, queries: Sequence[Q], people: int) -> Array:
         """Predicted variance if records are spread evenly, shape (k,)."""
+        return np.diagonal(self._spread_evenly(people).answer(queries).covariance).copy()
+
+    def influence(self, queries: Sequence[Q], slopes: Array, people: int) -> Array:
+        """See `Design`."""
+        return self._spread_evenly(people).influence(queries, slopes)
+
+    def _spread_evenly(self, people: int) -> Estimator[Q]:
+        """The unbiased estimator of people spread evenly, as many as wanted in every group."""
         sizes = people * question_shares(self.plan)[[answer.question for answer in self.answers]]
-        source = EvenSource(people, sizes, self.answers, self.even_shares)
-        return np.diagonal(self.solve(source).answer(queries).covariance).copy()
+        return self.solve(EvenSource(people, sizes, self.answers, self.even_shares))

@@ -129,6 +129,26 @@ class MaxEntEstimator(Estimator[CellQuery]):
     def answer(self, queries: Sequence[CellQuery]) -> Estimates:
         """Values (k,) and covariance (k, k): that of the parts, carried over by the slopes of the
         fit. NaN and inf where a needed marginal has no reports."""
+        values, slopes, collected, _ = self._linearise(queries)
+        is_unknown = ~np.isfinite(np.diagonal(collected.covariance))
+        is_lost = (slopes[:, is_unknown] != 0.0).any(axis=1) | ~np.isfinite(values)
+        slopes[:, is_unknown] = 0.0
+        noise = np.where(is_unknown[:, None] | is_unknown[None, :], 0.0, collected.covariance)
+        covariance = slopes @ noise @ slopes.T
+        values[is_lost], covariance[is_lost, is_lost] = np.nan, np.inf
+        return Estimates(values, covariance)
+
+    def influence(self, queries: Sequence[CellQuery], slopes: Array) -> Array:
+        """See `Estimator`; of fitted answers by the slopes of the fit, which is of degree 1 in its
+        parts and the number of people together."""
+        values, of_parts, collected, parts = self._linearise(queries)
+        rest = (values - of_parts @ np.nan_to_num(collected.values)) / self.collected.source.people
+        return self.collected.influence(parts, slopes @ of_parts) + slopes @ rest
+
+    def _linearise(
+        self, queries: Sequence[CellQuery]
+    ) -> tuple[Array, Array, Estimates, list[CellQuery]]:
+        """Values (k,), their slopes in what was collected, (k, parts), and that."""
         people = self.collected.source.people
         values, fits = np.zeros(len(queries)), []
         for number, query in enumerate(queries):
@@ -137,7 +157,8 @@ class MaxEntEstimator(Estimator[CellQuery]):
                 fits += [(number, fit) for fit in query.fits]
             else:
                 fits.append((number, Fit(1.0, 0, ((),), (query,))))
-        collected = self.collected.answer([part for _, fit in fits for part in fit.queries])
+        parts_of = [part for _, fit in fits for part in fit.queries]
+        collected = self.collected.answer(parts_of)
         slopes = np.zeros((len(queries), len(collected)))
         start = 0
         for number, fit in in_time(fits):
@@ -153,13 +174,7 @@ class MaxEntEstimator(Estimator[CellQuery]):
                 slopes[number, own] = fit.coefficient * central_slopes(share, parts / people)
             else:
                 values[number] = np.nan
-        is_unknown = ~np.isfinite(np.diagonal(collected.covariance))
-        is_lost = (slopes[:, is_unknown] != 0.0).any(axis=1) | ~np.isfinite(values)
-        slopes[:, is_unknown] = 0.0
-        noise = np.where(is_unknown[:, None] | is_unknown[None, :], 0.0, collected.covariance)
-        covariance = slopes @ noise @ slopes.T
-        values[is_lost], covariance[is_lost, is_lost] = np.nan, np.inf
-        return Estimates(values, covariance)
+        return values, slopes, collected, parts_of
 
 
 def fit_share(attributes: int, subsets: Sequence[Axes], shares: Array) -> float:

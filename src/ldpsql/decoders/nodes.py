@@ -66,6 +66,12 @@ class OracleAnswer(Answer):
         counted = oracle.supporters(coins, answers, amounts, nodes)
         return np.asarray((counted / size - oracle.q * mean) / (oracle.p - oracle.q))
 
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """See `Answer`; of many hashed nodes further out, see `Olh.extremes`."""
+        oracle = self.oracle
+        supported = oracle.extremes(nodes, weights) - oracle.q * weights.sum(axis=1)
+        return np.asarray(supported / (oracle.p - oracle.q))
+
 
 def answers_of(plan: Plan, kind: type[OracleAnswer] = OracleAnswer) -> tuple[OracleAnswer, ...]:
     """The parts of every question, question by question; each answers by an oracle."""

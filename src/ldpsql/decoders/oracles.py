@@ -46,6 +46,8 @@ _DENSE = 1 << 22
 _BLOCK = 1 << 21
 _TILE_NODES, _TILE_REPORTS = 1 << 12, 1 << 5
 """A tile of 8-byte words that stays in the cache."""
+MOST_EXACT = 1 << 11
+"""Largest prime of which all hash functions are looked at for the most that a report supports."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,11 @@ class Oracle(ABC):
         coins, answer: of distinct reports, shape (r,) each.  amounts: shape (r,), of each of them.
         """
 
+    @abstractmethod
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """The least and the largest sum of the weights of the nodes that one report supports, shape
+        (2, m); weights: of distinct nodes (c,), shape (m, c)."""
+
 
 class Grr(Oracle):
     """A report supports the node that it names."""
@@ -105,6 +112,12 @@ class Grr(Oracle):
         """How often each node was named."""
         counted = np.bincount(answer, amounts, minlength=self.size)[nodes]
         return np.asarray(counted, dtype=np.float64)
+
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """One of the nodes, or another one."""
+        others = [np.zeros((len(weights), 1))] if len(nodes) < self.size else []
+        every = np.hstack([weights, *others])
+        return np.array([every.min(axis=1), every.max(axis=1)])
 
 
 class Oue(Oracle):
@@ -126,6 +139,11 @@ class Oue(Oracle):
         seen = answer >= 0
         counted = np.bincount(answer[seen], amounts[seen], minlength=self.size)[nodes]
         return np.asarray(counted, dtype=np.float64)
+
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """Any set of nodes."""
+        signs = np.minimum(weights, 0.0), np.maximum(weights, 0.0)
+        return np.array([own.sum(axis=1) for own in signs])
 
 
 class Hrr(Oracle):
@@ -152,6 +170,14 @@ class Hrr(Oracle):
         signed = np.bincount(coins[0], amounts * (1.0 - 2.0 * answer), minlength=self.size)
         counted: Array = (amounts.sum() + hadamard(signed)[nodes]) / 2.0
         return counted
+
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """Half of all weights, and half of a sum with the signs of a row, or against them."""
+        total = weights.sum(axis=1)
+        if self.size == 1:
+            return np.array([total, total])
+        most = np.abs(transform(nodes, weights, self.size)).max(axis=1)
+        return np.array([total - most, total + most]) / 2.0
 
 
 @dataclass(frozen=True)
@@ -194,6 +220,28 @@ class Olh(Oracle):
         if functions > max(len(answer) * len(nodes), _DENSE):
             return self._by_report(coins, answer, amounts, labels)
         return self._by_function(coins, answer, amounts, labels)
+
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """Exact up to the prime MOST_EXACT; of more nodes as if some function gave all that weigh
+        more than 0 one hash value, and all others another."""
+        if self.prime > MOST_EXACT:
+            signs = np.minimum(weights, 0.0), np.maximum(weights, 0.0)
+            return np.array([own.sum(axis=1) for own in signs])
+        # A shift moves an interval anywhere, so of each slope all places and both lengths count.
+        prime, g = self.prime, self.values
+        nothing = np.zeros(0, dtype=np.int64)
+        residues, _, _ = self._intervals(nothing, nothing, invert(nodes, prime))
+        found = np.array([np.full(len(weights), np.inf), np.full(len(weights), -np.inf)])
+        for slope in in_time(range(1, prime)):
+            circle = np.zeros((len(weights), 2 * prime))
+            circle[:, slope * residues % prime] = weights
+            circle[:, prime:] = circle[:, :prime]
+            sums = np.cumsum(np.insert(circle, 0, 0.0, axis=1), axis=1)
+            for length in {prime // g, (prime - 1) // g + 1}:
+                inside = sums[:, length : length + prime] - sums[:, :prime]
+                found[0] = np.minimum(found[0], inside.min(axis=1))
+                found[1] = np.maximum(found[1], inside.max(axis=1))
+        return found
 
     def _intervals(self, shift: Codes, answer: Codes, labels: Codes) -> tuple[Codes, Codes, Codes]:
         """Residues of the labels, and first residue and length of each report's interval.
@@ -298,6 +346,13 @@ def hadamard(values: NDArray[np.generic]) -> Array:
         result = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
         width *= 2
     return result
+
+
+def transform(nodes: Codes, weights: Array, size: int) -> Array:
+    """The Hadamard transform of weights of some of so many nodes, shape (m, size)."""
+    dense = np.zeros((len(weights), size))
+    dense[:, nodes] = weights
+    return np.array([hadamard(row) for row in dense])
 
 
 def _fractions(residues: Codes, prime: int, *, up: bool) -> NDArray[np.uint64]:

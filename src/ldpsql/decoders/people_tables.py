@@ -62,6 +62,10 @@ class SmoothTable(Estimator[CellQuery]):
                 values[1:, number] = plain.values[number] + plain.stderr[number] * sides
         return Estimates(values[0], plain.covariance, values[1:])
 
+    def influence(self, queries: Sequence[CellQuery], slopes: Array) -> Array:
+        """See `Estimator`."""
+        return self.unbiased.influence(queries, slopes)
+
     @cached_property
     def _tables(self) -> Array:
         tables = self.make(self.reported)

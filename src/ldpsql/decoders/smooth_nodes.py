@@ -61,6 +61,10 @@ class SmoothNodes(Estimator[Any]):
             return plain
         return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
 
+    def influence(self, queries: Sequence[Any], slopes: Array) -> Array:
+        """See `Estimator`."""
+        return self.unbiased.influence(queries, slopes)
+
     def _smooth(self, row: Sequence[Any], plain: Estimates) -> Estimates:
         asked = [self._cells(query) for query in row]
         values = self._values(asked)

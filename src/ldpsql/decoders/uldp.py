@@ -327,6 +327,11 @@ class ResponseChannel(Channel):
         named = squares[self._is_naming].max(axis=0, initial=0.0)
         return np.asarray(np.maximum(np.ptp(self.apply(squares), axis=0), named))
 
+    def extremes(self, weights: Array) -> Array:
+        """See `Channel.extremes`."""
+        amounts = self.solve(weights.T)
+        return np.array([amounts.min(axis=0), amounts.max(axis=0)])
+
     def draw_counts(self, people: Array, random: np.random.Generator, count: int) -> Array:
         """Counts of simulated reports of people drawn as a table says, shape (cells, count)."""
         shares = np.maximum(self.apply(people[:, None], back=True)[:, 0], 0.0)
@@ -403,6 +408,16 @@ class BitChannel(Channel):
         people = np.ptp(weights**2 * (1.0 + self._excess), axis=1)
         named = (weights / self.on)[:, ~self.axis.is_sensitive] ** 2
         return np.asarray(np.maximum(people, named.max(axis=1, initial=0.0)))
+
+    def extremes(self, weights: Array) -> Array:
+        """See `Channel.extremes`: the better of both values of every bit, and the best name or
+        none."""
+        scaled, is_bit = weights / (self.on - self.off), self.axis.is_sensitive
+        ends = np.array([-self.off * scaled, (1.0 - self.off) * scaled])
+        bits, none = ends[:, :, is_bit], np.zeros((len(weights), 1))
+        names = np.hstack([none, ends[1][:, ~is_bit]])
+        least = bits.min(axis=0).sum(axis=1) + names.min(axis=1)
+        return np.array([least, bits.max(axis=0).sum(axis=1) + names.max(axis=1)])
 
     def simulate(self, people: Array, random: np.random.Generator, count: int) -> Array:
         """Unbiased people per cell from simulated reports of a table of people, (count, cells)."""

@@ -92,6 +92,10 @@ class CensusDesign(Design[CensusQuery]):
         """As of a sample: a prediction knows of no people."""
         return self._own.variance([query.planned for query in queries], people)
 
+    def influence(self, queries: Sequence[CensusQuery], slopes: Array, people: int) -> Array:
+        """See `Design`."""
+        return self._own.influence([query.planned for query in queries], slopes, people)
+
     def to_json(self) -> Mapping[str, Any]:
         """See `Design`."""
         return self._own.to_json()
@@ -122,6 +126,10 @@ class CensusEstimator(Estimator[CensusQuery]):
     def values(self, queries: Sequence[CensusQuery]) -> Array:
         """See `Estimator`."""
         return self.own.values([query.planned for query in queries])
+
+    def influence(self, queries: Sequence[CensusQuery], slopes: Array) -> Array:
+        """See `Estimator`."""
+        return self.own.influence([query.planned for query in queries], slopes)
 
     def _without_sample(
         self,

@@ -116,32 +116,40 @@ class AheadDesign(Design[GridQuery]):
 
         def adapt(histogram: Histogram) -> GridEstimator:
             people = float(self.earlier + histogram.people)
-            return self._answer_from(self._measure(histogram), people)
+            shares = self._estimate(histogram)
+            return self._answer_from(self._measure(histogram, shares), people, shares)
 
         return {"adaptive": adapt}
 
-    def _measure(self, histogram: Histogram) -> tuple[Partition, ...]:
-        """The grids after this round."""
+    def _estimate(self, histogram: Histogram) -> tuple[Array, ...]:
+        """The shares of the leaves of every grid by this round alone; 0 where nobody was asked."""
         source = ReportedSource(histogram, answers_of(self.plan))
-        measured = []
+        estimated = []
         for grid, partition in enumerate(self.partitions):
-            shares, people = np.zeros(len(partition.leaves)), int(histogram.sizes[grid])
-            if people:
+            shares = np.zeros(len(partition.leaves))
+            if histogram.sizes[grid]:
                 every = np.arange(len(shares))
                 shares = project_on_simplex(source.at(grid, every, (None, None)))
-            measured.append(partition.measure(shares, people))
-        return tuple(measured)
+            estimated.append(shares)
+        return tuple(estimated)
 
-    def _answer_from(self, partitions: tuple[Partition, ...], people: float) -> GridEstimator:
+    def _measure(self, histogram: Histogram, estimated: Sequence[Array]) -> tuple[Partition, ...]:
+        """The grids after this round."""
+        parts = zip(self.partitions, estimated, histogram.sizes.tolist(), strict=True)
+        return tuple(partition.measure(shares, people) for partition, shares, people in parts)
+
+    def _answer_from(
+        self, partitions: tuple[Partition, ...], people: float, shares: Sequence[Array]
+    ) -> GridEstimator:
         """Answers about `people` people from measured grids, with the noise that the oracle had on
-        the leaves of each round."""
+        the leaves of each round; shares: of the leaves, by the last round alone."""
 
         def noise(leaves: int) -> float:
             kind = kind_for(self.oracle, leaves, self.epsilon)
             return oracle_for(kind, leaves, self.epsilon).moments.node_variance
 
         grids = (MeasuredGrid(p, [noise(n) for n in p.leaf_counts]) for p in partitions)
-        return GridEstimator(self.axes, tuple(grids), people)
+        return GridEstimator(self.axes, tuple(grids), people, answers_of(self.plan), shares)
 
     @property
     def biases(self) -> Mapping[str, str]:
@@ -166,9 +174,18 @@ class AheadDesign(Design[GridQuery]):
         people: of all rounds. Those of earlier rounds are as they were, the others are spread
         evenly over this round and those that follow.
         """
+        answers = self._spread_evenly(people).answer(queries)
+        return np.diagonal(answers.covariance).copy()
+
+    def influence(self, queries: Sequence[GridQuery], slopes: Array, people: int) -> Array:
+        """See `Design`; people as in `variance`."""
+        return self._spread_evenly(people).influence(queries, slopes)
+
+    def _spread_evenly(self, people: int) -> GridEstimator:
         left = max(people - self.earlier, 0) / (self.rounds - self.round + 1)
         spread = tuple(p.spread_evenly(left / len(self.partitions)) for p in self.partitions)
-        return np.diagonal(self._answer_from(spread, people).answer(queries).covariance).copy()
+        shares = [p.codes[p.leaves] / math.prod(p.sizes) for p in self.partitions]
+        return self._answer_from(spread, people, shares)
 
     def design_next(self, histogram: Histogram) -> AheadDesign:
         """The next round, from this one's reports; SurveyError after the last."""
@@ -180,7 +197,8 @@ class AheadDesign(Design[GridQuery]):
         if not histogram.sizes.all():
             raise SurveyError("a grid has no reports yet; ingest this round's reports first")
         odds, grown = float(self.epsilon.odds), []
-        for partition, size in zip(self._measure(histogram), histogram.sizes, strict=True):
+        measured = self._measure(histogram, self._estimate(histogram))
+        for partition, size in zip(measured, histogram.sizes, strict=True):
             threshold = splitting_threshold(len(partition.sizes), float(size), odds)
             grown.append(partition.grow(self.round, threshold))
         return replace(self, partitions=tuple(grown))

@@ -37,7 +37,7 @@ from ldpsql.decoders.linear import (
     split_known,
 )
 from ldpsql.decoders.nodes import MOST_CODES
-from ldpsql.decoders.oracles import hadamard, power_from
+from ldpsql.decoders.oracles import hadamard, power_from, transform
 from ldpsql.numerics import Array
 from ldpsql.recipes.allocation import share_by_roots, workload_energies
 from ldpsql.recipes.base import AnyOptions, Recipe, Task
@@ -122,6 +122,11 @@ class HaarAnswer(Answer):
         row, bit = rows.columns
         signed = np.bincount(row, rows.moment(*pair) * (1.0 - 2.0 * bit), minlength=self.nodes)
         return np.asarray(self.scale / size * hadamard(signed)[nodes])
+
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """The signs of a row, or against them."""
+        most = self.scale * np.abs(transform(nodes, weights, self.nodes)).max(axis=1)
+        return np.array([-most, most])
 
 
 @dataclass(frozen=True)

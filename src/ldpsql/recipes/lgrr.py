@@ -101,6 +101,13 @@ class Forest(Answer):
         fakes = self.fakes / self.nodes * mean
         return np.asarray(self.path * (named / size - fakes)[nodes])
 
+    def extremes(self, nodes: Codes, weights: Array) -> Array:
+        """All of the nodes that a report names are one."""
+        others = [np.zeros((len(weights), 1))] if len(nodes) < self.nodes else []
+        every = np.hstack([weights, *others])
+        named = (1 + self.fakes) * np.array([every.min(axis=1), every.max(axis=1)])
+        return np.asarray(self.path * (named - self.fakes / self.nodes * weights.sum(axis=1)))
+
     def spread(self, cells: GroupCells) -> float:
         """Predicted for people spread evenly over the nodes of each level combination."""
         squares = cells.weights**2
@@ -126,12 +133,20 @@ class PublishedEstimator(LinearEstimator):
     def _group(self, part: GroupPart) -> tuple[Array, Array]:
         """(f - L even / (e + L - 1)) / (p - q) for the unbiased frequencies f."""
         means, covariance = super()._group(part)
-        group, forest = part.group, self.forests[part.group]
-        total = forest.odds + forest.path - 1.0
-        scale = (forest.odds - 1.0) / total
-        baseline = part.weights @ (forest.path / total * forest.even[part.nodes])
-        levels = np.array([self.source.mean(group, (kind, None)) for kind in part.kinds])
+        levels = np.array([self.source.mean(part.group, (kind, None)) for kind in part.kinds])
+        scale, baseline = self._scale(part.group, part.nodes, part.weights)
         return (means - baseline * levels) / scale, covariance / scale**2
+
+    def _correct(self, group: int, nodes: Codes, weights: Array, amounts: Array) -> Array:
+        """See `LinearEstimator`."""
+        scale, baseline = self._scale(group, nodes, weights)
+        return (amounts - baseline) / scale
+
+    def _scale(self, group: int, nodes: Codes, weights: Array) -> tuple[float, Array]:
+        """p - q, and what is subtracted from sums of weights."""
+        forest = self.forests[group]
+        total = forest.odds + forest.path - 1.0
+        return (forest.odds - 1.0) / total, weights @ (forest.path / total * forest.even[nodes])
 
 
 @dataclass(frozen=True)

@@ -395,3 +395,23 @@ def test_every_question_is_counted_once() -> None:
         total = table.shares.sum() + sum(face.share for face in table.products)
         assert total == pytest.approx(1.0)
         assert all(face.phases == prod(f.radix for f in face.factors) for face in table.products)
+
+
+def extremes_found(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Of sums of answers over all single reports, shape (2, m), and which sums, shape (m, k)."""
+    design, (reports, _, _) = design_of(name), channel_of(name)
+    queries = queries_of(design)
+    slopes = np.vstack([np.eye(len(queries)), np.linspace(-1.0, 2.0, len(queries))])
+    one = np.ones(1, dtype=np.int64)
+    alone = (histogram_of(design, report[None], one) for report in reports)
+    moved = np.array([slopes @ design.estimator(each).values(queries) for each in alone])
+    return np.array([moved.min(axis=0), moved.max(axis=0)]), slopes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_most_that_a_report_contributes(name: str) -> None:
+    """Every answer to every question is tried."""
+    found, slopes = extremes_found(name)
+    design = design_of(name)
+    said = design.influence(queries_of(design), slopes, PEOPLE)
+    assert said == pytest.approx(found, abs=1e-9 * np.abs(found).max())

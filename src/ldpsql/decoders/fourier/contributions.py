@@ -20,6 +20,7 @@ from ldpsql.decoders.fourier.families import Batch, Complexes, batches
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals, add, gather_faces, parts_of
 from ldpsql.decoders.fourier.products import ProductReports
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum, box_terms
+from ldpsql.numerics import join_ranges
 from ldpsql.report import Pair, Rows
 
 POINTS, MOST_CELLS_OF_ALL = 512, 1 << 19
@@ -87,6 +88,7 @@ class SharedContributions:
         self.most = min(KEPT, MOST_CELLS // max(1, int(collected.table.phases.sum())))
         self.of = lru_cache(self.most)(self._of)
         self.covariance = lru_cache(KEPT)(self._covariance)
+        self.ends = lru_cache(FACES_KEPT)(self._ends)
         self.sample = lru_cache(FACES_KEPT)(self._sample)
         self._kept_cells = lru_cache(KEPT)(lambda *asked: tuple(self._cells(*asked)))
 
@@ -110,6 +112,28 @@ class SharedContributions:
         spectra = [self.collected.spectrum(query) for query in queries]
         pairs = [[self.collected.covariance(one, other) for other in spectra] for one in spectra]
         return np.array(pairs).reshape(len(queries), len(queries))
+
+    def _ends(
+        self, queries: tuple[BoxQuery, ...], combined: tuple[tuple[float, ...], ...]
+    ) -> Reals:
+        """The least and the most that a report contributes to sums of queries, whatever it says,
+        shape (2, m); combined: their slopes, shape (m, k).
+        """
+        collected, slopes = self.collected, np.array(combined)
+        divided = [collected.divide(collected.spectrum(query)) for query in queries]
+        ends = [
+            np.array([amounts.min(axis=(1, 2)), amounts.max(axis=(1, 2))])
+            for batch in batches(collected.table, collected.odds)
+            for spectra in [collected.spread(divided, batch.cluster.axes)]
+            for amounts in [batch.correlate(slopes @ spectra)]
+        ]
+        whole = slopes @ [own[()].real if () in own else 0.0 for own in divided]
+        found = join_ranges([*ends, np.tile(whole, (2, 1))])
+        # What takes a transform per character comes first, and spares most of the others.
+        for face in sorted(collected.table.products, key=lambda face: not face.is_long):
+            spectra = slopes @ collected.spread(divided, face.axes)
+            found = face.extremes(list(spectra), collected.odds, found - whole) + whole
+        return found
 
     def cells(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterable[Reals]:
         """c of some queries, without weights, at every phase of each batch of a sample that its

@@ -335,6 +335,10 @@ class FourierDesign(Design[BoxQuery]):
         spectra = [query.spectrum(self.group) for query in queries]
         return np.array([people * self.collected.covariance(own, own) for own in spectra])
 
+    def influence(self, queries: Sequence[BoxQuery], slopes: Array, people: int) -> Array:
+        """See `Design`."""
+        return move_most(self._shared, queries, slopes)
+
     def expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
         """From the mean spectrum of all queries at once."""
         if self.restricted:
@@ -364,6 +368,16 @@ class FourierDesign(Design[BoxQuery]):
             "blocks": [list(block) for block in self.group.blocks],
             "plan": plan_to_json(self.plan),
         }
+
+
+def move_most(shared: SharedContributions, queries: Sequence[BoxQuery], slopes: Array) -> Array:
+    """See `Estimator.influence`: what a report contributes depends on nobody else, and its extremes
+    are those of the same row elsewhere."""
+    known = slopes @ np.array([query.known for query in queries], dtype=float)
+    asked = tuple(map(bare, queries))
+    if not shared.collected.restricted:
+        asked = tuple(map(bare, Translate.of(asked, shared.collected.group).pattern))
+    return np.asarray(shared.ends(asked, tuple(map(tuple, slopes.tolist()))) + known)
 
 
 @dataclass(eq=False)
@@ -487,6 +501,10 @@ class FourierEstimator(Estimator[BoxQuery]):
             covariance = self._centre(moment, estimated[part], own, row)
             estimates.append(Estimates(known[part] + estimated[part], covariance))
         return estimates
+
+    def influence(self, queries: Sequence[BoxQuery], slopes: Array) -> Array:
+        """See `Estimator`."""
+        return move_most(self.shared, queries, slopes)
 
     def values(self, queries: Sequence[BoxQuery]) -> Array:
         """The values (k,) alone: their covariance takes most of the time."""

@@ -8,7 +8,7 @@ one. Source: docs/spec/fourier.md#13.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain
 from math import prod
@@ -37,6 +37,7 @@ so many are used; the others hold less than a hundredth of what it tells."""
 _AT_ONCE, _MOST_MOVED = 1 << 20, 1 << 23
 _PLACES_AT_ONCE = 1 << 18
 """Contributions that are transformed at once: they should fit a cache."""
+_ROWS_AT_ONCE = 1 << 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,12 @@ class ArcRows:
             key = key * (int(column.max(initial=0)) + 1) + column
         _, first, place = np.unique(key, return_index=True, return_inverse=True)
         return self.pick(first), place
+
+    def turned(self) -> ArcRows:
+        """Each of them at every phase of its circle."""
+        rows = np.repeat(np.arange(len(self.orders)), self.orders)
+        phases = np.concatenate([np.arange(order) for order in self.orders])
+        return replace(self.pick(rows), phases=phases)
 
     def transform(self, most: int) -> Complexes:
         """B^(h) exp(-2 pi i h phi / r) for h = 0 .. most, 0 beyond r / 2; shape (n, most + 1)."""
@@ -401,6 +408,82 @@ class ProductFace:
         total = self.phases + (odds - 1.0) * self.base
         shares = self.share * chances * reports.sums / (total * reports.phases)
         return reports, shares
+
+    def extremes(
+        self, divided: Sequence[NDArray[np.complexfloating]], odds: float, known: Reals
+    ) -> Reals:
+        """The least and the most that a report contributes to queries, besides f = 0, shape (2, k),
+        or what others contribute where that is more.
+
+        divided: as in `ProductReports.contributions`.  known: of others, shape (2, k).
+        """
+        found = np.empty((2, len(divided)))
+        for number, spectrum in enumerate(divided):
+            asked = np.array(self.line_up(spectrum))
+            asked[0, 0] = 0.0
+            ends = known[:, number].tolist()
+            ends += (
+                self._long_ends(asked, odds)
+                if self.is_long
+                else self._split_ends(asked, odds, ends)
+            )
+            found[:, number] = min(ends), max(ends)
+        return found
+
+    def _long_ends(self, asked: Complexes, odds: float) -> list[float]:
+        """The least and the most for some of the characters each, by a transform over phases."""
+        first, *others = self.factors
+        every, ends = first.classes[0], list[float]()
+        right, orders = np.ones((1, 1), dtype=np.complex128), np.ones(1, dtype=np.int64)
+        lengths = orders
+        for factor in others:
+            turned = factor.classes[0].turned()
+            right, orders, lengths = factor.full(turned).conj(), turned.orders, turned.lengths
+        for start in in_time(range(0, len(every.orders), _ROWS_AT_ONCE)):
+            rows = every.pick(slice(start, start + _ROWS_AT_ONCE))
+            for order in np.unique(rows.orders).tolist():
+                own = rows.pick(np.flatnonzero(rows.orders == order))
+                values, places = own.transform(first.harmonics).conj(), first.flat(own)
+                for row, count, length in zip(right, orders, lengths, strict=True):
+                    # The half spectrum, over the circle, of what a report of a phase contributes.
+                    circle = np.fft.irfft(values * (asked[places] @ row), n=order, norm="forward")
+                    scale = (odds - 1.0) / (count * order + (odds - 1.0) * length * own.lengths)
+                    circle *= scale[:, None]
+                    ends += [float(circle.min()), float(circle.max())]
+        return ends
+
+    def _split_ends(self, asked: Complexes, odds: float, known: Sequence[float]) -> list[float]:
+        """The same for pairs of characters, those first whose frequencies weigh most together; not
+        for pairs that could not contribute more if all of their frequencies added up."""
+        one, other = (factor.classes[0] for factor in self.factors)
+        ends = [*known]
+
+        def left(rows: ArcRows) -> Complexes:
+            first = self.factors[0]
+            half, size = (
+                first.half(rows).reshape(len(rows.orders), -1).conj(),
+                prod(first.orders[1:]),
+            )
+            half[:, :size] *= 0.5
+            if first.orders[0] % 2 == 0:
+                half[:, -size:] *= 0.5
+            return half
+
+        sums = np.multiply.outer(one.orders, other.orders)
+        sums = sums + (odds - 1.0) * np.multiply.outer(one.lengths, other.lengths)
+        scale = 2.0 * (odds - 1.0) / sums
+        heads, tails = left(one), self.factors[1].full(other)
+        asked = asked[: heads.shape[1]]
+        most = np.abs(heads) @ np.abs(asked) @ np.abs(tails).T * scale
+        for pair in in_time(np.argsort(-most, axis=None).tolist()):
+            a, b = np.unravel_index(pair, most.shape)
+            if most[a, b] <= min(-min(ends), max(ends)):
+                break
+            turned = one.pick(slice(a, a + 1)).turned(), other.pick(slice(b, b + 1)).turned()
+            amounts = (left(turned[0]) @ asked @ self.factors[1].full(turned[1]).conj().T).real
+            amounts *= scale[a, b]
+            ends += [float(amounts.min()), float(amounts.max())]
+        return ends
 
     def read(self, questions: Integers, phases: Integers, odds: float) -> ProductReports:
         """Reports by their question's number within the face and their phase, shape (n,) each."""

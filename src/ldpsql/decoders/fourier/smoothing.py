@@ -73,6 +73,10 @@ class SmoothEstimator(Estimator[BoxQuery]):
             return plain
         return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
 
+    def influence(self, queries: Sequence[BoxQuery], slopes: Array) -> Array:
+        """See `Estimator`."""
+        return self.unbiased.influence(queries, slopes)
+
     def values(self, queries: Sequence[BoxQuery]) -> Array:
         """The values (k,) alone: the unbiased covariance takes longer than smoothing."""
         if not self.unbiased.people:
