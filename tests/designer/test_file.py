@@ -192,3 +192,15 @@ def test_a_survey_that_is_answered_by_smooth_is_designed_for_it(mechanism):
     plain = design_survey(text.replace('estimator = "smooth"\n', ""))
     assert "smooth_for" not in plain.survey.options
     assert made.forecast.error > plain.forecast.error
+
+
+def test_a_query_that_is_exact_anyway_is_named():
+    asked = "SELECT COUNT(*) FROM app WHERE age < 30"
+    for exact, words in (
+        (["SELECT COUNT(*) FROM app"], "query 2 asks for nothing that reports must tell"),
+        (["SELECT COUNT(*) FROM app"] * 2, "queries 2, 3 ask for nothing that reports must tell"),
+    ):
+        workload = f"[workload]\nqueries = {json.dumps([asked, *exact])}\n"
+        (note,) = designer.file.read_file(TOML + workload).notes
+        assert words in note
+    assert designer.file.read_file(TOML + WORKLOAD).notes == ()

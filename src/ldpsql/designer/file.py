@@ -69,6 +69,8 @@ _KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
 }
 """The keys of a table, each with its type and how an error names that."""
 
+_EXACT = "nothing that reports must tell (COUNT(*) of everybody is exact, what cannot match is 0)"
+
 
 @dataclass(frozen=True)
 class SurveyFile:
@@ -134,6 +136,22 @@ class SurveyFile:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the survey does not collect although the file asks for it, and why."""
+        return (*self._on_exact_queries, *self._on_predicates)
+
+    @property
+    def _on_exact_queries(self) -> tuple[str, ...]:
+        texts = read_texts(self.workload_options or {})
+        told = {query.text for query in self.workload.queries}
+        numbers = [str(number) for number in range(1, len(texts) + 1) if number not in told]
+        if not numbers:
+            return ()
+        which = (
+            f"query {numbers[0]} asks" if len(numbers) == 1 else f"queries {', '.join(numbers)} ask"
+        )
+        return (f"[workload] {which} for {_EXACT}; nothing is collected for it",)
+
+    @property
+    def _on_predicates(self) -> tuple[str, ...]:
         wanted = (self.workload_options or {}).get("max_predicates", 0)
         dimensions = sum(size > 1 for size in self.workload.domain.sizes)
         given = self.workload.max_predicates
@@ -276,8 +294,9 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
     (`default_predicates`).
     `weights` says how classes are to be weighed (`SurveyFile.is_fair`), which takes an epsilon, and
     `merge` whether codes may be merged (`SurveyFile.merges_codes`).
-    Queries alone have all the weight; beside one of the other keys they have half of it.
-    SurveyError names the key; QueryError and UnsupportedSQL come from the SQL.
+    Queries alone have all the weight; beside one of the other keys they have half of it. A text
+    that is answered exactly whatever is collected has none. SurveyError names the key, also where
+    all texts are such; QueryError and UnsupportedSQL come from the SQL.
     """
     keys = _check("workload", table or {})
     keys.pop("merge", None)
@@ -293,10 +312,14 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
     from ldpsql.designer.questions import UndesignedSurvey, declare_queries  # noqa: PLC0415
 
     share, survey = 1.0 if len(keys) == 1 else 0.5, UndesignedSurvey(name, schema)
+    found = [declare_queries(text, number, survey) for number, text in enumerate(texts, 1)]
+    asked = [own for own in found if own]
+    if not asked and len(keys) == 1:
+        raise SurveyError(f"[workload]: its queries ask for {_EXACT}; name one that is not exact")
+    if not asked:
+        return _read_classes(keys, schema)
     queries = tuple(
-        replace(query, weight=share * query.weight / len(texts))
-        for number, text in enumerate(texts, 1)
-        for query in declare_queries(text, number, survey)
+        replace(query, weight=share * query.weight / len(asked)) for own in asked for query in own
     )
     most = max(1, *(len(query.constrained) for query in queries))
     if len(keys) == 1:

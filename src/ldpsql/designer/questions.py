@@ -66,7 +66,8 @@ def _name_question(number: int) -> Iterator[None]:
 
 
 def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[DeclaredQuery, ...]:
-    """The declared queries of one SQL text, their weights summing to 1.
+    """The declared queries of one SQL text, their weights summing to 1; none for a text that asks
+    for nothing that reports must tell.
 
     Every base query and every aggregate in it counts alike, and so does every row of its private
     GROUP BY and every slice of public conditions (at most MOST_PARTS, taken evenly). What is
@@ -81,11 +82,6 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
             for base in statement.bases
             for query in _declare(base, survey.schema, sql)
         ]
-        if not queries:
-            raise QueryError(
-                "it asks for nothing that reports must tell",
-                hint="COUNT(*) of everybody is exact, and what cannot match is 0; leave it out",
-            )
     total = sum(query.weight for query in queries)
     return tuple(replace(query, weight=query.weight / total) for query in queries)
 
