@@ -1,4 +1,4 @@
-"""Questions of a rich Fourier survey, cold and grouped by a public column, and their intervals.
+"""Questions of a rich Fourier survey, cold and grouped by a public column.
 
 Six dimensions, questions about up to three of them: some 52,000 families, of which a report tells
 one. Times are CPU seconds of whole processes, or of a question in a process that has asked before.
@@ -19,13 +19,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.direct import count, histogram_of
 from benchmarks.tables import print_table
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.design import FourierDesign, FourierEstimator
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.estimate import quantile
 from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
@@ -36,14 +32,6 @@ REPORTS, RUNS = (10_000, 100_000, 1_000_000), 3
 SIMPLE = "SELECT f, COUNT(*) FROM six WHERE f < 7 GROUP BY f"
 PUBLIC = "SELECT month, COUNT(*) FROM six WHERE a < 7 GROUP BY month"
 IMPORTS = "import duckdb, sqlglot, numpy, pyarrow"
-SURVEYS, PEOPLE = 25, (3_000, 30_000)
-BOXES = (
-    {"a": (8, 9)},
-    {"a": (3, 12)},
-    {"a": (8, 9), "b": (8, 9)},
-    {"a": (8, 9), "b": (8, 9), "c": (8, 9)},
-    {"c": (0, 12), "d": (2, 8), "f": (0, 9)},
-)
 
 
 @cache
@@ -60,19 +48,17 @@ def survey() -> Survey:
     )
 
 
-def codes(kind: str, number: int, random: np.random.Generator) -> np.ndarray:
-    """People around the middle of every dimension, or all alike."""
+def codes(number: int, random: np.random.Generator) -> np.ndarray:
+    """People around the middle of every dimension."""
     sizes = np.array(list(SIZES.values()))
-    if kind == "alike":
-        return np.broadcast_to(sizes // 3, (number, len(sizes))).astype(np.int64)
     bell = random.normal(sizes / 2.5, sizes / 8, (number, len(sizes)))
     return np.clip(bell, 0, sizes - 1).astype(np.int64)
 
 
 def run() -> None:
-    """Print both tables."""
+    """Print the table."""
     print_table(
-        f"A survey of {len(_design().table.shares):,} families: CPU seconds",
+        f"A survey of {survey().plan.questions:,} families: CPU seconds",
         (
             "reports",
             "ingest",
@@ -83,18 +69,6 @@ def run() -> None:
         ),
         _times(),
     )
-    print()
-    print_table(
-        f"Coverage of 95 % intervals of counts, {SURVEYS} surveys each",
-        ("people", "kind", "lowest", "mean", "highest", "mean if spread evenly (control)"),
-        (_coverage(kind, number) for number in PEOPLE for kind in ("bell", "alike")),
-    )
-
-
-def _design() -> FourierDesign:
-    made = survey().design
-    assert isinstance(made, FourierDesign)
-    return made
 
 
 def _times() -> Iterator[tuple[object, ...]]:
@@ -119,7 +93,7 @@ def _times() -> Iterator[tuple[object, ...]]:
 def _fill(path: Path, number: int) -> float:
     """CPU seconds of taking reports."""
     random = np.random.default_rng(1)
-    people = dict(zip(SIZES, codes("bell", number, random).T, strict=True))
+    people = dict(zip(SIZES, codes(number, random).T, strict=True))
     table = pa.table({**people, "month": random.integers(1, 13, number)})
     policy = accept_everything(survey())
     reports, _ = randomize_batch(survey(), table, SeededEntropy(1), policy=policy)
@@ -147,36 +121,3 @@ def _process(*arguments: str) -> float:
     subprocess.run((sys.executable, *arguments), check=True, capture_output=True, env=compiled)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def _coverage(kind: str, number: int) -> tuple[object, ...]:
-    """Of intervals around the share of a population from which the people are drawn."""
-    made = _design()
-    boxes = [Box(tuple((own[n],) if n in own else None for n in SIZES)) for own in BOXES]
-    planned = [made.prepare(LinearQuery.count(box)) for box in boxes]
-    population = codes(kind, 1_000_000, np.random.default_rng(9))
-    truths = number * np.array([_share(population, own) for own in BOXES])
-    inside, inside_even = [], []
-    for seed in range(SURVEYS):
-        random = np.random.default_rng([seed, number])
-        drawn = made.randomize(codes(kind, number, random), SeededEntropy(seed))
-        family, phase = (column.astype(np.int64) for column in drawn.columns.values())
-        estimator = made.estimator(histogram_of(made, count(made, family, phase)))
-        answer = estimator.answer(planned)
-        far = np.abs(answer.values - truths)
-        assert isinstance(estimator, FourierEstimator)
-        even = np.diagonal(estimator._covariance_of_even(planned))
-        inside.append(far <= quantile(0.95) * answer.stderr)
-        inside_even.append(far <= quantile(0.95) * np.sqrt(even))
-    found = np.mean(inside, axis=0)
-    shown = (found.min(), found.mean(), found.max(), np.mean(inside_even))
-    return (f"{number:,}", kind, *(f"{100 * share:.1f} %" for share in shown))
-
-
-def _share(population: np.ndarray, box: dict[str, tuple[int, int]]) -> float:
-    names = list(SIZES)
-    sides = [
-        (population[:, names.index(n)] >= a) & (population[:, names.index(n)] < b)
-        for n, (a, b) in box.items()
-    ]
-    return float(np.logical_and.reduce(sides).mean())
