@@ -148,7 +148,7 @@ CASES = {
         closed(lambda _, cursor: cursor.fetchall()),
         on_cursor(lambda cursor: (cursor.close(), cursor.fetchall())),
     ],
-    "session": [lambda c: c.session.registered, lambda c: c.session.seconds],
+    "session": [lambda c: c.session.seconds],
     "register": [lambda c: c.register("more", {"a": [1]})],
     "unregister": [lambda c: c.unregister("more")],
     "add_lookup": [lambda c: (c.add_lookup({"a": [1]}, "more"), c.remove_lookup("more"))],

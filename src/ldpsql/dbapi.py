@@ -30,7 +30,7 @@ from ldpsql.lookups import PublicTable
 from ldpsql.margins import read_margins
 from ldpsql.parser import Parameters
 from ldpsql.remote import RemoteSession, RemoteStore, is_address
-from ldpsql.store import Batch, Store, open_store
+from ldpsql.store import Batch, Store, open_store, read_store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 from ldpsql_device import errors
@@ -154,8 +154,10 @@ def connect(
     that they are a sample.
 
     read_only: True for questions only. False holds the file for writing, which shuts out every
-    other process. None, the default, makes the file if there is none and holds it for writing
-    only while `ingest` runs. Raises OperationalError for a file that cannot be used.
+    other writer. None, the default, makes the file if there is none and holds it for writing only
+    while `ingest` runs. Who asks holds nothing: every statement is answered from what was committed
+    before, whoever wrote it, and says so where another process is writing and may have committed
+    more. Raises OperationalError for a file that cannot be used.
     """
     settings: dict[str, Any] = {
         "confidence": confidence,
@@ -168,11 +170,11 @@ def connect(
     if is_address(path):
         return Connection(RemoteStore(str(path), token), **settings)
     place = None if path is None or str(path) == ":memory:" else Path(path)
-    writes_to = place if read_only is None else None
-    if writes_to is not None and not writes_to.exists():
+    if place is None or read_only is False:
+        return Connection(open_store(place, read_only=bool(read_only)), **settings)
+    if read_only is None and not place.exists():
         open_store(place, read_only=False).close()
-    store = open_store(place, read_only=bool(read_only) or writes_to is not None)
-    return Connection(store, **settings, writes_to=writes_to)
+    return Connection(read_store(place), **settings, writes_to=place if read_only is None else None)
 
 
 class Connection:
@@ -219,28 +221,18 @@ class Connection:
             else Session(store, **self._settings)
         )
         self._writes_to = writes_to
-        self._to_register = list[PublicTable]()
-        self._closed = False
         self._uncommitted = False
 
     @property
     def session(self) -> Session | RemoteSession:
-        """What answers the questions; InterfaceError once the connection is closed.
-
-        After the store was let go for writing it is opened again: OperationalError as `connect`,
-        and the next question tries once more.
-        """
+        """What answers the questions; InterfaceError once the connection is closed."""
         self.require_open()
-        if self._session is None:
-            reopened = open_store(self._writes_to, read_only=True)
-            self._session = Session(reopened, **self._settings)
-        while self._to_register:
-            self._session.register(self._to_register.pop())
+        assert self._session is not None
         return self._session
 
     def require_open(self) -> None:
         """InterfaceError once the connection is closed."""
-        if self._closed:
+        if self._session is None:
             raise InterfaceError("the connection is closed")
 
     @property
@@ -350,13 +342,11 @@ class Connection:
     @contextmanager
     def _writable(self) -> Iterator[Store | RemoteStore]:
         """The store, open for writing."""
-        path, session = self._writes_to, self.session
-        if path is None:
+        session = self.session
+        if self._writes_to is None:
             yield session.store
             return
-        session.store.close()
-        self._session, self._to_register = None, [*session.registered]
-        with open_store(path, read_only=False) as store:
+        with open_store(self._writes_to, read_only=False) as store:
             yield store
 
     def commit(self) -> None:
@@ -374,7 +364,7 @@ class Connection:
         """Close the store; a second time does nothing."""
         if self._session is not None:
             self._session.store.close()
-        self._session, self._closed = None, True
+        self._session = None
 
     def __enter__(self) -> Self:
         return self

@@ -299,8 +299,3 @@ class RemoteSession:
     def lookups(self) -> list[PublicTable]:
         """The tables that questions may join, by name."""
         return self.store.lookups()
-
-    @property
-    def registered(self) -> list[PublicTable]:
-        """None."""
-        return []

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
+from support.store_files import files_in
 from support.surveys import ANYTHING, RECORD, app, people
 
 from ldpsql.shuffler import files as shuffler_files
@@ -104,7 +105,7 @@ def fill_store(home: Path) -> set[str]:
 
 def test_a_store_and_its_log_are_their_owners(home):
     assert not fill_store(home)
-    assert [path.name for path in home.iterdir()] == ["s.duckdb"]
+    assert files_in(home) == ["s.duckdb"]
 
 
 def test_a_link_to_a_store_changes_nothing(home):
@@ -118,7 +119,7 @@ def test_a_store_that_follows_the_umask_is_everybodys(home, monkeypatch):
     """Negative control."""
     monkeypatch.setattr(opening, "strict_umask", nullcontext)
     monkeypatch.setattr(store, "make_log", lambda path: None)
-    assert fill_store(home) == {"s.duckdb", "s.duckdb.wal"}
+    assert fill_store(home) == {"s.duckdb", "s.duckdb.wal", "s.duckdb.snapshot"}
 
 
 def test_a_log_that_follows_the_umask_is_everybodys(home, monkeypatch):
@@ -133,19 +134,23 @@ def test_a_log_is_for_those_who_may_read_the_store(home):
         pass
     (home / "s.duckdb").chmod(0o640)
     with open_store(home / "s.duckdb", read_only=False) as opened:
-        opened.register(app())
+        with opened._change():
+            opened._latest_day()
+            opened._see_day(date(2026, 1, 1))
         assert stat.S_IMODE((home / "s.duckdb.wal").stat().st_mode) == 0o640
 
 
 KILLED = """
 import os, signal, sys
+from support.store_files import files_in
 from support.surveys import ANYTHING, app, people
 from ldpsql.store import open_store
+from ldpsql.store.duckdb import companion
 from ldpsql_device.table import randomize
 os.umask(0)
+companion.publish = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 opened = open_store(sys.argv[1], read_only=False)
 opened.ingest_table(randomize(app(), people(500), policy=ANYTHING), app())
-os.kill(os.getpid(), signal.SIGKILL)
 """
 
 

@@ -87,9 +87,9 @@ def _open_asker(
         return
 
     from ldpsql.engine.session import Session  # noqa: PLC0415
-    from ldpsql.store import open_store  # noqa: PLC0415
+    from ldpsql.store import read_store  # noqa: PLC0415
 
-    with closing(open_store(database, read_only=True)) as store:
+    with closing(read_store(database)) as store:
         yield Session(store, weights=read_margins(weights), **settings)
 
 
@@ -129,7 +129,7 @@ def synthesize(
     options.keep_inputs(target, database)
     options.check_writable(target)
 
-    from ldpsql.store import open_store  # noqa: PLC0415  (what is heavy comes late)
+    from ldpsql.store import read_store  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
     from ldpsql.synthesis.synthesizer import NOTES_KEY  # noqa: PLC0415
 
@@ -141,7 +141,7 @@ def synthesize(
         batches, schema = [made], made.schema
         notes = made.schema.metadata[NOTES_KEY.encode()].decode().splitlines()
     else:
-        with closing(open_store(database, read_only=True)) as store:
+        with closing(read_store(database)) as store:
             synthesizer = Synthesizer.of(store, table)
         batches, schema = synthesizer.batches(rows, seed), synthesizer.columns
         notes = list(synthesizer.notes)

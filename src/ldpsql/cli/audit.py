@@ -172,13 +172,13 @@ def _of_survey(
     SurveyError where the database holds no batch of this survey.
     """
     from ldpsql.audit.check import audit_central  # noqa: PLC0415
-    from ldpsql.store import open_store  # noqa: PLC0415
+    from ldpsql.store import read_store  # noqa: PLC0415
     from ldpsql.survey import Survey  # noqa: PLC0415
     from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
     survey = Survey.from_json(source)
     if database is not None and survey.shuffled is not None:
-        with open_store(database, read_only=True) as store:
+        with read_store(database) as store:
             known = {kept.fingerprint for kept in store.surveys()}
             users = store.smallest_batch(survey.table) if survey.fingerprint in known else None
         if users is None:

@@ -33,9 +33,9 @@ def list_batches(table: str | None, database: Path) -> None:
     day: on which a batch was taken (UTC). kept: its reports, or only their counts, or nothing,
     since it was withdrawn.
     """
-    from ldpsql.store import open_store  # noqa: PLC0415  (what is heavy is loaded when needed)
+    from ldpsql.store import read_store  # noqa: PLC0415  (what is heavy is loaded when needed)
 
-    with closing(open_store(database, read_only=True)) as store:
+    with closing(read_store(database)) as store:
         tables = [table] if table else [intake.table for intake in store.intakes()]
         found = [
             (

@@ -46,9 +46,9 @@ def add(file: Path, database: Path, name: str | None, replace: bool) -> None:
 @options.database
 def list_tables(database: Path) -> None:
     """List the look-up tables of the database."""
-    from ldpsql.store import open_store  # noqa: PLC0415
+    from ldpsql.store import read_store  # noqa: PLC0415
 
-    with closing(open_store(database, read_only=True)) as store:
+    with closing(read_store(database)) as store:
         found = [
             (table.name, str(table.rows.num_rows), ", ".join(table.rows.column_names))
             for table in store.lookups()

@@ -148,11 +148,6 @@ class Session:
         if self._registered.pop(name.lower(), None) is None:
             raise InterfaceError(f"no table {name!r:.60} is registered; register it first")
 
-    @property
-    def registered(self) -> list[PublicTable]:
-        """The tables that were registered, and not taken back."""
-        return [*self._registered.values()]
-
     def lookups(self) -> list[PublicTable]:
         """The tables that questions may join, those of the store and registered ones, by name."""
         found = {table.name: table for table in self.store.lookups()} | self._registered
@@ -447,9 +442,10 @@ class Session:
         """
         asked = tuple(subjects.values())
         short = [note for each in asked for note in shortfall_notes(each.survey, each.guarantee)]
+        lag = self.store.lag()
         return Result(
             table,
-            notes=(*notes, *short),
+            notes=(*notes, *short, *([lag] if lag else [])),
             surveys=tuple(each.survey for each in asked),
             reports=sum(map(self._people, asked)),
             estimators=tuple(each.estimator for each in asked),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -10,7 +11,7 @@ from ldpsql.store.base import Selection, Store
 from ldpsql.store.rules import Batch, StoredBatch
 from ldpsql_device.errors import StoreError
 
-__all__ = ["Batch", "Selection", "Store", "StoredBatch", "open_store", "vacuum_store"]
+__all__ = ["Batch", "Selection", "Store", "StoredBatch", "open_store", "read_store", "vacuum_store"]
 
 PATIENCE = 5.0
 """Seconds to wait for a file that another process holds."""
@@ -38,6 +39,18 @@ def open_store(
     return DuckDBStore(_find_file(url), read_only=read_only, patience=patience, memory=memory)
 
 
+def read_store(url: str | Path, *, patience: float = PATIENCE, memory: int | None = None) -> Store:
+    """Open the store in a file for questions, and let others write to it meanwhile.
+
+    Every statement is answered from what was committed when it began, or says of when it is (see
+    `Store.lag`). The file is open only while a statement needs what its snapshot does not hold.
+    Everything else as for `open_store`.
+    """
+    from ldpsql.store.duckdb.reader import DuckDBReader  # noqa: PLC0415
+
+    return DuckDBReader(Path(str(_find_file(url))), patience=patience, memory=memory)
+
+
 def vacuum_store(url: str | Path, *, patience: float = PATIENCE) -> None:
     """Write a store's file anew, without what was deleted, and bring it up to this version.
 
@@ -50,6 +63,8 @@ def vacuum_store(url: str | Path, *, patience: float = PATIENCE) -> None:
     if not path.exists():
         raise StoreError(f"there is no store {path}; name another file")
     vacuum(path, patience)
+    with suppress(StoreError):  # somebody else writes to it, and publishes it
+        open_store(path, read_only=False, patience=patience).close()
 
 
 def _find_file(url: str | Path | None) -> str | Path | None:

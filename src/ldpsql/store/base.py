@@ -169,6 +169,7 @@ class Store(ABC):
         """
         with self._change():
             self._register(Intake.of(survey), "")
+        self._publish(at_once=True)
 
     def _register(self, intake: Intake, where: str) -> None:
         known = {survey.key: survey for survey in self._known_surveys()}.get(intake.key)
@@ -254,6 +255,7 @@ class Store(ABC):
                     f"a store has at most {MAX_LOOKUPS} look-up tables; remove one"
                 )
             self._add_lookup(table)
+        self._publish(at_once=True)
 
     def remove_lookup(self, name: str) -> None:
         """Forget a table; DataError if there is none of that name. StoreError as `add_lookup`."""
@@ -263,6 +265,7 @@ class Store(ABC):
                 there = ", ".join(sorted(known)) or "none"
                 raise DataError(f"there is no look-up table {name!r:.60}; the store has: {there}")
             self._remove_lookup(name.lower())
+        self._publish(at_once=True)
 
     @abstractmethod
     def _known_lookups(self) -> Mapping[str, str]:
@@ -319,13 +322,16 @@ class Store(ABC):
                 tell(batches[-1])
         with suppress(StoreError):  # as in `_settle`
             self.catch_up()
+        self._publish()
         return batches
 
     def ingest_table(
         self, reports: pa.Table, survey: Survey | Intake | None = None, **options: Any
     ) -> Batch:
         """Take a table of reports from memory; options as for `ingest`."""
-        return self._take(read_table(reports), None, survey, Policy(**options))
+        batch = self._take(read_table(reports), None, survey, Policy(**options))
+        self._publish()
+        return batch
 
     def _take(
         self,
@@ -420,6 +426,13 @@ class Store(ABC):
         """All changes inside or none of them, while other writers wait.
 
         StoreError if the store is open for reading only.
+        """
+
+    def _publish(self, *, at_once: bool = False) -> None:  # noqa: B027  (few have to)
+        """After a change: have readers in other processes see it, where they do not read the store
+        itself. What was committed stays whether or not it succeeds, so its failure is none of that.
+
+        at_once: even where one change follows upon the other.
         """
 
     @abstractmethod
@@ -532,6 +545,10 @@ class Store(ABC):
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
         """Within it, everything that this thread reads is as it was when it began."""
+
+    def lag(self) -> str | None:
+        """Of when what this snapshot holds is, and why, where there may be later reports."""
+        return None
 
     @abstractmethod
     def version(self, table: str) -> int:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import duckdb
 import pytest
 from support.fake_survey import fake_survey, reports_of
+from support.store_files import files_in
 
 from ldpsql.store import Selection, open_store
 from ldpsql.store.duckdb.opening import guard
@@ -109,7 +110,7 @@ def test_an_empty_file_is_no_store_yet(tmp_path):
         store.ingest_table(reports_of(survey, 10), survey)
     with open_store(path, read_only=True) as store:
         assert people(store) == 10
-    assert list(tmp_path.iterdir()) == [path]
+    assert files_in(tmp_path) == [path.name]
 
 
 @pytest.mark.parametrize("read_only", [True, False])
@@ -161,7 +162,7 @@ def test_a_store_that_could_not_be_made_is_made_by_the_next(tmp_path, how):
         with open_store(path, read_only=False) as store:
             store.ingest_table(reports_of(survey, 10), survey)
             assert people(store) == 10
-        assert list(tmp_path.glob(f"*{path.name}*")) == [path]
+        assert files_in(tmp_path, f"*{path.name}*") == [path.name]
     assert failed >= 3
     broken = tmp_path / "broken.duckdb"
     assert limited("by DuckDB", 8192, broken).returncode
@@ -182,7 +183,7 @@ def test_processes_that_make_the_same_store_make_one(tmp_path):
     assert [writer.wait() for writer in writers] == [0] * len(writers)
     with open_store(path, read_only=True) as store:
         assert store._rows("SELECT count(*) FROM batches") == [(len(writers),)]
-    assert list(tmp_path.iterdir()) == [path]
+    assert files_in(tmp_path) == [path.name]
 
 
 def test_a_store_that_is_opened_twice_stays_locked_until_it_is_closed_twice(path):

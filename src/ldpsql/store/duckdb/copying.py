@@ -34,12 +34,12 @@ def export(cursor: Connection, target: Path, keys: Sequence[str]) -> None:
     """
     if target.exists():
         raise StoreError(f"{target} is there already; name another file")
-    with _write(target) as unfinished:
+    with write_beside(target) as unfinished:
         _fill(cursor, unfinished, keys)
     if target.exists():
         remove_unfinished(unfinished)
         raise StoreError(f"{target} was made by somebody else meanwhile; name another file")
-    _put(unfinished, target)
+    put_in_place(unfinished, target)
 
 
 def vacuum(path: Path, patience: float) -> None:
@@ -50,19 +50,19 @@ def vacuum(path: Path, patience: float) -> None:
     """
     connection = connect(path, read_only=False, patience=patience)
     try:
-        with _write(path) as unfinished:
+        with write_beside(path) as unfinished:
             connection.execute("CHECKPOINT")  # or its log would be taken for one of the copy
             _fill(connection, unfinished, ())
             unfinished.chmod(path.stat().st_mode & 0o777)
         # The old file is locked until it is gone; who opens its name from now on has the new one,
         # and who has opened the old one without its lock looks again.
-        _put(unfinished, path)
+        put_in_place(unfinished, path)
     finally:
         disconnect(connection, path)
 
 
 @contextmanager
-def _write(target: Path) -> Iterator[Path]:
+def write_beside(target: Path) -> Iterator[Path]:
     """A file beside another one, of which nothing is left where it is not finished."""
     place = Path(os.path.realpath(target))
     unfinished = place.with_name(f".{place.name}.new")
@@ -76,7 +76,8 @@ def _write(target: Path) -> Iterator[Path]:
             raise
 
 
-def _put(unfinished: Path, target: Path) -> None:
+def put_in_place(unfinished: Path, target: Path) -> None:
+    """Let a finished file take the place of another one."""
     with explain_failures(target):
         unfinished.replace(os.path.realpath(target))
         if os.name == "posix":

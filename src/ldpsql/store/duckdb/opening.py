@@ -7,15 +7,16 @@ into a folder that others cannot enter.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,13 @@ from ldpsql_device.atomic import flush_file, lock_file
 from ldpsql_device.errors import StoreError
 
 Connection = duckdb.DuckDBPyConnection
+Identity = tuple[int, int, int]
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 _MAGIC, _MAGIC_END = b"DUCK", 12  # after a checksum of eight bytes
+_HEADERS = 3 * 4096
+"""Bytes at the start of a file that every checkpoint changes, and that hold a random id."""
+_LOGS = (".wal", ".wal.checkpoint")
 _LOCKED = r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)"
 _NOT_A_DATABASE = "{store} is not a DuckDB database; name another file"
 # What DuckDB says, as a pattern, and what that means; named groups go into the message.
@@ -59,8 +64,24 @@ _EXPLANATIONS = (
     (r"\A(?P<line>.+)", "the store {store} cannot be used: {line}"),
 )
 _UMASK, _OPENING = threading.Lock(), threading.Lock()
-_OPENED = Counter[str]()
-"""How many times this process has files of stores open."""
+_OPENED = dict[str, "_Opened"]()
+"""The files of stores that this process has open."""
+
+
+class LockedError(StoreError):
+    """Another process has the store open."""
+
+
+@dataclass
+class _Opened:
+    """A file that DuckDB has open in this process.
+
+    descriptor: one more of it. The system takes DuckDB's lock from a process that closes any, so
+    what is to be read of the file besides is read through this one, which is closed last.
+    """
+
+    descriptor: int
+    times: int = 0
 
 
 @cache
@@ -94,12 +115,10 @@ def connect(path: Path | None, *, read_only: bool, patience: float) -> Connectio
     To be closed by `disconnect`.
     """
     if path is None:
-        connection = duckdb.connect(":memory:", config=_config())
+        connection = open_memory()
     else:
-        if _is_missing(path) and read_only:
-            raise StoreError(
-                f"there is no store {path}; make one with `ldpsql ingest`, or name another"
-            )
+        if read_only:
+            require_file(path)
         while _is_missing(path):
             _make(path)
         connection = _open_patiently(path, read_only=read_only, patience=patience)
@@ -112,12 +131,49 @@ def connect(path: Path | None, *, read_only: bool, patience: float) -> Connectio
     return connection
 
 
+def open_memory() -> Connection:
+    """A database in memory, with nothing in it."""
+    return duckdb.connect(":memory:", config=_config())
+
+
 def disconnect(connection: Connection, path: Path | None) -> None:
     """Close what `connect` opened."""
     connection.close()
     if path is not None:
         with _OPENING:
-            _OPENED[os.path.realpath(path)] -= 1
+            _let_go(os.path.realpath(path))
+
+
+def require_file(path: Path) -> None:
+    """StoreError where there is no store to read."""
+    if _is_missing(path):
+        raise StoreError(
+            f"there is no store {path}; make one with `ldpsql ingest`, or name another"
+        )
+
+
+def find_state(path: Path) -> str:
+    """What every commit to a store changes: two equal ones are of equal contents.
+
+    DuckDB adds a commit to its log, and writes a new header when it has moved the log into the
+    file. The header holds a random id of the file, too, but is the same after other commits to a
+    backup of it; the time of the last change is not.
+    """
+    place = os.path.realpath(path)
+    with _OPENING, explain_failures(path):
+        if place in _OPENED:
+            os.lseek(_OPENED[place].descriptor, 0, os.SEEK_SET)
+            headers = os.read(_OPENED[place].descriptor, _HEADERS)
+        else:
+            with path.open("rb") as file:
+                headers = file.read(_HEADERS)
+        state = [hashlib.sha256(headers).hexdigest(), str(path.stat().st_mtime_ns)]
+    for log in _LOGS:
+        with suppress(FileNotFoundError):
+            found = Path(place + log).stat()
+            if found.st_size:
+                state.append(f"{log} {found.st_size} {found.st_mtime_ns}")
+    return ", ".join(state)
 
 
 def _is_missing(path: Path) -> bool:
@@ -228,15 +284,9 @@ def _open_patiently(path: Path, *, read_only: bool, patience: float) -> Connecti
     while True:
         try:
             with _OPENING:
-                # The system takes DuckDB's lock from a process that closes the file once more.
-                if not _OPENED[place]:
-                    _require_database(path)
-                before = _identify(path)
-                connection = duckdb.connect(place, read_only=read_only, config=_config())
-                if _identify(path) == before:
-                    _OPENED[place] += 1
-                    return connection
-                connection.close()  # another file has taken its place meanwhile: see `copying`
+                connection = _open(path, place, read_only=read_only)
+            if connection is not None:
+                return connection
         except duckdb.Error as error:
             rest = deadline - time.monotonic()
             if not re.search(_LOCKED, str(error)) or rest <= 0:
@@ -245,11 +295,41 @@ def _open_patiently(path: Path, *, read_only: bool, patience: float) -> Connecti
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _identify(path: Path) -> tuple[int, int] | None:
-    """Which file a path leads to, None for none."""
+def _open(path: Path, place: str, *, read_only: bool) -> Connection | None:
+    """Open a file in DuckDB; None where another one has taken its place meanwhile (see `copying`).
+
+    place: where the path leads to.
+    """
+    if place not in _OPENED:
+        _require_database(path)
+        with explain_failures(path):
+            _OPENED[place] = _Opened(os.open(place, os.O_RDONLY))
+    _OPENED[place].times += 1
+    try:
+        connection = duckdb.connect(place, read_only=read_only, config=_config())
+    except BaseException:
+        _let_go(place)
+        raise
+    with suppress(OSError):
+        if os.path.samestat(path.stat(), os.fstat(_OPENED[place].descriptor)):
+            return connection
+    connection.close()
+    _let_go(place)
+    return None
+
+
+def _let_go(place: str) -> None:
+    """Count one opening of a file less."""
+    _OPENED[place].times -= 1
+    if not _OPENED[place].times:
+        os.close(_OPENED.pop(place).descriptor)
+
+
+def identify(path: Path) -> Identity | None:
+    """Which file a path leads to, and in which state; None for none."""
     with suppress(OSError):
         found = path.stat()
-        return found.st_dev, found.st_ino
+        return found.st_dev, found.st_ino, found.st_mtime_ns
     return None
 
 
@@ -334,5 +414,6 @@ def explain(error: duckdb.Error, path: Path | None) -> StoreError:
     for pattern, message in _EXPLANATIONS:
         match = re.search(pattern, str(error))
         if match:
-            return StoreError(message.format(store=path or "in memory", **match.groupdict()))
+            kind = LockedError if pattern == _LOCKED else StoreError
+            return kind(message.format(store=path or "in memory", **match.groupdict()))
     return StoreError(f"the store {path or 'in memory'} cannot be used: DuckDB gave no reason")

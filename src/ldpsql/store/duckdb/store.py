@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import date
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ from ldpsql.lookups import PublicTable
 from ldpsql.report import Decoded, Histogram, Integers
 from ldpsql.sql import literal, quote
 from ldpsql.store.base import Selection, Store
-from ldpsql.store.duckdb import arrivals, decoded, fold
+from ldpsql.store.duckdb import arrivals, companion, decoded, fold
 from ldpsql.store.duckdb.checking import check_rest, check_survey
+from ldpsql.store.duckdb.companion import Snapshot
 from ldpsql.store.duckdb.copying import export
 from ldpsql.store.duckdb.layout import (
     LAST_COLUMN,
@@ -38,6 +40,8 @@ from ldpsql.store.duckdb.opening import (
     Connection,
     connect,
     disconnect,
+    explain_failures,
+    find_state,
     guard,
     make_log,
     transaction,
@@ -51,6 +55,9 @@ from ldpsql_device.errors import InterfaceError, StoreError, SurveyError
 _INCOMING = "ldpsql_incoming"
 _ENOUGH = 10_000
 """Reports that are worth decoding at once while more may come."""
+_PAUSE = 10
+"""How many times as long as it took to publish the store nobody does it again while ingestions come
+one upon the other."""
 
 
 class DuckDBStore(Store):
@@ -68,12 +75,12 @@ class DuckDBStore(Store):
         self.read_only = read_only
         if self.path is None and read_only:
             raise InterfaceError("a store in memory is empty, so it cannot be opened read-only")
-        self._connection: Connection | None = connect(
-            self.path, read_only=read_only, patience=patience
-        )
-        if memory is not None:
-            self._connection.execute(f"SET memory_limit = '{memory}MB'")
+        self._patience, self._memory = patience, memory
         self._process = os.getpid()
+        self._connection: Connection | None = self._connect()
+        # Whether readers see what was committed, None for unknown; when they may next be made to.
+        self._is_published: bool | None = True if read_only else None
+        self._next = -inf
         self._sandbox = Sandbox()
         self._writing = threading.Lock()
         self._layouts: dict[str, Layout] = {}
@@ -81,13 +88,53 @@ class DuckDBStore(Store):
         self._recalled = set[str]()
         self._pinned = _Pinned()
 
+    def _connect(self) -> Connection:
+        """Open the store's file."""
+        connection = connect(self.path, read_only=self.read_only, patience=self._patience)
+        self._limit(connection)
+        return connection
+
+    def _disconnect(self, connection: Connection) -> None:
+        """Close what `_connect` opened."""
+        disconnect(connection, self.path)
+
+    def _limit(self, connection: Connection) -> None:
+        """Have a connection take no more memory than this store may."""
+        if self._memory is not None:
+            connection.execute(f"SET memory_limit = '{self._memory}MB'")
+
     def close(self) -> None:
         if self._process != os.getpid():  # it is the parent's to close
             return
         self._sandbox.close()
         if self._connection is not None:
-            disconnect(self._connection, self.path)
+            self._publish(at_once=True)
+            self._disconnect(self._connection)
             self._connection = None
+
+    def _publish(self, *, at_once: bool = False) -> None:
+        started = time.monotonic()
+        if self.path is None or self._is_published or (started < self._next and not at_once):
+            return
+        with suppress(StoreError), self._writing:
+            connection, layouts = self._require_connection(), list[Layout]()
+            if self._is_published is None:  # nothing was changed here, but perhaps before
+                self._is_published = companion.find_published(self.path) == find_state(self.path)
+            if not self._is_published:
+                for survey in self._known_surveys():
+                    with suppress(SurveyError):  # of a newer version
+                        layouts.append(self._layout(survey.key))
+                with guard(self.path), connection.cursor() as cursor:
+                    companion.publish(cursor, self.path, layouts)
+                self._is_published = True
+        now = time.monotonic()
+        self._next = now + _PAUSE * (now - started)
+
+    def _unpublish(self) -> None:
+        """Before something is deleted, which no snapshot is to hold any more: remove it."""
+        if self.path is not None and not self.read_only:
+            with explain_failures(self.path):
+                companion.remove(self.path)
 
     # -- surveys -----------------------------------------------------------------------------
 
@@ -157,7 +204,8 @@ class DuckDBStore(Store):
     def _change(self) -> Iterator[None]:
         if self.read_only:
             raise StoreError(f"the store {self.path} is open read-only; open it for writing")
-        with self._writing, self._pin():
+        with self._writing, self._pin(self._require_connection()):
+            self._is_published = False
             yield
 
     def _has_batch(self, intake: Intake, batch_id: str) -> bool:
@@ -257,6 +305,7 @@ class DuckDBStore(Store):
         if self._connection is not None:
             with suppress(duckdb.Error), self._connection.cursor() as cursor:
                 cursor.execute("CHECKPOINT")  # or the log would tell the order of commits
+        self._publish(at_once=True)
 
     def refresh(self, table: str) -> None:
         layout = self._layout(table)
@@ -264,6 +313,7 @@ class DuckDBStore(Store):
             fold.refresh(cursor, layout)
             self._decode_anew(cursor, layout)
             make_log(self.path)
+        self._publish(at_once=True)
 
     def _decode_anew(self, cursor: Connection, layout: Layout) -> None:
         """Keep nothing of what reports decoded to before."""
@@ -287,6 +337,7 @@ class DuckDBStore(Store):
         with self._change(), self._read_snapshot() as cursor:
             chosen = self._choose(table, numbers)
             if chosen:
+                self._unpublish()
                 fold.withdraw(cursor, layout, [batch.number for batch in chosen])
                 for batch in chosen:
                     cursor.execute(
@@ -297,6 +348,7 @@ class DuckDBStore(Store):
                 self._decode_anew(cursor, layout)
                 self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
                 make_log(self.path)
+        self._publish(at_once=True)
         return sum(batch.reports for batch in chosen)
 
     def delete_reports(self, table: str, numbers: Sequence[int]) -> int:
@@ -307,11 +359,13 @@ class DuckDBStore(Store):
                 self._decode(cursor, layout.intake, 1)
                 fold.delete_reports(cursor, layout, [batch.number for batch in chosen])
                 make_log(self.path)
+        self._publish(at_once=True)
         return sum(batch.reports for batch in chosen)
 
     def remove_survey(self, table: str) -> None:
         with self._change():
             self._find_known(table)
+            self._unpublish()
             key = table.lower()
             for name in survey_tables(key):
                 self._rows(f"DROP TABLE IF EXISTS {quote(name)}")
@@ -321,6 +375,7 @@ class DuckDBStore(Store):
                 self._rows(f"DELETE FROM {name} WHERE survey = ?", key)
             make_log(self.path)
         self._forget_survey(key)
+        self._publish(at_once=True)
 
     def _forget_survey(self, key: str) -> None:
         super()._forget_survey(key)
@@ -348,7 +403,7 @@ class DuckDBStore(Store):
         if self._pinned.cursor is not None:
             yield
             return
-        with self._pin():
+        with self._pin(self._require_connection()):
             self._pinned.last = None
             yield
 
@@ -364,9 +419,9 @@ class DuckDBStore(Store):
         return self._connection
 
     @contextmanager
-    def _pin(self) -> Iterator[None]:
+    def _pin(self, connection: Connection) -> Iterator[None]:
         """Let this thread work on a cursor of its own, in one transaction."""
-        connection, before = self._require_connection(), self._pinned.cursor
+        before = self._pinned.cursor
         with guard(self.path), connection.cursor() as cursor, transaction(cursor):
             self._pinned.cursor = cursor
             try:
@@ -382,12 +437,17 @@ class DuckDBStore(Store):
             yield self._pinned.cursor
 
     @contextmanager
-    def _select_reports(self) -> Iterator[Connection]:
+    def _select_reports(self, counted: str | None = None) -> Iterator[Connection]:
         """As `_read_snapshot`, for queries over reports, which end at the statement's deadline.
 
+        counted: the survey whose counts of equal reports are read.
         QueryError where that is over, and where an expression fails for a public value.
         """
-        with self._read_snapshot() as cursor:
+        with self.snapshot():
+            if counted is not None:
+                self._reach_counts(counted)
+            cursor = self._pinned.cursor
+            assert cursor is not None
             left = limits.find_remaining()
             timer = threading.Timer(min(left, threading.TIMEOUT_MAX), cursor.interrupt)
             timer.daemon = True
@@ -405,6 +465,9 @@ class DuckDBStore(Store):
                 ) from None
             finally:
                 timer.cancel()
+
+    def _reach_counts(self, table: str) -> None:
+        """See to it that the cursor of this thread's snapshot reads the counts of a survey."""
 
     def _rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with self._read_snapshot() as cursor:
@@ -429,18 +492,19 @@ class DuckDBStore(Store):
 
     def sizes(self, table: str, condition: str | None = None) -> Integers:
         chosen = Selection(condition)
-        with self._select_reports() as cursor:
+        with self.snapshot(), self._select_reports() as cursor:
             kept = self._find_kept(cursor, table, chosen)
             if kept is not None:
                 [(_, found)] = kept
                 if found.arrays:
                     return found.sizes
+        with self._select_reports(table) as cursor:
             return Reading(cursor, self._layout(table), chosen).sizes()
 
     def histograms(
         self, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Histogram]]:
-        with self._select_reports() as cursor:
+        with self._select_reports(table) as cursor:
             return Reading(cursor, self._layout(table), selection).histograms()
 
     def decode(
@@ -473,7 +537,7 @@ class DuckDBStore(Store):
         return found
 
     def public_people(self, table: str) -> pa.Table:
-        with self._select_reports() as cursor:
+        with self._select_reports(table) as cursor:
             return Reading(cursor, self._layout(table), Selection()).public_people()
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
@@ -482,7 +546,10 @@ class DuckDBStore(Store):
 
 class _Pinned(threading.local):
     """The cursor of a thread's snapshot while there is one, and the last selection of decoded
-    reports that was read on it."""
+    reports that was read on it; and how a `DuckDBReader` came to it."""
 
     cursor: Connection | None = None
+    source: Snapshot | None = None
+    opened: ExitStack
+    lag: str | None = None
     last: tuple[str, Selection, list[tuple[tuple[Any, ...], Decoded]] | None] | None = None

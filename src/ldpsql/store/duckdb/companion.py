@@ -1,0 +1,187 @@
+"""A snapshot of a store in a file beside it, which readers open in its place.
+
+DuckDB lets a file be written by one process while no other has it open. Readers of the snapshot
+have neither the store nor the snapshot open between two questions: they load it into memory. It
+is a store without reports and ids: surveys, batches, look-up tables, what is kept of decoded
+reports, and the counts of equal reports of every survey that has few of them. It is put in its
+place whole after every change, and says of which state of the store it is (`opening.find_state`),
+so that an outdated one is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from ldpsql.sql import literal, quote
+from ldpsql.store.duckdb import fold
+from ldpsql.store.duckdb.copying import put_in_place, write_beside
+from ldpsql.store.duckdb.layout import (
+    COUNT_COLUMN,
+    FORMAT,
+    LOOKUPS,
+    MARKER,
+    Layout,
+    create,
+    lookup_table,
+)
+from ldpsql.store.duckdb.opening import (
+    Connection,
+    Identity,
+    find_state,
+    identify,
+    open_memory,
+)
+
+MOST_COUNTS = 50_000
+"""Rows of a histogram that a snapshot holds; it leaves out a longer one."""
+_COPY, _TABLE = "ldpsql_copy", "ldpsql_snapshot"
+
+
+def companion_of(path: Path) -> Path:
+    """Where the snapshot of a store lies."""
+    place = Path(os.path.realpath(path))
+    return place.with_name(f"{place.name}.snapshot")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A snapshot in memory.
+
+    state: of the store when it was made.  made: when that was.  identity: of the file it came from.
+    """
+
+    connection: Connection
+    state: str
+    made: datetime
+    identity: Identity
+
+
+def load(path: Path) -> Snapshot | None:
+    """Read the snapshot of a store; None where there is none that this version can read."""
+    companion = companion_of(path)
+    identity = identify(companion)
+    if identity is None:
+        return None
+    connection = open_memory()
+    try:
+        state, made = _attach(connection, companion)
+        connection.execute(f"COPY FROM DATABASE {_COPY} TO memory")
+        connection.execute(f"DETACH {_COPY}")
+    except (duckdb.Error, ValueError):  # it was removed, or is damaged, or is something else
+        connection.close()
+        return None
+    return Snapshot(connection, state, made.replace(tzinfo=UTC), identity)
+
+
+def find_published(path: Path) -> str | None:
+    """Of which state of a store its snapshot is; None where there is none."""
+    with suppress(duckdb.Error, ValueError), open_memory() as connection:
+        return _attach(connection, companion_of(path))[0]
+    return None
+
+
+def _attach(connection: Connection, companion: Path) -> tuple[str, datetime]:
+    """Attach a snapshot: of which state it is, and when it was made; ValueError for one of another
+    version."""
+    connection.execute(f"ATTACH {literal(str(companion))} AS {_COPY} (READ_ONLY)")
+    [(state, made)] = connection.execute(
+        f"SELECT state, made FROM {_COPY}.{_TABLE}, {_COPY}.{MARKER} WHERE format = {FORMAT}"
+    ).fetchall()
+    return state, made
+
+
+def remove(path: Path) -> None:
+    """Remove the snapshot of a store, which readers then open itself."""
+    companion_of(path).unlink(missing_ok=True)
+
+
+def publish(cursor: Connection, path: Path, layouts: Iterable[Layout]) -> None:
+    """Put a snapshot of a store beside it.
+
+    cursor: of the store, through which nobody writes meanwhile, and in no transaction.  layouts: of
+    the surveys that can be read. StoreError where it cannot be written.
+    """
+    with suppress(duckdb.Error):  # where others read in this process, the log stays
+        cursor.execute("CHECKPOINT")  # or closing the store would change its state
+    state = find_state(path)
+    companion = companion_of(path)
+    with write_beside(companion) as unfinished:
+        cursor.execute(f"ATTACH {literal(str(unfinished))} AS {_COPY} (READ_WRITE)")
+        try:
+            cursor.begin()
+            for statement in _statements(cursor, layouts):
+                cursor.execute(statement)
+            cursor.execute(
+                f"CREATE TABLE {_COPY}.{_TABLE} AS SELECT ?::VARCHAR AS state, "
+                "?::TIMESTAMP AS made",
+                [state, datetime.now(UTC).replace(tzinfo=None)],
+            )
+            cursor.commit()
+            cursor.execute(f"CHECKPOINT {_COPY}")
+        except BaseException:
+            with suppress(duckdb.Error):
+                cursor.rollback()
+            raise
+        finally:
+            cursor.execute(f"DETACH {_COPY}")
+        unfinished.chmod(path.stat().st_mode & 0o777)
+    put_in_place(unfinished, companion)
+
+
+def has_counts(cursor: Connection, layout: Layout) -> bool:
+    """Whether a snapshot holds the counts of equal reports of a survey."""
+    query = "SELECT 1 FROM duckdb_tables() WHERE table_name = ?"
+    return bool(cursor.execute(query, [f"histogram_{layout.key}"]).fetchall())
+
+
+def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
+    """What fills a snapshot."""
+    there = {
+        (schema, name): comment
+        for schema, name, comment in cursor.execute(
+            "SELECT schema_name, table_name, comment FROM duckdb_tables() "
+            "WHERE database_name = current_database()"
+        ).fetchall()
+    }
+    for table in (MARKER, "surveys", "seen"):
+        if ("main", table) in there:
+            yield f"CREATE TABLE {_COPY}.{table} AS FROM {table}"
+    # The digests of files are of use to ingestion alone.
+    yield f"CREATE TABLE {_COPY}.batches AS SELECT * REPLACE (NULL::VARCHAR AS id) FROM batches"
+    if ("main", "decoded") in there:
+        last = "SELECT max(number) FROM batches b WHERE b.survey = d.survey"
+        yield f"CREATE TABLE {_COPY}.decoded AS FROM decoded d WHERE batch >= ({last})"
+        for (key,) in cursor.execute(f"SELECT survey FROM {_COPY}.decoded").fetchall():
+            for table in (f"parts_{key}", f"sums_{key}", f"whole_{key}"):
+                yield f"CREATE TABLE {_COPY}.{quote(table)} AS FROM {quote(table)}"
+    for layout in layouts:
+        progress = fold.Progress.of(cursor, layout)
+        if progress.merged + progress.recent <= MOST_COUNTS:
+            yield from _count(layout, progress)
+    for (schema, name), comment in there.items():
+        if schema == LOOKUPS:
+            yield f"CREATE SCHEMA IF NOT EXISTS {_COPY}.{LOOKUPS}"
+            yield f"CREATE TABLE {_COPY}.{lookup_table(name)} AS FROM {lookup_table(name)}"
+            yield f"COMMENT ON TABLE {_COPY}.{lookup_table(name)} IS {literal(comment)}"
+
+
+def _count(layout: Layout, progress: fold.Progress) -> Iterable[str]:
+    """All reports of a survey counted, those that the store counts when they are read as well."""
+    key, histogram = literal(layout.key), f"{_COPY}.{layout.histogram}"
+    yield create(f"{_COPY}.{layout.reports}", layout.kept_columns)
+    yield (
+        f"CREATE TABLE {histogram} AS SELECT {layout.keys}, sum({COUNT_COLUMN})::BIGINT AS "
+        f"{COUNT_COLUMN} FROM {fold.counts(layout, progress.counted)} GROUP BY {layout.keys} "
+        f"HAVING sum({COUNT_COLUMN}) <> 0 ORDER BY {layout.report_type.sql}"
+    )
+    yield (
+        f"UPDATE {_COPY}.surveys SET merged = (SELECT count(*) FROM {histogram}), counted = "
+        f"coalesce((SELECT max(number) FROM batches WHERE survey = {key}), 0) WHERE name = {key}"
+    )

@@ -1,0 +1,160 @@
+"""A DuckDB store that is asked without its file being open between two questions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from ldpsql.store.duckdb import companion
+from ldpsql.store.duckdb.opening import (
+    Connection,
+    LockedError,
+    connect,
+    disconnect,
+    find_state,
+    identify,
+    open_memory,
+    require_file,
+)
+from ldpsql.store.duckdb.store import DuckDBStore
+from ldpsql.survey import Survey
+from ldpsql_device.errors import StoreError
+
+
+class DuckDBReader(DuckDBStore):
+    """A store in a file that others may write to meanwhile.
+
+    Every statement is answered from one state of the store: from its snapshot, where that is of
+    what was committed last; else from the store itself, which is opened for the statement; and
+    where another process writes to it, from the snapshot there is (see `lag`).
+    """
+
+    def __init__(self, path: Path, *, patience: float, memory: int | None) -> None:
+        """As `read_store`."""
+        self._place = path
+        self._loading = threading.Lock()
+        self._loaded: companion.Snapshot | None = None
+        self._known: dict[str, str] = {}
+        self._compared: Connection | None = None
+        super().__init__(path, read_only=True, patience=patience, memory=memory)
+        try:
+            with self.snapshot():
+                pass
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> Connection:
+        self._loaded = companion.load(self._place)
+        connection = open_memory() if self._loaded is None else self._loaded.connection
+        self._limit(connection)
+        return connection
+
+    def _disconnect(self, connection: Connection) -> None:
+        connection.close()  # of a database in memory
+        self._loaded = None
+
+    def survey(self, table: str) -> Survey:
+        with self.snapshot():  # or what the name stood for before might be given
+            return super().survey(table)
+
+    # -- which state answers -----------------------------------------------------------------
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        if self._pinned.cursor is not None:
+            yield
+            return
+        with ExitStack() as opened:
+            connection = self._find_source(opened)
+            opened.enter_context(self._pin(connection))
+            self._pinned.last, self._pinned.opened = None, opened
+            if connection is not self._compared:
+                self._forget_replaced()
+                self._compared = connection
+            yield
+
+    def _find_source(self, opened: ExitStack) -> Connection:
+        """What this statement reads; what is opened for it alone is closed by the stack."""
+        self._require_connection()
+        require_file(self._place)
+        self._pinned.lag = None
+        with self._loading:
+            while True:
+                loaded = self._load()
+                if loaded is not None and loaded.state == find_state(self._place):
+                    self._pinned.source = loaded
+                    return loaded.connection
+                self._pinned.source = None
+                try:
+                    return self._open_file(opened, self._patience if loaded is None else 0.0)
+                except LockedError as error:
+                    if self._is_replaced():
+                        continue  # meanwhile
+                    if loaded is None:
+                        raise
+                    self._pinned.lag = (
+                        f"as of {loaded.made:%Y-%m-%d %H:%M:%S} UTC: there may be later reports; "
+                        f"{error}"
+                    )
+                    self._pinned.source = loaded
+                    return loaded.connection
+
+    def _is_replaced(self) -> bool:
+        """Whether the snapshot's file is not the one that was loaded."""
+        loaded = None if self._loaded is None else self._loaded.identity
+        return identify(companion.companion_of(self._place)) != loaded
+
+    def _load(self) -> companion.Snapshot | None:
+        """The snapshot there is now, in memory."""
+        if self._is_replaced():
+            # Statements of other threads go on: DuckDB keeps what their cursors read.
+            loaded = self._loaded = companion.load(self._place)
+            if loaded is not None:
+                self._limit(loaded.connection)
+                self._connection = loaded.connection
+        return self._loaded
+
+    def _open_file(self, opened: ExitStack, patience: float) -> Connection:
+        connection = connect(self._place, read_only=True, patience=patience)
+        opened.callback(disconnect, connection, self._place)
+        self._limit(connection)
+        return connection
+
+    def _forget_replaced(self) -> None:
+        """Forget surveys that were removed, and came again as others."""
+        known = {survey.key: survey.fingerprint for survey in self._known_surveys()}
+        for key, fingerprint in self._known.items():
+            if known.get(key) != fingerprint:
+                self._forget_survey(key)
+        self._known = known
+
+    def lag(self) -> str | None:
+        return self._pinned.lag
+
+    # -- reports -----------------------------------------------------------------------------
+
+    def _reach_counts(self, table: str) -> None:
+        """Have the rest of this statement read the store itself where the snapshot does not hold
+        the counts; StoreError as `connect`, and where it was changed meanwhile."""
+        source, cursor = self._pinned.source, self._pinned.cursor
+        if source is None or cursor is None or companion.has_counts(cursor, self._layout(table)):
+            return
+        opened = self._pinned.opened
+        connection = self._open_file(opened, self._patience)
+        if self._pinned.lag or find_state(self._place) != source.state:
+            raise StoreError(
+                f"reports of {table} came while the question was answered; ask it again"
+            )
+        self._pinned.source = None
+        opened.enter_context(self._pin(connection))
+
+    # -- what a snapshot does not hold -------------------------------------------------------
+
+    def check(self) -> list[str]:
+        raise self._refuse("check itself")
+
+    def export(self, target: Path, tables: Sequence[str] = ()) -> None:
+        raise self._refuse("export surveys")
