@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Several processes share the cores; threads of one more layer would fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
+# Tests start many processes, each of which would compile the library again.
+unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
 STAMP := $(VENV)/.installed
 

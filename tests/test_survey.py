@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from hashlib import sha256
 
 import pytest
@@ -38,8 +39,14 @@ type = "text"
 """
 
 
+@cache
+def published() -> Survey:
+    """The survey of that file."""
+    return design(TOML)
+
+
 def test_the_published_survey_is_the_designed_one():
-    survey = design(TOML)
+    survey = published()
     again = Survey.from_json(survey.to_json())
     assert again == survey
     assert again.fingerprint == survey.fingerprint
@@ -60,11 +67,11 @@ def test_the_published_survey_is_the_designed_one():
     ],
 )
 def test_another_survey_has_another_fingerprint(change):
-    assert design(TOML.replace(*change)).fingerprint != design(TOML).fingerprint
+    assert design(TOML.replace(*change)).fingerprint != published().fingerprint
 
 
 def test_what_a_store_kept_is_read_as_it_was_published():
-    survey = design(TOML)
+    survey = published()
     text = survey.to_json()
     for fingerprint in (survey.fingerprint, "0" * 64):
         kept = Survey.from_kept(text, fingerprint)
@@ -75,7 +82,7 @@ def test_what_a_store_kept_is_read_as_it_was_published():
 @pytest.mark.parametrize("fingerprint", ["own", "0" * 64])
 def test_what_a_store_kept_is_checked_like_every_survey(fingerprint):
     """Also where somebody wrote the right fingerprint beside a changed text."""
-    survey = design(TOML)
+    survey = published()
     promise = survey.device_text.replace('"epsilon":"0.7"', '"epsilon":"0.6"')
     deep = survey.device_text.replace('"label"', "").replace("[", "[" * 9_000, 1)
     for device, collector in (
@@ -91,10 +98,10 @@ def test_what_a_store_kept_is_checked_like_every_survey(fingerprint):
 
 
 def test_epsilon_is_kept_exactly():
-    assert design(TOML).epsilon.value == Decimal("0.7")
+    assert published().epsilon.value == Decimal("0.7")
     assert design(TOML, epsilon="0.1").epsilon.value == Decimal("0.1")
     as_float = TOML.replace('"0.7"', "0.7")
-    assert design(as_float).fingerprint == design(TOML).fingerprint
+    assert design(as_float).fingerprint == published().fingerprint
 
 
 def test_the_mechanism_can_be_overridden():
@@ -147,28 +154,28 @@ def test_a_bad_survey_file_is_refused_in_one_line(text, message):
 
 def forged(**changes) -> str:
     """A survey with changed keys of the collector's part, under hashes that fit it."""
-    return resealed(design(TOML), lambda survey, collector: collector.update(changes))
+    return resealed(published(), lambda survey, collector: collector.update(changes))
 
 
 def republished(**changes) -> str:
     """A survey with changed keys of the devices' part."""
-    return resealed(design(TOML), lambda survey, collector: survey.update(changes))
+    return resealed(published(), lambda survey, collector: survey.update(changes))
 
 
 def redesigned(**changes) -> dict[str, object]:
     """The decoder's data of the survey with some of them replaced."""
-    return {**json.loads(design(TOML).collector_text)["decoder"], **changes}
+    return {**json.loads(published().collector_text)["decoder"], **changes}
 
 
 def test_text_is_never_taken_for_a_path(tmp_path):
     path = tmp_path / "app.json"
-    path.write_text(design(TOML).to_json())
+    path.write_text(published().to_json())
     with pytest.raises(SurveyError, match="not a survey"):
         Survey.from_json(str(path))
 
 
 def test_it_is_published_in_two_files(tmp_path):
-    survey, path = design(TOML), tmp_path / "app.survey.json"
+    survey, path = published(), tmp_path / "app.survey.json"
     assert survey.write(path) == tmp_path / "app.collector.json"
     assert sha256(path.read_bytes()).hexdigest() == survey.fingerprint
     assert Survey.from_json(path) == survey
@@ -187,14 +194,14 @@ def test_it_is_published_in_two_files(tmp_path):
 def test_a_file_that_is_no_survey_is_blamed_itself(tmp_path):
     """Not the collector's part, which is looked for beside it."""
     path = tmp_path / "app.survey.json"
-    for text in ("[1]", '{"dimension": {}}', design(TOML).collector_text):
+    for text in ("[1]", '{"dimension": {}}', published().collector_text):
         path.write_text(text)
         with pytest.raises(SurveyError, match=r"app\.survey\.json: not a survey: no key ldpsql"):
             Survey.from_json(path)
 
 
 def test_a_changed_collectors_part_is_refused():
-    content = json.loads(design(TOML).to_json())
+    content = json.loads(published().to_json())
     content["collector"]["epsilon"] = "7"
     with pytest.raises(FingerprintError, match="not the one that the survey names"):
         Survey.from_json(json.dumps(content))
@@ -208,14 +215,14 @@ def test_a_changed_collectors_part_is_refused():
         ("{}", "no key ldpsql_survey"),
         ('{"a":' * 100_000, "nested more than"),
         ("[" + "9" * 5_000 + "]", "not a survey"),
-        (design(TOML).device_text, "with its collector's part"),
+        (published().device_text, "with its collector's part"),
         (forged(ldpsql_collector=99), "unknown version"),
         (forged(extra=1), "unknown key 'extra'"),
         (forged(epsilon="0.8"), "promises other than its mechanism keeps"),
         (forged(decoder={}), "not a survey|design"),
         (forged(mechanism="magic"), "unknown mechanism"),
         (forged(options=[1]), "options must be an object"),
-        (design(TOML).to_json().replace("0.7", "NaN").replace('"NaN"', "NaN"), "NaN is not"),
+        (published().to_json().replace("0.7", "NaN").replace('"NaN"', "NaN"), "NaN is not"),
         (forged(decoder=redesigned(fanouts=[[5.0, 2.0], [2]])), "whole numbers|not a survey"),
         (forged(decoder=redesigned(fanouts=[[2] * 70, [2]])), "fan-outs|not a survey"),
         (republished(schema={}), "schema must have the keys"),
@@ -230,7 +237,7 @@ def test_what_is_not_a_survey_is_refused(text, message):
 
 
 def test_a_design_made_for_another_schema_is_refused():
-    survey = design(TOML)
+    survey = published()
     other = Schema.from_keys({"dimension": {"x": {"type": "bool"}}})
     with pytest.raises(SurveyError, match="made for another schema"):
         Survey("app", other, survey.design)
@@ -248,7 +255,7 @@ def naming(estimator):
 
 def test_a_survey_may_name_its_estimator():
     """Kept in the JSON only where it is given, so that other fingerprints stay as they were."""
-    plain, named = design(TOML), design(naming('"unbiased"'))
+    plain, named = published(), design(naming('"unbiased"'))
     assert named.estimator == "unbiased"
     assert Survey.from_json(named.to_json()) == named
     assert json.loads(named.collector_text)["estimator"] == "unbiased"
@@ -284,7 +291,7 @@ def test_a_round_names_the_one_before_and_the_first():
     assert (third.previous, third.first) == (second.fingerprint, first.fingerprint)
     assert {survey.chain for survey in (first, second, third)} == {f":{first.fingerprint}"}
     assert Survey.from_json(third.to_json()) == third
-    assert design(TOML).chain == f":{design(TOML).fingerprint}"
+    assert published().chain == f":{published().fingerprint}"
 
 
 @pytest.mark.parametrize("key", ["previous", "first"])
@@ -315,12 +322,12 @@ def test_rounds_that_do_not_follow_each_other_are_refused(number, names, message
     with pytest.raises(SurveyError, match=message):
         replace(survey, **names)
     with pytest.raises(SurveyError, match="does not ask in rounds"):
-        replace(design(TOML), first="0" * 64)
+        replace(published(), first="0" * 64)
 
 
 def test_devices_need_their_part_alone(tmp_path):
     """Of a design with a plan."""
-    survey = Survey.of("app", design(TOML).schema, "1", "fourier")
+    survey = Survey.of("app", published().schema, "1", "fourier")
     path = tmp_path / "app.survey.json"
     beside = survey.write(path)
     both = tmp_path / "both.json"

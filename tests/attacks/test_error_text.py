@@ -39,13 +39,15 @@ def said(survey, record, capsys, caplog, policy=ANYTHING):
 
 
 def test_nothing_is_said_of_any_record(capsys, caplog):
-    assert {said(app(), record, capsys, caplog).strip() for record in RECORDS} == {""}
+    survey = app()
+    assert {said(survey, record, capsys, caplog).strip() for record in RECORDS} == {""}
 
 
 def test_a_refusal_says_the_same_of_every_record(capsys, caplog):
     policies = Policy("0.001"), Policy(9, public={"day"}), Policy(9, tables={"other"})
+    survey = app()
     for policy in policies:
-        texts = {said(app(), record, capsys, caplog, policy) for record in RECORDS}
+        texts = {said(survey, record, capsys, caplog, policy) for record in RECORDS}
         assert len(texts) == 1
         assert "PolicyError" in texts.pop()
 

@@ -45,8 +45,10 @@ def look(case: Case) -> tuple[str, ...]:
 
 @pytest.fixture(params=[1 << 12, 0], ids=["whole", "in parts"])
 def extent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plans are compared report by report, or as if they were too large for that."""
+    """Plans are compared report by report, or as if they were too large for that: the few questions
+    they have come up often enough in 20 of them."""
     monkeypatch.setattr(bisection, "MOST_ENUMERATED", request.param)
+    monkeypatch.setattr(bisection, "_MORE_QUESTIONS", 4)
 
 
 @pytest.mark.usefixtures("extent")
@@ -105,6 +107,7 @@ def test_choices_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_some_of_many_bits_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bisection, "MOST_ENUMERATED", 0)
     monkeypatch.setattr(bisection, "SAMPLED_BITS", 2)
+    monkeypatch.setattr(bisection, "_MORE_QUESTIONS", 4)
     assert look(PLANS["bits"]) == ()
     right = device._respond_bits
     monkeypatch.setattr(

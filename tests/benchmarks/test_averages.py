@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from support.tiers import keep_fast
 
 from benchmarks import averages
 from benchmarks.averages import PUBLISHED, SOURCES, by_sex, optimal_piecewise, own, piecewise
@@ -28,7 +29,7 @@ def test_an_average_alone_costs_no_more_than_by_the_piecewise_mechanism(source, 
     assert levels > 2
 
 
-@pytest.mark.parametrize("epsilon", averages.EPSILONS)
+@pytest.mark.parametrize("epsilon", keep_fast(averages.EPSILONS, ["1"]))
 def test_groups_gain_too(epsilon):
     (two, _), (error, _) = by_sex(epsilon, 2), by_sex(epsilon)
     assert error <= two

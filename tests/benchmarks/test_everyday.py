@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
+from support.tiers import keep_fast
 
 from benchmarks.everyday import EPSILONS, SETS, distances
 
+FAST = [("counts alone", "1"), ("groups and ranges", "2"), ("sums of ranges", "1")]
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", SETS)
+
+@pytest.mark.parametrize(("name", "epsilon"), keep_fast(product(SETS, EPSILONS), FAST))
 def test_five_questions_are_near_the_least(name: str, epsilon: str) -> None:
     mechanism, levels, whole, rounded = distances(name, epsilon)
     assert mechanism == "staircase"

@@ -1,7 +1,8 @@
 """Estimates of the first mechanisms over repeated surveys: unbiased, with honest standard errors.
 
-400 seeded runs per mechanism and number of dimensions. Tolerances follow from alpha = 1e-6; the
-narrow bands (94 to 96.5 % and 15 %) need more runs and are measured by benchmarks/statistics.py.
+400 seeded runs per mechanism and number of dimensions; two dimensions of most are slow. Tolerances
+follow from alpha = 1e-6; the narrow bands (94 to 96.5 % and 15 %) need more runs and are measured
+by benchmarks/statistics.py.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
+from support.tiers import keep_fast
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
@@ -100,9 +102,18 @@ def truths(dimensions: int, *, has_measure: bool) -> np.ndarray:
 
 MECHANISMS = ("hgrr", "hio", "ahio", "ehio", "grr", "olh", "oue")
 CASES = [(name, dimensions) for name in MECHANISMS for dimensions in (1, 2)]
+FAST = [("hgrr", 1), ("hgrr", 2), ("hio", 1), ("ehio", 1), ("grr", 1), ("olh", 1), ("oue", 1)]
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{case[1]}d")
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(
+            case, id=f"{case[0]}-{case[1]}d", marks=() if case in FAST else pytest.mark.slow
+        )
+        for case in CASES
+    ],
+)
 def case(request: pytest.FixtureRequest) -> tuple[str, int]:
     """A mechanism and a number of dimensions; a fixture, so that tests of one simulation run
     after one another, on the same worker."""
@@ -217,13 +228,13 @@ def after_drop_outs(name: str, runs: int = 200) -> np.ndarray:
     return np.array(shares)
 
 
-@pytest.mark.parametrize("name", ["hgrr", "ehio"])
+@pytest.mark.parametrize("name", keep_fast(["hgrr", "ehio"], ["hgrr"]))
 def test_drop_outs_of_one_group_bias_nothing(name: str) -> None:
     """Every group is divided by the number of users who did report."""
     assert is_unbiased(after_drop_outs(name), truths(1, has_measure=True)[1] / PEOPLE)
 
 
-@pytest.mark.parametrize("name", ["hgrr", "ehio"])
+@pytest.mark.parametrize("name", keep_fast(["hgrr", "ehio"], ["hgrr"]))
 def test_dividing_by_expected_group_sizes_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

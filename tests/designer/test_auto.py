@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import sqrt
 
 import numpy as np
@@ -14,6 +15,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.designer import auto
 from ldpsql.designer.auto import (
     FINAL,
+    Ranking,
     bound_of,
     choose,
 )
@@ -38,13 +40,19 @@ def everyday(*sizes: int, bounds=()) -> Workload:
     return Workload.everyday(domain)
 
 
+@cache
+def chosen(workload: Workload) -> Ranking:
+    """What is chosen for 1000 people."""
+    return choose(workload, ONE, 1000)
+
+
 @pytest.mark.parametrize(
     "workload",
     [everyday(12, 3), everyday(9, bounds=[(0.0, 5.0)]), everyday(1), everyday(bounds=[(0.0, 1.0)])],
     ids=["2 dimensions", "a measure", "one code", "a measure alone"],
 )
 def test_the_chosen_one_is_the_best_of_all(workload):
-    choice = choose(workload, ONE, 1000)
+    choice = chosen(workload)
     samples = sample_queries(workload, FINAL)
     for name, maker in MECHANISMS.items():
         if name in choice.left_out:
@@ -72,13 +80,13 @@ def test_what_wants_to_be_asked_for_by_name_is_left_out_with_its_reason():
 
 
 def test_it_is_the_same_every_time():
-    first, second = (choose(everyday(12, 3), ONE, 1000) for _ in range(2))
+    first, second = chosen(everyday(12, 3)), choose(everyday(12, 3), ONE, 1000)
     assert [c.name for c in first.ranked] == [c.name for c in second.ranked]
     assert first.best.forecast.design == second.best.forecast.design
 
 
 def test_what_is_left_out_says_why():
-    choice = choose(everyday(9, bounds=[(0.0, 5.0)]), ONE, 1000)
+    choice = chosen(everyday(9, bounds=[(0.0, 5.0)]))
     assert "takes no private measure" in choice.left_out["hio"]
     assert "no option" not in "".join(choice.left_out.values())
     assert {c.name for c in choice.ranked} | set(choice.left_out) == set(MECHANISMS)

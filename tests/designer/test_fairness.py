@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ DOMAIN = RecordDomain(("hour", "day", "zone"), (24, 7, 60), ("fare",), ((0.0, 9.
 ABSOLUTE = Workload.everyday(DOMAIN)
 
 
+@cache
 def ratios(workload: Workload) -> list[float]:
     """Of every class: the root of its mean variance over all its queries, to that of its own
     best."""

@@ -76,7 +76,16 @@ def simulated(epsilon: str, data: str, count: int) -> tuple[np.ndarray, np.ndarr
     return np.array(values), np.array(covariances)
 
 
-@pytest.fixture(scope="module", params=CASES, ids=str)
+FAST = [("0.5", "one cell", PEOPLE), ("2", "one cell", PEOPLE), ("4", "spiky", PEOPLE)]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(case, id=str(case), marks=() if case in FAST else pytest.mark.slow)
+        for case in CASES
+    ],
+)
 def case(request: pytest.FixtureRequest) -> tuple[str, str, int]:
     """Epsilon, data, people; a fixture, so that one simulation serves several tests."""
     return request.param
