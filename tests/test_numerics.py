@@ -13,6 +13,7 @@ import pytest
 from ldpsql.numerics import (
     bound_probability,
     central_slopes,
+    distinct,
     epsilon_of,
     fit_marginals,
     number_rows,
@@ -308,3 +309,8 @@ def test_numbers_of_rows_are_equal_and_ordered_as_rows_are(sizes: tuple[int, ...
     numbers = number_rows(rows, sizes)
     expected = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     np.testing.assert_array_equal(np.unique(numbers, return_inverse=True)[1].reshape(-1), expected)
+
+
+@pytest.mark.parametrize("numbers", [[], [3], [5, 0, 5, 2, 2]])
+def test_different_numbers_are_those_of_a_set(numbers: list[int]) -> None:
+    assert distinct(numbers).tolist() == sorted(set(numbers))

@@ -47,6 +47,15 @@ def number_rows(rows: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int
     return numbers
 
 
+def distinct(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Different whole numbers from 0, none of them large, ascending.
+
+    `np.unique` of one array loads masked arrays when it is first called, which takes longer than a
+    short answer's arithmetic.
+    """
+    return np.flatnonzero(np.bincount(np.asarray(numbers, dtype=np.int64)))
+
+
 def project_on_simplex(
     values: Array,
     total: float = 1.0,

@@ -258,10 +258,11 @@ def test_an_interruption_is_exit_code_130():
 
 
 @pytest.mark.parametrize(("form", "loaded"), [("table", ["rich"]), ("csv", []), ("json", [])])
-def test_a_question_loads_rich_for_tables_alone_and_no_pandas(form, loaded):
+def test_a_question_loads_rich_for_tables_alone_and_no_pandas_or_masked_arrays(form, loaded):
     program = (
         "import sys; from ldpsql.cli import main\n"
-        "def leave(code): print(code, sorted({'rich', 'pandas', 'scipy'} & set(sys.modules)))\n"
+        "heavy = {'rich', 'pandas', 'scipy', 'numpy.ma'}\n"
+        "def leave(code): print(code, sorted(heavy & set(sys.modules)))\n"
         "main.os._exit = leave; main.main()\n"
     )
     command = [sys.executable, "-c", program, COUNT, "--format", form]

@@ -31,7 +31,7 @@ from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Codes, Design, Estimator, Estimators, PlannedQuery, Q
 from ldpsql.estimate import Estimates
 from ldpsql.limits import in_time
-from ldpsql.numerics import Array, join_ranges, weigh_by_precision
+from ldpsql.numerics import Array, distinct, join_ranges, weigh_by_precision
 from ldpsql.report import Histogram, Pair, Rows, question_shares
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 
@@ -113,8 +113,8 @@ def describe_known(known: float) -> list[str]:
 
 def list_nodes(nodes: Codes) -> str:
     """Node numbers in ascending order, each once, runs written as first..last."""
-    distinct = np.unique(nodes)
-    runs = np.split(distinct, np.flatnonzero(np.diff(distinct) != 1) + 1)
+    found = np.unique(nodes)
+    runs = np.split(found, np.flatnonzero(np.diff(found) != 1) + 1)
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in runs]
     more = f", ... ({len(texts) - 12} more runs)" if len(texts) > 12 else ""
     return f"nodes {', '.join(texts[:12])}{more}"
@@ -320,7 +320,7 @@ class LinearEstimator(Estimator[CellQuery]):
         pieces, unanswerable = self.pieces(queries)
         values[unanswerable], covariance[unanswerable, unanswerable] = np.nan, np.inf
         for group, entries in in_time(sorted(pieces.items())):
-            asked = np.unique([number for number, _, _ in entries])
+            asked = distinct([number for number, _, _ in entries])
             nodes, weights = merge_entries(entries, asked)
             kinds = [queries[number].weight for number in asked]
             means, spread = self._group(GroupPart(group, nodes, weights, kinds, owners[asked]))
@@ -360,7 +360,7 @@ class LinearEstimator(Estimator[CellQuery]):
         answered = slopes @ np.array([query.known for query in queries], dtype=float)
         moved: dict[int, Array] = {}  # by question
         for group, entries in in_time(sorted(pieces.items())):
-            asked = np.unique([number for number, _, _ in entries])
+            asked = distinct([number for number, _, _ in entries])
             nodes, weights = merge_entries(entries, asked)
             at = (
                 self.source.at(group, nodes, (query.weight, None))
@@ -446,7 +446,7 @@ class LinearEstimator(Estimator[CellQuery]):
                 covariance[place] = block
         if not moments.own and not moments.cross:
             # Noise alone, as by Hadamard entries: E[Y Y'] does not depend on the frequencies.
-            for owner in np.unique(part.owners):
+            for owner in distinct(part.owners):
                 mine = np.flatnonzero(part.owners == owner)
                 if len(mine) > 1:
                     second = answer.path / moments.same * covariance[np.ix_(mine, mine)]

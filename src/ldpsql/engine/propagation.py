@@ -25,6 +25,7 @@ from ldpsql.engine.plan import Key
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import answer_rows, selection
 from ldpsql.estimate import Array, Estimates, quantile
+from ldpsql.numerics import distinct
 from ldpsql.parser.query import DISPLACED, TOO_FEW, UNKNOWN
 from ldpsql.report import Integers
 from ldpsql.sql import Scalar
@@ -376,7 +377,7 @@ class Propagation:
         for each reason which of them are not known."""
         slopes = self._on_sums(gradients)
         variances = np.zeros(len(gradients.unknown))
-        rows = {int(row): slopes.of_row(int(row)) for row in np.unique(gradients.rows)}
+        rows = {int(row): slopes.of_row(int(row)) for row in distinct(gradients.rows)}
         for row, (used, own) in rows.items():
             if len(used) == 1:
                 number, base = slopes.points[used[0]]
@@ -409,7 +410,7 @@ class Propagation:
         """By how much each replicate moves each number, shape (r, R); None where an estimate that
         it depends on has none."""
         moved = list[Array]()
-        for m in np.unique(gradients.numbers % len(self.measured)):
+        for m in distinct(gradients.numbers % len(self.measured)):
             number, place = self.measured[m]
             relation = self.covariances.relations[number]
             drawn = relation.replicates(place)
@@ -446,7 +447,7 @@ class _Slopes:
         at = slice(*self.matrix.indptr[row : row + 2])
         columns, slopes = self.matrix.indices[at], self.matrix.data[at]
         of_points = np.searchsorted(self.starts, columns, side="right") - 1
-        used = np.unique(of_points)
+        used = distinct(of_points)
         starts = np.cumsum(self.sizes[used]) - self.sizes[used]
         dense = np.zeros(int(self.sizes[used].sum()))
         places = starts[np.searchsorted(used, of_points)] + columns - self.starts[of_points]

@@ -138,9 +138,11 @@ class Relation:
 
 def _array(column: Sequence[Value | None] | Array, kind: pa.DataType) -> pa.Array:
     """A column of a relation, NaN as NULL; a number of people that is not whole stays a float."""
-    if pa.types.is_int64(kind) and isinstance(column, np.ndarray):
+    if isinstance(column, np.ndarray):
         is_whole = np.isfinite(column) & (column == np.rint(column))
-        kind = kind if is_whole.all() else pa.float64()
+        kind = pa.float64() if pa.types.is_int64(kind) and not is_whole.all() else kind
+        # Arrow loads masked arrays with the first array of numpy's, which takes longer than this.
+        column = column.tolist()
     try:
         return pa.array(column, type=kind, from_pandas=True)
     except pa.ArrowTypeError:  # DuckDB gives dates that Python has not as texts
