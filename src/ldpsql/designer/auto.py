@@ -16,7 +16,13 @@ from typing import Any
 
 from ldpsql.bounds import BOUND_BELOW
 from ldpsql.decoders.base import AnyDesign
-from ldpsql.designer.forecast import Forecast, SampledQueries, require_chance, sample_queries
+from ldpsql.designer.forecast import (
+    HOPELESS,
+    Forecast,
+    SampledQueries,
+    require_chance,
+    sample_queries,
+)
 from ldpsql.limits import Clock, deadline
 from ldpsql.recipes.base import AnyOptions, AnyRecipe, Promise
 from ldpsql.recipes.bound_of_totals import least_variance
@@ -94,10 +100,11 @@ def choose(
         tell(f"trying {name} ({number} of {len(MECHANISMS)}), at most {longest:.0f} s left")
         is_first, started = not ranked, clock()
         try:
-            least = min((each.rank for each in ranked), default=math.inf)
+            best = min(ranked, key=lambda each: each.rank, default=None)
+            least = best.rank if best else math.inf
             _check_chance(recipe, workload, promise, least, people)
             with deadline(seconds, _too_slow, clock):
-                options, design = _best_options(recipe, workload, promise, people, race)
+                options, design = _best_options(recipe, workload, promise, people, race, best)
                 forecast = Forecast.of(design, final, people, least)
             ranked.append(Candidate(name, options, forecast))
         except Error as error:
@@ -139,9 +146,13 @@ def _best_options(
     promise: Promise,
     people: int,
     samples: tuple[SampledQueries, ...],
+    rival: Candidate | None,
 ) -> tuple[AnyOptions, AnyDesign]:
     """The best of the options that are worth trying, with its design; the first refusal where none
-    fits."""
+    fits.
+
+    rival: the best mechanism so far.
+    """
     reason = recipe.reserved(workload)
     if reason is not None:
         raise SurveyError(reason)
@@ -149,11 +160,14 @@ def _best_options(
     if len(variants) == 1:
         return variants[0], _competing(recipe, workload, promise, variants[0])
     best: Candidate | None = None
+    least = Forecast.of(rival.forecast.design, samples, 1).error if rival else math.inf
     refusals: list[Error] = []
     for options in variants:
         try:
             design = _competing(recipe, workload, promise, options)
-            forecast = Forecast.of(design, samples, 1, best.rank if best else math.inf)
+            # Among its own options only the best counts, by however little.
+            most = min(least, best.rank / HOPELESS) if best else least
+            forecast = Forecast.of(design, samples, 1, most)
         except Error as error:
             refusals.append(error)
             continue
