@@ -172,10 +172,13 @@ def test_tables_have_error_bars_for_the_asking(connection):
     assert cursor.notes[0] == "no error bar for big: a comparison of estimates"
 
 
-def test_df_without_pandas_says_what_to_install(connection, monkeypatch):
-    monkeypatch.setattr(dbapi, "find_spec", lambda name: None)
-    with pytest.raises(dbapi.NotSupportedError, match="pip install pandas"):
-        connection.execute(QUESTION).df()
+def test_a_cursor_says_what_it_holds(connection):
+    cursor = connection.cursor()
+    assert repr(cursor) == "<ldpsql.Cursor: no answer yet>"
+    cursor.execute(QUESTION)
+    assert repr(cursor) == "<ldpsql.Cursor: 2 rows of state, n>"
+    cursor.close()
+    assert repr(cursor) == "<ldpsql.Cursor: closed>"
 
 
 def test_explain_is_one_line_a_row(connection):
@@ -398,6 +401,16 @@ def test_read_only_never_writes_and_never_makes_a_file(files):
         pytest.raises(dbapi.OperationalError, match="read-only"),
     ):
         connection.ingest(files)
+
+
+@pytest.mark.parametrize("read_only", [None, True, False])
+def test_a_misspelt_file_is_refused_where_it_must_exist(files, read_only):
+    path = files / "s.duckdb"
+    with pytest.raises(dbapi.OperationalError, match=r"there is no store .*s\.duckdb; check"):
+        ldpsql.connect(str(path), read_only=read_only, must_exist=True)
+    assert not path.exists()
+    ldpsql.connect(str(path)).close()
+    ldpsql.connect(str(path), read_only=read_only, must_exist=True).close()
 
 
 def test_read_only_false_holds_the_file(files):

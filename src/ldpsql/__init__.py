@@ -10,9 +10,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ldpsql.answer import Answer
     from ldpsql.dbapi import (
+        BINARY,
+        DATETIME,
+        NUMBER,
+        ROWID,
+        STRING,
+        Binary,
         Connection,
         Cursor,
+        Date,
+        DateFromTicks,
+        Time,
+        TimeFromTicks,
+        Timestamp,
+        TimestampFromTicks,
+        Warning,
         apilevel,
         connect,
         paramstyle,
@@ -35,10 +49,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BINARY",
+    "DATETIME",
+    "NUMBER",
+    "ROWID",
+    "STRING",
+    "Answer",
+    "Binary",
     "Connection",
     "Cursor",
     "DataError",
     "DatabaseError",
+    "Date",
+    "DateFromTicks",
     "Error",
     "IntegrityError",
     "InterfaceError",
@@ -47,6 +70,11 @@ __all__ = [
     "OperationalError",
     "ProgrammingError",
     "Survey",
+    "Time",
+    "TimeFromTicks",
+    "Timestamp",
+    "TimestampFromTicks",
+    "Warning",
     "__version__",
     "apilevel",
     "connect",
@@ -55,7 +83,7 @@ __all__ = [
     "threadsafety",
 ]
 
-_HOMES = {"Survey": "ldpsql.survey", "design": "ldpsql.designer"}
+_HOMES = {"Answer": "ldpsql.answer", "Survey": "ldpsql.survey", "design": "ldpsql.designer"}
 
 
 def __getattr__(name: str) -> Any:

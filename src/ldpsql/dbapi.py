@@ -3,6 +3,7 @@
     with ldpsql.connect("app.duckdb") as connection:
         cursor = connection.execute("SELECT AVG(hours) FROM app WHERE age < ?", [30])
         cursor.fetchone(), cursor.estimates.stderr
+        connection.sql("SELECT AVG(hours) FROM app GROUP BY age").df()
 
 Every statement is a question, so there are no transactions: `commit` has nothing to do, and what
 was ingested cannot be rolled back.
@@ -15,19 +16,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, TypedDict
 
 import pyarrow as pa
 
+from ldpsql.answer import Answer, Row
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
+from ldpsql.errors import pluralize
 from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.limits import SECONDS
-from ldpsql.lookups import PublicTable
-from ldpsql.margins import read_margins
+from ldpsql.lookups import Columns, PublicTable
+from ldpsql.margins import Margins, MarginSources, read_margins
 from ldpsql.parser import Parameters
 from ldpsql.remote import RemoteSession, RemoteStore, is_address
 from ldpsql.store import Batch, Store, open_store, read_store
@@ -44,7 +46,11 @@ from ldpsql_device.errors import (
     NotSupportedError,
     OperationalError,
     ProgrammingError,
+    StoreError,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "BINARY",
@@ -85,8 +91,18 @@ Warning = builtins.Warning
 Date, Time, Timestamp, Binary = date, time, datetime, bytes
 DateFromTicks, TimestampFromTicks = date.fromtimestamp, datetime.fromtimestamp
 
-Row = tuple[Any, ...]
 Description = tuple[str, str, None, None, None, None, None]
+
+
+class _Settings(TypedDict):
+    """How a session answers; as of `Session`."""
+
+    confidence: float
+    estimator: str | None
+    seconds: float
+    weights: Margins
+    one_population: bool
+    census: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +146,12 @@ def connect(
     path: str | Path | None = None,
     *,
     read_only: bool | None = None,
+    must_exist: bool = False,
     token: str | None = None,
     confidence: float = CONFIDENCE,
     estimator: str | None = None,
     timeout: float = SECONDS,
-    weights: Any = None,
+    weights: MarginSources = None,
     one_population: bool = False,
     census: bool = False,
 ) -> Connection:
@@ -157,24 +174,35 @@ def connect(
     other writer. None, the default, makes the file if there is none and holds it for writing only
     while `ingest` runs. Who asks holds nothing: every statement is answered from what was committed
     before, whoever wrote it, and says so where another process is writing and may have committed
-    more. Raises OperationalError for a file that cannot be used.
+    more.  must_exist: refuse a file that does not exist, as a misspelt one does not, and make none.
+    Raises OperationalError for a file that cannot be used.
     """
-    settings: dict[str, Any] = {
-        "confidence": confidence,
-        "estimator": estimator,
-        "timeout": timeout,
-        "weights": weights,
-        "one_population": one_population,
-        "census": census,
-    }
-    if is_address(path):
-        return Connection(RemoteStore(str(path), token), **settings)
-    place = None if path is None or str(path) == ":memory:" else Path(path)
-    if place is None or read_only is False:
-        return Connection(open_store(place, read_only=bool(read_only)), **settings)
-    if read_only is None and not place.exists():
-        open_store(place, read_only=False).close()
-    return Connection(read_store(place), **settings, writes_to=place if read_only is None else None)
+    place = None if path is None or str(path) == ":memory:" else path
+    writes_to: Path | None = None
+    store: Store | RemoteStore
+    if place is None:
+        store = open_store(None, read_only=bool(read_only))
+    elif is_address(place):
+        store = RemoteStore(str(place), token)
+    else:
+        file = Path(place)
+        if must_exist and not file.exists():
+            raise StoreError(f"there is no store {file}; check the name")
+        if read_only is None:
+            writes_to = file
+            if not file.exists():
+                open_store(file, read_only=False).close()
+        store = open_store(file, read_only=False) if read_only is False else read_store(file)
+    return Connection(
+        store,
+        confidence=confidence,
+        estimator=estimator,
+        timeout=timeout,
+        weights=weights,
+        one_population=one_population,
+        census=census,
+        writes_to=writes_to,
+    )
 
 
 class Connection:
@@ -198,7 +226,7 @@ class Connection:
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
         timeout: float = SECONDS,
-        weights: Any = None,
+        weights: MarginSources = None,
         one_population: bool = False,
         census: bool = False,
         writes_to: Path | None = None,
@@ -207,7 +235,7 @@ class Connection:
 
         writes_to: the store's file, where `ingest` is to open it for writing on its own.
         """
-        self._settings: dict[str, Any] = {
+        self._settings: _Settings = {
             "confidence": confidence,
             "estimator": estimator,
             "seconds": timeout,
@@ -249,6 +277,13 @@ class Connection:
         """Ask a question on a new cursor; see `Cursor.execute`."""
         return self.cursor().execute(sql, parameters)
 
+    def sql(self, sql: str, parameters: Parameters = None) -> Answer:
+        """Ask a question; the answer is for a notebook, a DataFrame, a picture.
+
+        `?` and `:name` as of `Cursor.execute`, which it raises errors as.
+        """
+        return Answer(self.session.execute(sql, parameters))
+
     def ingest(
         self,
         reports: str | Path | Sequence[str | Path] | pa.Table,
@@ -274,19 +309,29 @@ class Connection:
         that are not reports, IntegrityError for reports of another survey, OperationalError for a
         store that cannot be written; none once all files are committed.
         """
-        options: dict[str, Any] = {"survey": survey, "skip_invalid": skip_invalid, "keep": keep}
-        options["accept_smaller_batch"] = accept_smaller_batch
         with self._writable() as store:
             self._uncommitted = True
             if isinstance(reports, pa.Table):
-                batch = store.ingest_table(reports, **options)
+                batch = store.ingest_table(
+                    reports,
+                    survey=survey,
+                    skip_invalid=skip_invalid,
+                    keep=keep,
+                    accept_smaller_batch=accept_smaller_batch,
+                )
                 if tell is not None:
                     tell(batch)
                 return [batch]
-            paths = [reports] if isinstance(reports, str | Path) else list(reports)
-            return store.ingest(paths, tell=tell, **options)
+            return store.ingest(
+                [reports] if isinstance(reports, str | Path) else list(reports),
+                survey=survey,
+                skip_invalid=skip_invalid,
+                keep=keep,
+                accept_smaller_batch=accept_smaller_batch,
+                tell=tell,
+            )
 
-    def register(self, name: str, data: Any) -> None:
+    def register(self, name: str, data: Columns) -> None:
         """Let questions on this connection join a table that everybody may see.
 
         data: an Arrow table, a pandas DataFrame, a dict of lists, or anything else that Arrow
@@ -299,7 +344,9 @@ class Connection:
         """Forget a registered table; InterfaceError if there is none of that name."""
         self.session.unregister(name)
 
-    def add_lookup(self, source: str | Path | Any, name: str = "", replace: bool = False) -> None:
+    def add_lookup(
+        self, source: str | Path | Columns, name: str = "", replace: bool = False
+    ) -> None:
         """Keep a table that everybody may see in the store, for questions to join.
 
         source: a CSV or Parquet file, or data as `register` takes it.  name: needed for data; of a
@@ -308,7 +355,7 @@ class Connection:
         OperationalError for a store that cannot be written.
         """
         if isinstance(source, str | Path):
-            table = PublicTable.read(Path(source), name or None)
+            table = PublicTable.read(source, name or None)
         else:
             table = PublicTable.of(name, source)
         with self._writable() as store:
@@ -380,8 +427,17 @@ class Cursor:
         self.connection = connection
         self.arraysize = 1
         self._closed = False
-        self._result: Result | None = None
+        self._answer: Answer | None = None
         self._rows: Iterator[Row] = iter(())
+
+    def __repr__(self) -> str:
+        """What it holds."""
+        if self._closed:
+            return "<ldpsql.Cursor: closed>"
+        if self._answer is None:
+            return "<ldpsql.Cursor: no answer yet>"
+        rows = pluralize(self.rowcount, "row")
+        return f"<ldpsql.Cursor: {rows} of {', '.join(self._answer.columns)}>"
 
     def execute(self, sql: str, parameters: Parameters = None) -> Self:
         """Ask a question; `?` takes its value from a sequence, `:name` from a mapping.
@@ -389,11 +445,9 @@ class Cursor:
         Raises ProgrammingError for SQL that is wrong, NotSupportedError for SQL that cannot be
         answered from randomized reports.
         """
-        session = self._open().session
-        self._result = None
-        self._result = session.execute(sql, parameters)
-        columns = (column.to_pylist() for column in self._result.table.columns)
-        self._rows = zip(*columns, strict=True)  # an answer without columns has no rows
+        connection, self._answer = self._open(), None
+        self._answer = connection.sql(sql, parameters)
+        self._rows = iter(self._answer.rows())
         return self
 
     def executemany(self, sql: str, parameters: Sequence[Parameters]) -> NoReturn:
@@ -401,16 +455,21 @@ class Cursor:
         raise NotSupportedError("executemany would drop all answers but the last; call execute")
 
     @property
-    def result(self) -> Result:
-        """The last answer with its error bars; ProgrammingError where there is none."""
+    def answer(self) -> Answer:
+        """The last answer; ProgrammingError where there is none."""
         self._open()
-        if self._result is None:
+        if self._answer is None:
             raise ProgrammingError("there is no answer yet: call execute first")
-        return self._result
+        return self._answer
+
+    @property
+    def result(self) -> Result:
+        """The last answer, with everything that the engine knows of it."""
+        return self.answer.result
 
     @property
     def _unread(self) -> Iterator[Row]:
-        _ = self.result
+        _ = self.answer
         return self._rows
 
     @property
@@ -419,15 +478,15 @@ class Cursor:
 
         A type code is the name of an Arrow type and equals one of STRING, NUMBER, DATETIME.
         """
-        if self._result is None:
+        if self._answer is None:
             return None
-        names = ((column.name, str(column.type)) for column in self._result.columns)
+        names = ((column.name, str(column.type)) for column in self.result.columns)
         return tuple((*name, None, None, None, None, None) for name in names)
 
     @property
     def rowcount(self) -> int:
         """Rows of the last answer; -1 before `execute`."""
-        return -1 if self._result is None else self._result.table.num_rows
+        return -1 if self._answer is None else len(self._answer)
 
     def fetchone(self) -> Row | None:
         """The next row, or None."""
@@ -448,22 +507,12 @@ class Cursor:
         return next(self._unread)
 
     def arrow(self, *, intervals: bool = False) -> pa.Table:
-        """The whole answer as an Arrow table.
+        """The whole answer as an Arrow table; see `Answer.arrow`."""
+        return self.answer.arrow(intervals=intervals)
 
-        intervals: with `<name>_stderr`, `<name>_low` and `<name>_high` behind every estimate; the
-        names of columns are distinct then. `notes` say which numbers have no error bar, and why.
-        """
-        return self.result.distinct(intervals=True) if intervals else self.result.table
-
-    def df(self, *, intervals: bool = False) -> Any:
-        """The whole answer as a pandas DataFrame; NotSupportedError without pandas.
-
-        intervals: as of `arrow`.
-        """
-        table = self.arrow(intervals=intervals)
-        if find_spec("pandas") is None:
-            raise NotSupportedError("df() needs pandas: install it with `pip install pandas`")
-        return table.to_pandas()
+    def df(self, *, intervals: bool = False) -> pd.DataFrame:
+        """The whole answer as a pandas DataFrame; see `Answer.df`."""
+        return self.answer.df(intervals=intervals)
 
     @property
     def estimates(self) -> Estimates:
@@ -471,14 +520,14 @@ class Cursor:
 
         NotSupportedError where the answer holds none.
         """
-        return self.result.estimates()
+        return self.answer.estimates
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of the answer should know."""
-        return self.result.notes
+        return self.answer.notes
 
-    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+    def setinputsizes(self, sizes: Sequence[object]) -> None:
         """Does nothing, as PEP 249 permits."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
@@ -487,7 +536,7 @@ class Cursor:
     def close(self) -> None:
         """Forget the answer; the cursor cannot be used any more."""
         self._closed = True
-        self._result = None
+        self._answer = None
 
     def __enter__(self) -> Self:
         return self

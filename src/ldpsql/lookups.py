@@ -7,10 +7,10 @@ over estimates knows, and with names that need no quotes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -34,6 +34,17 @@ _TEXTS: tuple[tuple[str, pa.DataType], ...] = (
 """What texts of a CSV file are read as, if all of a column match; 0042 stays a text."""
 
 
+class ArrowStream(Protocol):
+    """A table that Arrow reads: of pyarrow, pandas, polars, DuckDB, or an answer."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table as Arrow's C stream."""
+
+
+Columns = ArrowStream | Mapping[str, Sequence[object]]
+"""Data for a table: what Arrow reads, or lists by the names of columns."""
+
+
 @dataclass(frozen=True)
 class PublicTable:
     """A table that everybody may see. Two with one name and digest hold the same rows.
@@ -51,7 +62,7 @@ class PublicTable:
         return f"{RESERVED_PREFIX}lookup_{self.name}"
 
     @classmethod
-    def of(cls, name: str, data: Any) -> PublicTable:
+    def of(cls, name: str, data: Columns) -> PublicTable:
         """A table from Arrow, pandas, or anything else that Arrow can read.
 
         DataError for a name that is no identifier, for a column of a type that SQL has no plain
@@ -81,11 +92,12 @@ class PublicTable:
         return cls(name, plain, _digest(plain))
 
     @classmethod
-    def read(cls, source: Path, name: str | None = None) -> PublicTable:
+    def read(cls, source: str | Path, name: str | None = None) -> PublicTable:
         """A table from a CSV or Parquet file; its name is that of the file unless one is given.
 
         DataError as `of`, and for a file that is missing, too large, damaged, or of another kind.
         """
+        source = Path(source)
         given = source.stem if name is None else name
         reader = _READERS.get(source.suffix.lower())
         if not source.is_file():
@@ -112,7 +124,7 @@ def _check(name: str, what: str, hint: str = "") -> None:
         raise DataError(f"{error}{hint and '; '}{hint}") from None
 
 
-def _as_table(name: str, data: Any) -> pa.Table:
+def _as_table(name: str, data: Columns) -> pa.Table:
     """The data as an Arrow table."""
     try:
         if isinstance(data, pa.Table):

@@ -13,9 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from ldpsql_device.errors import DataError, OperationalError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_ROWS = 100_000
 """The most rows that a file of margins may have."""
@@ -36,21 +39,24 @@ class Margin:
 
 Margins = tuple[Margin, ...]
 """Margins of one population."""
+MarginSource: TypeAlias = "str | Path | pa.Table | Margin"
+MarginSources: TypeAlias = "MarginSource | Sequence[MarginSource] | None"
 
 
-def read_margins(given: Any) -> Margins:
+def read_margins(given: MarginSources) -> Margins:
     """The margins of one file or Arrow table, or of several; none for None.
 
     OperationalError for a file that cannot be read, DataError for one that is no table.
     """
     if given is None:
         return ()
-    is_many = isinstance(given, Sequence) and not isinstance(given, str)
-    sources: Iterable[Any] = given if is_many else [given]
+    sources: Iterable[MarginSource] = [given]
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        sources = given
     return tuple(_read(source, number) for number, source in enumerate(sources, start=1))
 
 
-def _read(source: Any, number: int) -> Margin:
+def _read(source: MarginSource, number: int) -> Margin:
     if isinstance(source, Margin):
         return source
     if isinstance(source, str | Path):
@@ -87,7 +93,7 @@ def _margin(name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     return Margin(name, header, tuple(tuple(text.strip() for text in row) for row in rows))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A value of an Arrow table as CSV would write it."""
     if value is None:
         return ""

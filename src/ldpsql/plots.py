@@ -1,16 +1,19 @@
-"""Plots, for whoever designs a survey or compares mechanisms: panels of curves, with one look.
+"""Plots of answers, of errors to expect, and of mechanisms: panels of curves, with one look.
 
-They show errors, never records. matplotlib is optional (`pip install ldpsql[plot]`) and is imported
-when something is drawn.
+They show estimates and errors, never records. matplotlib is optional (`pip install ldpsql[plot]`)
+and is imported when something is drawn.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
+from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from ldpsql.designer.forecast import DimensionCurve
 
 Role = Literal["measured", "predicted", "unsound"]
+Place = float | str | date
+"""On the axis x: a number, a name, a day or a moment."""
 
 _PANEL, _HEIGHT, _LEGEND_ROW, _LEAST_WIDTH = 4.3, 3.6, 0.24, 6.4  # inches
 _ENTRY_LETTERS, _TITLE_LETTERS = 12.0, 10.5  # per inch of a legend's entry and of a title
@@ -38,11 +43,12 @@ _COLOURS = (
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _BESIDE = 0.5  # of the distance of two kinds, over which their points are spread
 _STYLES: dict[Role, str] = {"measured": "-", "predicted": "--", "unsound": ":"}
-_FEW_PLACES = 8
+_FEW_PLACES, _FEW_TIMES = 8, 5
 _SLANT, _LETTER_HEIGHT = 35, 0.045  # degrees; inches of a slanted letter of a kind's name
 _LETTER = 0.022  # width of a digit of a tick's label, as a share of a panel's
 _FEW = 25  # a curve of so few points has them marked
 _DECADE = 10.0
+_INK, _GRID = "#010203", "#dddddd"
 _LONGEST_NAME = 20
 
 
@@ -50,14 +56,14 @@ _LONGEST_NAME = 20
 class Curve:
     """A line of a panel: values y over x, with a band from low to high where they are given.
 
-    x: numbers, or names for an axis of kinds (every curve of a panel then has the same names; they
-    are drawn side by side as points without lines). A NaN in y leaves a gap. role: `measured`
-    (solid), `predicted` (dashed), `unsound` (dotted with hollow marks, and the legend says that
-    it is not private).
+    x: numbers, times, or names for an axis of kinds (every curve of a panel then has the same
+    names; they are drawn side by side as points without lines). A NaN in y leaves a gap. role:
+    `measured` (solid), `predicted` (dashed), `unsound` (dotted with hollow marks, and the legend
+    says that it is not private).
     """
 
     label: str
-    x: Sequence[float] | Sequence[str]
+    x: Sequence[Place]
     y: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
@@ -96,19 +102,24 @@ class Panel:
     x_limits: tuple[float, float] | None = None
 
     @property
+    def has_times(self) -> bool:
+        """Whether the axis x holds days or moments."""
+        return any(isinstance(x, date) for curve in self.curves for x in curve.x[:1])
+
+    @property
     def kinds(self) -> tuple[str, ...]:
         """The names on an axis of kinds; none on an axis of numbers."""
         return tuple(str(x) for c in self.curves[:1] if c.is_categorical for x in c.x)
 
 
-def require_matplotlib() -> None:
-    """NotSupportedError where matplotlib is not installed."""
+def require_matplotlib(what: str = "--plot") -> None:
+    """NotSupportedError where matplotlib is not installed; what: needs it."""
     # Its notes about fonts and caches are of no use to who asked for a picture.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         import matplotlib  # noqa: F401, PLC0415
     except ImportError:
-        raise NotSupportedError("--plot needs matplotlib: pip install ldpsql[plot]") from None
+        raise NotSupportedError(f"{what} needs matplotlib: pip install ldpsql[plot]") from None
 
 
 def draw_figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: str = "") -> Figure:
@@ -208,11 +219,30 @@ def save_figure(figure: Figure, path: Path) -> None:
         figure.savefig(temporary, format=form, dpi=_DOTS, metadata=metadata)
 
 
+def svg_of(draw: Callable[[], Figure]) -> str:
+    """A figure as an SVG element for an HTML page, on whose background and with whose colour of
+    text it is drawn, so that it can be read on a dark page, too."""
+    require_matplotlib("a picture")
+    import matplotlib as mpl  # noqa: PLC0415
+
+    # Colours that stand for the page's own; an SVG that is part of a page knows `currentColor`.
+    inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    look: dict[Any, Any] = {**dict.fromkeys(inked, _INK), "axes.facecolor": "none"}
+    look |= {"svg.fonttype": "none", "svg.hashsalt": "ldpsql", "figure.facecolor": "none"}
+    written = StringIO()
+    with mpl.rc_context(look):
+        draw().savefig(written, format="svg", metadata={"Date": None})
+    text = written.getvalue().replace(_INK, "currentColor").replace(_GRID, "rgb(128 128 128 / 30%)")
+    # A style sheet would hold for the whole page.
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    return text[text.index("<svg ") :].replace("<svg ", '<svg style="max-width:100%" ', 1)
+
+
 def _draw_curve(axes: Axes, curve: Curve, look: int, shift: float) -> Line2D:
     colour = _COLOURS[look % len(_COLOURS)]
     marker = _MARKERS[(look + look // len(_COLOURS)) % len(_MARKERS)]
     kinds = curve.is_categorical
-    x = [place + shift for place in range(len(curve.x))] if kinds else curve.x
+    x: Any = [place + shift for place in range(len(curve.x))] if kinds else curve.x
     line = axes.plot(
         x,
         curve.y,
@@ -232,6 +262,7 @@ def _draw_curve(axes: Axes, curve: Curve, look: int, shift: float) -> Line2D:
 
 
 def _dress(axes: Axes, panel: Panel) -> None:
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter  # noqa: PLC0415
     from matplotlib.ticker import FuncFormatter  # noqa: PLC0415
 
     axes.set_title(panel.title, fontsize=10)
@@ -245,11 +276,18 @@ def _dress(axes: Axes, panel: Panel) -> None:
             "fontsize": 8,
         }
         axes.set_xticks(range(len(kinds)), kinds, **slanted)
+        axes.set_xlim(-0.5, len(kinds) - 0.5)
     if panel.log_x:
         base = 10 if panel.log_x is True else panel.log_x
         axes.set_xscale("log", base=base)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    _ticks_at_values(axes, panel)
+    if panel.has_times:
+        locate: Any = AutoDateLocator  # which matplotlib leaves untyped
+        concise: Any = ConciseDateFormatter
+        axes.xaxis.set_major_locator(locate(minticks=1, maxticks=_FEW_TIMES))
+        axes.xaxis.set_major_formatter(concise(axes.xaxis.get_major_locator()))
+    else:
+        _ticks_at_values(axes, panel)
     if panel.log_y:
         axes.set_yscale("log")
         _readable_decades(axes)
@@ -259,7 +297,7 @@ def _dress(axes: Axes, panel: Panel) -> None:
         axes.set_xlim(*panel.x_limits)
     if panel.level is not None:
         axes.axhline(panel.level, color="#888888", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
-    axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.6)
+    axes.grid(visible=True, which="major", color=_GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
@@ -269,7 +307,7 @@ def _ticks_at_values(axes: Axes, panel: Panel) -> None:
     label before it, or into that of the last place, has none."""
     from matplotlib.ticker import NullLocator  # noqa: PLC0415
 
-    places = sorted({float(x) for c in panel.curves if not c.is_categorical for x in c.x})
+    places = sorted({x for c in panel.curves for x in c.x if isinstance(x, int | float)})
     if not 0 < len(places) <= _FEW_PLACES:
         return
     scale = math.log if panel.log_x and places[0] > 0 else float

@@ -259,9 +259,10 @@ class Survey(Published):
         """Both parts in one object, for a store or a pipe."""
         return f"{_HEAD}{self.collector_text}{_MIDDLE}{self.device_text}}}"
 
-    def write(self, path: Path) -> Path:
+    def write(self, path: str | Path) -> Path:
         """Write the part for devices to `path` and the collector's beside it; return the latter's
         path. Raises OSError as the file system does."""
+        path = Path(path)
         beside = collector_path(path)
         for target, text in ((beside, self.collector_text), (path, self.device_text)):
             with replace_file(target) as temporary:

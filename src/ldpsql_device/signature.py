@@ -51,7 +51,7 @@ class SigningKey:
         return cls(private.public_key().public_bytes_raw().hex(), private)
 
     @classmethod
-    def create(cls, path: Path) -> SigningKey:
+    def create(cls, path: str | Path) -> SigningKey:
         """Draw a key and write it to a new file that only its owner can read (PEM, PKCS #8).
 
         OperationalError for a file that exists or cannot be written.
@@ -80,14 +80,14 @@ class SigningKey:
         return cls.of(private)
 
     @classmethod
-    def read(cls, path: Path) -> SigningKey:
+    def read(cls, path: str | Path) -> SigningKey:
         """The key in a file; OperationalError for one that holds none, or cannot be read."""
         with _needing_library():
             from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
             from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
             from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
         try:
-            private = serialization.load_pem_private_key(path.read_bytes(), None)
+            private = serialization.load_pem_private_key(Path(path).read_bytes(), None)
         except OSError as error:
             raise OperationalError(f"cannot read the key {path}: {error.strerror}") from None
         except (ValueError, TypeError, UnsupportedAlgorithm):

@@ -59,6 +59,16 @@ def test_the_library_offers_it_by_name():
     assert ldpsql.design(named("hio")).design.name == "hio"
 
 
+def test_a_path_may_be_a_str(tmp_path):
+    file = tmp_path / "app.toml"
+    file.write_text(named("hio"))
+    assert ldpsql.design(str(file)).fingerprint == ldpsql.design(file).fingerprint
+    ldpsql.design(str(file)).write(str(tmp_path / "app.survey.json"))
+    assert (tmp_path / "app.collector.json").exists()
+    with pytest.raises(SurveyError, match=r"cannot read the survey .*none\.toml"):
+        ldpsql.design(str(tmp_path / "none.toml"))
+
+
 def test_importing_the_library_does_not_load_the_designer():
     code = "import sys, ldpsql; print('ldpsql.designer' in sys.modules, callable(ldpsql.design))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

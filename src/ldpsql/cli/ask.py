@@ -13,7 +13,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.failure import report
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
-from ldpsql.cli.text import one_line, table_lines
+from ldpsql.text import one_line, table_lines
 from ldpsql_device.errors import Error
 
 if TYPE_CHECKING:

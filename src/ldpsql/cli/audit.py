@@ -10,9 +10,9 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.failure import AT_FAULT
 from ldpsql.cli.formats import FORMATS, Document, write_document
-from ldpsql.cli.text import labelled_lines, table_lines
 from ldpsql.errors import pluralize
 from ldpsql.numerics import epsilon_of
+from ldpsql.text import labelled_lines, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
-from ldpsql.cli.text import misfit_notes
+from ldpsql.text import misfit_notes
 
 if TYPE_CHECKING:
     from ldpsql.bench.harness import Comparison

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ldpsql.bench.summary import COSTS, Line
-from ldpsql.cli.text import table_lines
 from ldpsql.errors import pluralize
 from ldpsql.plots import Curve, Panel, Role, draw_figure, save_figure
+from ldpsql.text import table_lines
 
 _MOST_NULL = 0.5
 _PAGE = """<!doctype html>

@@ -13,8 +13,8 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.progress import Progress
-from ldpsql.cli.text import misfit_notes
 from ldpsql.errors import pluralize
+from ldpsql.text import misfit_notes
 
 if TYPE_CHECKING:
     from ldpsql.remote import RemoteStore

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from ldpsql.cli import options
-from ldpsql.cli.text import table_lines
 from ldpsql.errors import pluralize
+from ldpsql.text import table_lines
 
 _AT_FAULT = 1
 

@@ -17,8 +17,8 @@ from ldpsql import domains
 from ldpsql.cli import options
 from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
-from ldpsql.cli.text import labelled_lines
 from ldpsql.record_domain import RecordDomain
+from ldpsql.text import labelled_lines
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.describe import name_with_label
 from ldpsql_device.signature import SigningKey

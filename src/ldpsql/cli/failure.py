@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
-from ldpsql.cli.text import one_line
 from ldpsql.errors import Located
+from ldpsql.text import one_line
 from ldpsql_device.errors import Error, StoreError
 
 OK, AT_FAULT, USAGE, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from ldpsql.cli.text import table_lines
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import least_users
 from ldpsql.designer.predicates import find_costs
 from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql.figures import about, significant
+from ldpsql.text import table_lines
 from ldpsql_device.epsilon import LARGEST_EPSILON
 from ldpsql_device.errors import Error
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import click
 
-from ldpsql.cli.text import markdown_lines, table_lines, upright_lines
 from ldpsql.table_files import write_parquet, write_separated
+from ldpsql.text import markdown_lines, table_lines, upright_lines
 from ldpsql_device.atomic import replace_file
 
 if TYPE_CHECKING:

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pyarrow as pa
 
 from ldpsql.cli.formats import Document, write_document
-from ldpsql.cli.text import one_line
-from ldpsql.engine.result import Result
+from ldpsql.engine.result import Result, are_numbers
 from ldpsql.figures import plain
+from ldpsql.text import one_line
 
 
 def write_result(result: Result, form: str | None, target: Path | None, *, intervals: bool) -> None:
@@ -21,7 +20,6 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
     form: of `formats.FORMATS`, None for what the suffix of the file says.  intervals: whether the
     errors stand in columns of their own, in tables for people too.
     """
-    notes = [*result.notes, *result.weak_notes()]
     table = result.distinct(intervals=intervals)
     designs = [survey.design for survey in result.surveys]
     promised = [design.guarantee.epsilon for design in designs]
@@ -34,36 +32,21 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
         "guarantee": [str(guarantee) for guarantee in result.promised],
         "estimator": list(result.estimators),
     }
+    notes = [*result.notes, *result.weak_notes()]
     facts = {
         **{name: own[0] if len(own) == 1 else own for name, own in of_surveys.items()},
         "n_reports": result.reports,
         "notes": notes,
     }
-    shown = (lambda: _plain_cells(table)) if intervals else (lambda: _cells(result))
+    shown = (lambda: _plain_cells(table)) if intervals else result.cells
     document = Document(result.explain, shown, table.schema, [table], facts)
     write_document(document, form, target)
     is_shown = target is None and form in (None, "table", "markdown") and not intervals
-    if is_shown and any(np.any(bars.stderr > 0) for bars in result.intervals.values()):
-        notes = [f"± is half the width of the {100 * result.level:g} % interval", *notes]
-    for note in notes:
+    for note in result.notes_for_readers() if is_shown else notes:
         click.echo(f"note: {one_line(note)}", err=True)
 
 
-def _cells(result: Result) -> tuple[list[str], list[list[str]], list[bool]]:
-    """Header, rows of text, and which columns stand at the right."""
-    texts = map(result.texts, range(len(result.columns)))
-    rows = [list(row) for row in zip(*texts, strict=True)]
-    return [column.name for column in result.columns], rows, _are_numbers(result.table)
-
-
 def _plain_cells(table: pa.Table) -> tuple[list[str], list[list[str]], list[bool]]:
-    """The same of a table that holds the errors as columns."""
+    """Headings, rows and sides of a table that holds the errors as columns."""
     texts = [[plain(value) for value in column.to_pylist()] for column in table.columns]
-    return table.column_names, [list(row) for row in zip(*texts, strict=True)], _are_numbers(table)
-
-
-def _are_numbers(table: pa.Table) -> list[bool]:
-    return [
-        pa.types.is_integer(c.type) or pa.types.is_floating(c.type) or pa.types.is_decimal(c.type)
-        for c in table.schema
-    ]
+    return table.column_names, [list(row) for row in zip(*texts, strict=True)], are_numbers(table)

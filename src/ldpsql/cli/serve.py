@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ldpsql.cli import options
-from ldpsql.cli.text import table_lines
+from ldpsql.text import table_lines
 from ldpsql_device.errors import NotSupportedError
 
 LEAST_MEMORY, MEMORY = 100, 500

@@ -100,7 +100,7 @@ def design(
     users: int | None = None,
     accept_no_guarantee: bool = False,
 ) -> Survey:
-    """Design a survey from a survey file: TOML text (str), or the file itself (Path).
+    """Design a survey from a survey file: the path of a .toml file, or its text.
 
     epsilon and mechanism override the file. Without a mechanism, or with "auto", the one with
     the least expected error on the file's [workload] is taken. users: how many people to predict

@@ -168,6 +168,8 @@ def read_file(
     source: str | Path, *, epsilon: str | None = None, mechanism: str | None = None
 ) -> SurveyFile:
     """Read a survey file; arguments and errors as for `ldpsql.design`."""
+    if isinstance(source, str) and source.endswith(".toml") and "\n" not in source:
+        source = Path(source)
     try:
         data = tomllib.loads(read_text(source))
     except tomllib.TOMLDecodeError as error:

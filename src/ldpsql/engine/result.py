@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
+import numpy as np
 import pyarrow as pa
 
 from ldpsql.engine.arithmetic import Interval
@@ -124,6 +125,27 @@ class Result:
             f"{said}; about {counts} reports would make {which} strong (there are {self.reports})"
         ]
 
+    def notes_for_readers(self) -> list[str]:
+        """What stands below the cells: what ± means, the notes, and what is weak."""
+        means = f"± is half the width of the {100 * self.level:g} % interval"
+        has_bars = any(np.any(bars.stderr > 0) for bars in self.intervals.values())
+        return [*[means] * has_bars, *self.notes, *self.weak_notes()]
+
+    def head(self, rows: int) -> Result:
+        """The first rows; `estimates` are those of all of them."""
+        bars = {
+            index: Interval(whole.stderr[:rows], whole.low[:rows], whole.high[:rows])
+            for index, whole in self.intervals.items()
+        }
+        typical = {index: errors[:rows] for index, errors in self.typical.items()}
+        return replace(self, table=self.table.slice(0, rows), intervals=bars, typical=typical)
+
+    def cells(self) -> tuple[list[str], list[list[str]], list[bool]]:
+        """Headings, rows as people read them, and which columns stand at the right."""
+        texts = map(self.texts, range(len(self.columns)))
+        rows = [list(row) for row in zip(*texts, strict=True)]
+        return [column.name for column in self.columns], rows, are_numbers(self.table)
+
     def texts(self, index: int) -> list[str]:
         """The cells of one output column, row by row, as people read them; a weak number ends in ~,
         and the others of its column make room for it."""
@@ -132,6 +154,12 @@ class Result:
         shown = self.figures(index)
         room = "  " if any(figure and figure.is_weak for figure in shown) else ""
         return [f"{f or 'NULL'}{' ~' if f and f.is_weak else room}" for f in shown]
+
+
+def are_numbers(table: pa.Table) -> list[bool]:
+    """Which columns hold numbers."""
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return [any(is_kind(column.type) for is_kind in kinds) for column in table.schema]
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:

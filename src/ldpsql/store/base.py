@@ -509,7 +509,7 @@ class Store(ABC):
         """Read, recount and decode everything anew; what is wrong, a line each."""
         raise self._refuse("check itself")
 
-    def export(self, target: Path, tables: Sequence[str] = ()) -> None:
+    def export(self, target: str | Path, tables: Sequence[str] = ()) -> None:
         """Write a store with some surveys, or with everything, to a new file, whole or not at all.
 
         StoreError for a file that is there.

@@ -156,5 +156,5 @@ class DuckDBReader(DuckDBStore):
     def check(self) -> list[str]:
         raise self._refuse("check itself")
 
-    def export(self, target: Path, tables: Sequence[str] = ()) -> None:
+    def export(self, target: str | Path, tables: Sequence[str] = ()) -> None:
         raise self._refuse("export surveys")

@@ -388,13 +388,13 @@ class DuckDBStore(Store):
             faults = [f for known in self._known_surveys() for f in check_survey(cursor, known)]
             return [*faults, *check_rest(cursor)]
 
-    def export(self, target: Path, tables: Sequence[str] = ()) -> None:
+    def export(self, target: str | Path, tables: Sequence[str] = ()) -> None:
         for table in tables:
             self._find_known(table)
         keys = [table.lower() for table in tables]
         connection = self._require_connection()
         with self._writing, guard(self.path), connection.cursor() as cursor:
-            export(cursor, target, keys)
+            export(cursor, Path(target), keys)
 
     # -- counts out --------------------------------------------------------------------------
 

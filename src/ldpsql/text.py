@@ -1,4 +1,4 @@
-"""Tables and notes as text: the one place for every command."""
+"""Tables and notes as text: the one place for all of them."""
 
 from __future__ import annotations
 
