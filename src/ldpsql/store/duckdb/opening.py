@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,9 @@ from typing import Any
 import duckdb
 
 from ldpsql.sql import DUCKDB_SETTINGS
+from ldpsql.store.duckdb import turns
 from ldpsql.store.duckdb.layout import FORMAT, MARKER, MIGRATIONS, STORE_DDL
+from ldpsql.store.duckdb.turns import Turn
 from ldpsql_device.atomic import flush_file, lock_file
 from ldpsql_device.errors import StoreError
 
@@ -40,11 +42,6 @@ _LOCKED = r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)"
 _NOT_A_DATABASE = "{store} is not a DuckDB database; name another file"
 # What DuckDB says, as a pattern, and what that means; named groups go into the message.
 _EXPLANATIONS = (
-    (
-        _LOCKED,
-        "the store {store} is locked by process {pid} ({program}); wait for it to end, or close "
-        "the store there",
-    ),
     (
         "different configuration",
         "the store {store} is open in this process in another mode (reading or writing); close it "
@@ -78,10 +75,12 @@ class _Opened:
 
     descriptor: one more of it. The system takes DuckDB's lock from a process that closes any, so
     what is to be read of the file besides is read through this one, which is closed last.
+    turns: of writing, which are over then.
     """
 
     descriptor: int
     times: int = 0
+    turns: list[Turn] = field(default_factory=list)
 
 
 @cache
@@ -280,19 +279,49 @@ def _require_database(path: Path) -> None:
 
 
 def _open_patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
+    """Open a store's file; writers do it in the order in which they came."""
     deadline, pause, place = time.monotonic() + patience, _FIRST_PAUSE, os.path.realpath(path)
-    while True:
-        try:
-            with _OPENING:
-                connection = _open(path, place, read_only=read_only)
-            if connection is not None:
-                return connection
-        except duckdb.Error as error:
+    turn = None if read_only else turns.join(place)
+    try:
+        while True:
+            try:
+                if turn is not None and not turn.has_come():
+                    raise _name_writer(path, place, "another process that came before")
+                with _OPENING:
+                    connection = _open(path, place, read_only=read_only)
+                    if connection is not None:
+                        if turn is not None:
+                            turn.say_who()
+                            _OPENED[place].turns.append(turn)
+                        return connection
+            except duckdb.Error as error:
+                match = re.search(_LOCKED, str(error))
+                if match is None:
+                    raise explain(error, path) from None
+                locked = _name_writer(path, place, f"process {match['pid']} ({match['program']})")
+            except LockedError as error:
+                locked = error
+            else:
+                continue
             rest = deadline - time.monotonic()
-            if not re.search(_LOCKED, str(error)) or rest <= 0:
-                raise explain(error, path) from None
+            if rest <= 0:
+                raise locked from None
             time.sleep(min(pause, rest))
             pause = min(2 * pause, _LONGEST_PAUSE)
+    except BaseException:
+        if turn is not None:
+            turn.leave()
+        raise
+
+
+def _name_writer(path: Path, place: str, known: str) -> LockedError:
+    """Who has a store, and since when, if that is known.  known: what is known without it."""
+    process, writer = known.split(" (", maxsplit=1)[0], turns.find_writer(place)
+    if writer is not None and (writer.startswith(f"{process} (") or process == known):
+        known = writer
+    return LockedError(
+        f"the store {path} is locked by {known}; wait for it to end, or close the store there"
+    )
 
 
 def _open(path: Path, place: str, *, read_only: bool) -> Connection | None:
@@ -322,7 +351,10 @@ def _let_go(place: str) -> None:
     """Count one opening of a file less."""
     _OPENED[place].times -= 1
     if not _OPENED[place].times:
-        os.close(_OPENED.pop(place).descriptor)
+        opened = _OPENED.pop(place)
+        os.close(opened.descriptor)
+        for turn in opened.turns:
+            turn.leave()
 
 
 def identify(path: Path) -> Identity | None:
@@ -414,6 +446,5 @@ def explain(error: duckdb.Error, path: Path | None) -> StoreError:
     for pattern, message in _EXPLANATIONS:
         match = re.search(pattern, str(error))
         if match:
-            kind = LockedError if pattern == _LOCKED else StoreError
-            return kind(message.format(store=path or "in memory", **match.groupdict()))
+            return StoreError(message.format(store=path or "in memory", **match.groupdict()))
     return StoreError(f"the store {path or 'in memory'} cannot be used: DuckDB gave no reason")
