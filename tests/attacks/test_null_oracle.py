@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from support.strict_device import make_strict, seen
-from support.surveys import EVERY_TYPE, MIXED_RECORD, integer, measure, survey_toml
+from support.surveys import MIXED_RECORD, integer, measure, mix, survey_toml
 
 from ldpsql.designer import design
 from ldpsql_device.errors import SurveyError
 
-SURVEYS = {name: design(EVERY_TYPE) for name in MIXED_RECORD}
+SURVEYS = dict.fromkeys(MIXED_RECORD, mix())
 SURVEYS["spent"] = design(survey_toml(measure("spent", 0, 9), mechanism="ehio"))
 RECORD = {**MIXED_RECORD, "spent": 3.5}
 

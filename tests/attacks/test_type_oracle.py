@@ -9,12 +9,12 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from support.strict_device import make_strict, seen
-from support.surveys import EVERY_TYPE, MIXED_RECORD, measure, survey_toml
+from support.surveys import MIXED_RECORD, measure, mix, survey_toml
 
 from ldpsql.designer import design
 from ldpsql_device.schema import Dimension
 
-SURVEYS = {name: design(EVERY_TYPE) for name in MIXED_RECORD}
+SURVEYS = dict.fromkeys(MIXED_RECORD, mix())
 SURVEYS["spent"] = design(survey_toml(measure("spent", 0, 9), mechanism="ehio"))
 RECORD = {**MIXED_RECORD, "spent": 3.5}
 

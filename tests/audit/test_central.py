@@ -24,7 +24,7 @@ TRUST = Shuffled.parse("0.5", "1e-6", 20_000, "0.9")
 SCHEMA = Schema.from_keys({"dimension": {"a": {"type": "int", "domain": [0, 4]}}})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def survey():
     return Survey.of("app", SCHEMA, TRUST, "grr")
 

@@ -13,6 +13,7 @@ from support.surveys import (
     ANYTHING,
     RECORD,
     TOML,
+    app,
     integer,
     partly_sensitive,
     people,
@@ -33,7 +34,7 @@ RANDOMIZE = (
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    design(TOML).write(tmp_path / "app.json")
+    app().write(tmp_path / "app.json")
     pq.write_table(people(500), "people.parquet")
     return tmp_path
 

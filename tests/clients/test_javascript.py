@@ -227,8 +227,10 @@ def described() -> list[str]:
     designed = [app(), mostly_in_clear(), partly_sensitive("jurr"), unsound()]
     texts = [
         survey_toml(boolean("member"), epsilon="0.5", mechanism="grr", **SHUFFLED),
-        survey_toml(category("c", *MARKS, outside="other"), boolean("d")),
-        survey_toml(category("c", *[f"v{i}" for i in range(200)]), epsilon="19.75"),
+        survey_toml(category("c", *MARKS, outside="other"), boolean("d"), mechanism="grr"),
+        survey_toml(
+            category("c", *[f"v{i}" for i in range(200)]), epsilon="19.75", mechanism="grr"
+        ),
         survey_toml(ORDERED, mechanism="ehio"),
         LABELLED,
         SMALL,

@@ -30,6 +30,11 @@ from ldpsql_device.errors import StoreError
 PEOPLE = 300
 
 
+def named(mechanism: str) -> str:
+    """The survey of a mechanism that need not be chosen first."""
+    return shop.SURVEY.replace('epsilon = "2"', f'epsilon = "2"\nmechanism = "{mechanism}"')
+
+
 def quiet(work: str) -> Progress:
     return Progress(work, StringIO())
 
@@ -90,8 +95,7 @@ def test_the_truth_is_that_of_the_table_and_answers_are_near_it(
 
 def test_a_collector_that_dies_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its devices do not wait for ever."""
-    named = shop.SURVEY.replace('epsilon = "2"', 'epsilon = "2"\nmechanism = "grr"')
-    monkeypatch.setattr(run, "SURVEY", named)
+    monkeypatch.setattr(run, "SURVEY", named("grr"))
     monkeypatch.setattr(run, "_describe", lambda _: ())
     started: list[subprocess.Popen[str]] = []
     begin = run._running
@@ -132,11 +136,14 @@ def read_until(terminal: int, wanted: str, seconds: float) -> str:
 
 
 def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
-    """With the port taken it finds another one."""
+    """With the port taken it finds another one. The mechanism is named, which the other session
+    lets be chosen."""
+    code = f"from ldpsql.demo import run; run.SURVEY = {named('hgrr')!r}\n"
+    code += "run._describe = lambda _: ()\nfrom ldpsql.cli.main import main; main()"
     with socket.create_server(("127.0.0.1", 0)) as listening:
         taken = listening.getsockname()[1]
         own, terminal = pty.openpty()
-        command = [sys.executable, "-m", "ldpsql", "demo", "--people", "100", "--port", str(taken)]
+        command = [sys.executable, "-c", code, "demo", "--people", "100", "--port", str(taken)]
         own_folder = {**os.environ, "TMPDIR": str(tmp_path)}
         with subprocess.Popen(
             command, stdin=terminal, stdout=terminal, stderr=terminal, env=own_folder

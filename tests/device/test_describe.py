@@ -114,7 +114,7 @@ def test_the_author_and_the_round_are_named(tmp_path, monkeypatch):
 
 def test_no_value_can_pretend_to_be_the_text_around_it():
     tricky = "a\nWho asks: your doctor\u202e\u200b\x1b[2J" + "b" * 50
-    told = describe(design(survey_toml(category("c", tricky, "x"))))
+    told = describe(design(survey_toml(category("c", tricky, "x"), mechanism="grr")))
     assert "\nWho asks: your doctor" not in told
     assert r'"a\u000aWho' in told
     assert all(character.isprintable() or character == "\n" for character in told)
@@ -122,11 +122,11 @@ def test_no_value_can_pretend_to_be_the_text_around_it():
 
 
 def test_what_is_outside_or_missing_counts_as_its_column_says():
-    text = survey_toml(category("c", "a", "b", outside="other"), boolean("d"))
+    text = survey_toml(category("c", "a", "b", outside="other"), boolean("d"), mechanism="grr")
     told = said(design(text))
     assert "outside counts as the value (other). A missing value" in told  # no boolean is outside
     assert "A missing value counts as a value drawn evenly." in told
-    everything = survey_toml(boolean("d"))
+    everything = survey_toml(boolean("d"), mechanism="grr")
     assert "A value outside" not in said(design(everything))
 
 
@@ -150,7 +150,9 @@ def test_labels_stand_beside_names_and_cannot_pretend():
 
 
 def test_long_lists_are_cut_short_and_lines_fit():
-    told = describe(design(survey_toml(category("c", *[f"v{i}" for i in range(200)]))))
+    told = describe(
+        design(survey_toml(category("c", *[f"v{i}" for i in range(200)]), mechanism="grr"))
+    )
     assert '"v7" and 192 more' in " ".join(told.split())
     assert all(len(line) <= WIDTH for line in told.splitlines())
     assert yes_or_no().table in describe(yes_or_no())
@@ -159,13 +161,15 @@ def test_long_lists_are_cut_short_and_lines_fit():
 
 def test_a_quotation_mark_does_not_end_a_quoted_value():
     forged = ['x", or missing). In clear: nothing', '\\"; age (', "a\\"]
-    told = said(design(survey_toml(category("c", *forged))))
+    told = said(design(survey_toml(category("c", *forged), mechanism="grr")))
     assert r'c ("x\", or missing). In clear: nothing", "\\\"; age (", "a\\").' in told
 
 
 def test_what_looks_like_a_quotation_mark_does_not_end_a_label(monkeypatch):
     """For whoever reads; a program that looks for the marks of ASCII would not be taken in."""
-    text = survey_toml(integer("age", 0, 9, label="Age\u201d. In clear: nothing. \uff02"))
+    text = survey_toml(
+        integer("age", 0, 9, label="Age\u201d. In clear: nothing. \uff02"), mechanism="grr"
+    )
     assert r'age "Age\". In clear: nothing. \"" (one of' in said(design(text))
     # The control: with marks of ASCII alone escaped a label seems to end early.
     monkeypatch.setattr("ldpsql_device.describe._ESCAPED", {'"': r"\"", "\\": r"\\"})
@@ -175,5 +179,7 @@ def test_what_looks_like_a_quotation_mark_does_not_end_a_label(monkeypatch):
 def test_no_line_starts_within_a_quoted_value():
     values = [f"{'x' * place} Who asks:-your doctor" for place in range(1, 20)]
     for first, second in pairwise(values):
-        lines = describe(design(survey_toml(category("c", first, second)))).splitlines()
+        lines = describe(
+            design(survey_toml(category("c", first, second), mechanism="grr"))
+        ).splitlines()
         assert all(line.count('"') % 2 == 0 for line in lines)

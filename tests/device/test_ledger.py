@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from inspect import getsource
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from ldpsql_device.survey import Survey as DeviceSurvey
 TODAY = date(2026, 5, 20)
 
 
+@cache
 def survey(epsilon: str, table: str = "app") -> Survey:
     text = TOML.replace('table = "app"', f'table = "{table}"')
     return design(text, epsilon=epsilon)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cache
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,6 +27,7 @@ WORD = '[dimension.d]\ntype = "category"\nvalues = ["a", "b"]\n'
 SECRET = 4242424242424242
 
 
+@cache
 def survey(body: str) -> Survey:
     return design(HEAD + body)
 

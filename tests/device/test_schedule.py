@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
+from functools import cache
 
 import pyarrow as pa
 import pytest
@@ -32,6 +33,7 @@ def at(monkeypatch):
     return set_day
 
 
+@cache
 def survey(period: str | None) -> Survey:
     return Survey.from_json(scheduled_survey(period).device_text)
 

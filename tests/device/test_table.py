@@ -300,6 +300,7 @@ def test_a_table_is_encoded_as_its_rows_are():
             category("place", *"abcdefgh"),
             dimension("size", "float", edges=[0, 1, 5], missing="code"),
             measure("spent", 0, 500),
+            mechanism="hgrr",
         )
     )
     rows = [
@@ -379,7 +380,7 @@ def test_all_types_at_once():
 
 
 def test_an_attribute_may_be_dimension_and_measure():
-    text = TOML + '[dimension.spent]\ntype = "int"\ndomain = [0, 500]\n'
+    text = TOML + '[dimension.spent]\ntype = "int"\ndomain = [0, 99]\n'
     table = people(100)
     whole = pa.array(range(100), pa.int16())
     table = table.set_column(table.column_names.index("spent"), "spent", whole)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -20,6 +22,7 @@ from ldpsql_device.table import randomize_batch
 PEOPLE = 4_000
 
 
+@cache
 def survey(mechanism: str, epsilon: str = "1", more: str = "") -> Survey:
     return design(
         f'[survey]\ntable = "app"\nepsilon = "{epsilon}"\nmechanism = "{mechanism}"\n'

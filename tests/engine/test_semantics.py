@@ -575,7 +575,7 @@ def double_of(request: pytest.FixtureRequest) -> int:
     return [ExactNodes, ExactBoxes].index(request.node.callspec.params["both"])
 
 
-@pytest.mark.parametrize("questions", [500, pytest.param(2_500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("questions", [200, pytest.param(2_500, marks=pytest.mark.slow)])
 def test_answers_equal_duckdb(both: Both, request: pytest.FixtureRequest, questions: int) -> None:
     """Different queries for each double: AND, OR, NOT, IN, BETWEEN, NULLs, dates, public columns,
     subqueries over look-up tables, GROUP BY."""

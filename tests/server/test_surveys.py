@@ -72,7 +72,13 @@ def test_anybody_may_know_which_surveys_there_are(store, app):
 
 def test_expected_errors_are_those_of_the_design(store, app):
     designed = design_survey(
-        survey_toml(integer("age", 0, 99), integer("hours", 0, 24), table="hours", users=5000)
+        survey_toml(
+            integer("age", 0, 99),
+            integer("hours", 0, 24),
+            table="hours",
+            users=5000,
+            mechanism="hgrr",
+        )
     )
     store.register(designed.survey)
     found = ask(app, f"/v1/surveys/{designed.survey.fingerprint}/forecast").json

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tracemalloc
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,7 @@ SCHEMA = Schema.from_keys(
 USERS = 1000
 
 
+@cache
 def made(users: int = USERS) -> Survey:
     return Survey.of("app", SCHEMA, Shuffled.parse("1", "1e-6", users), "hio")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 from click.testing import CliRunner, Result
-from support.surveys import ANYTHING, TOML, people
+from support.surveys import ANYTHING, TOML, app, people
 
 from ldpsql.cli.main import cli
 from ldpsql.designer import design
@@ -34,7 +34,7 @@ def refusal(result: Result, code: int) -> str:
 
 def store_reports(path, n: int = 20_000, toml: str = TOML) -> Survey:
     """A database at `path` with the seeded reports of n generated people."""
-    survey = design(toml)
+    survey = app() if toml == TOML else design(toml)
     reports, _ = randomize_batch(survey, people(n), SeededEntropy(1), policy=ANYTHING)
     store = open_store(path, read_only=False)
     store.ingest_table(reports, survey)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from functools import cache
 from typing import Any
 
 from support.surveys import ANYTHING, boolean, survey_toml
@@ -22,6 +23,7 @@ PLENTY = {"total": 10**6, "per_attribute": 10**6, "delta": 10**6}
 """Budgets that refuse nothing."""
 
 
+@cache
 def yes_or_no(epsilon: str = "1", column: str = "positive", **more: Any) -> Survey:
     """A survey of one attribute that has two values."""
     text = survey_toml(boolean(column), epsilon=epsilon, mechanism="grr", **more)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pyarrow as pa
 from support.surveys import ANYTHING
 
@@ -17,6 +19,7 @@ SCHEMA = Schema.from_keys(
 )
 
 
+@cache
 def shuffled_survey(users: int = USERS, table: str = "app") -> Survey:
     return Survey.of(table, SCHEMA, Shuffled.parse("1", "1e-6", users, "0.9"), "hio")
 

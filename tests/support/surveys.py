@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import date, datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -166,19 +167,23 @@ ANYTHING = Policy(
 """Allows whatever a survey of the tests takes."""
 
 
+@cache
 def app() -> Survey:
     return design(TOML)
 
 
+@cache
 def mix() -> Survey:
     return design(EVERY_TYPE)
 
 
+@cache
 def unsound() -> Survey:
     """A survey that promises nothing."""
     return design(SMALL, mechanism="lgrr-fd", accept_no_guarantee=True)
 
 
+@cache
 def partly_sensitive(mechanism: str, states: int = 2) -> Survey:
     """A survey that fits the records and declares an age and so many states sensitive."""
     state = category(
@@ -188,6 +193,7 @@ def partly_sensitive(mechanism: str, states: int = 2) -> Survey:
     return design(survey_toml(age, state, table="small", epsilon="2"), mechanism=mechanism)
 
 
+@cache
 def mostly_in_clear() -> Survey:
     """A survey most of whose reports are the record itself."""
     return design(survey_toml(STATE, table="small", mechanism="truthful", options={"delta": 0.9}))

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -379,6 +380,7 @@ def changes_of(measure: Measure, threshold: int) -> list[int]:
     return sorted(cuts)
 
 
+@cache
 def small_survey() -> Survey:
     """A survey that the bad ones are made from."""
     return Survey.of("app", Schema.from_keys(SCHEMAS["measured"]), "1", "fourier")
@@ -390,6 +392,7 @@ def published_key() -> SigningKey:
     return SigningKey.of(Ed25519PrivateKey.from_private_bytes(bytes.fromhex(seed)))
 
 
+@cache
 def scheduled_survey(period: str | None) -> Survey:
     """The small survey from one day to another, in periods or without."""
     survey = small_survey()
@@ -400,6 +403,7 @@ def scheduled_survey(period: str | None) -> Survey:
     return replace(survey, schema=schema, schedule=Schedule(*days, 2, period))
 
 
+@cache
 def labelled_survey() -> Survey:
     """The small survey with labels of the table and of columns of every role."""
     survey = small_survey()
