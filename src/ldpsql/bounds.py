@@ -13,8 +13,8 @@ docs/spec/fourier.md#1.3 and docs/spec/fourier.md#2.5.
 
 Of a measure nothing is known but its bounds, so it counts as spread evenly between them: in half of
 their distance, about their middle, its mean square is 1/3. Kinds of records are infinitely many
-then, and T has its limit (E - 1)^2 / (4 E). What is told of sums of a single measure is bounded
-more closely (`ldpsql.information`). No query asks two of k measures, so in an orthogonal basis only
+then, and T has its limit (E - 1)^2 / (4 E). Sums of a single measure are bounded more closely
+(`ldpsql.information`). No query asks two of k measures, so in an orthogonal basis only
 k + 1 patterns occur: no measure, and each measure alone. Source: docs/spec/fourier.md#7.1.
 """
 
@@ -55,21 +55,21 @@ def spectral_bound(workload: Workload, epsilon: Epsilon) -> float | None:
     measures = len(asked - {None})
     if not measures:  # where only people are counted, what else a record holds is of no use
         return sign_bound(workload, epsilon)
-    told = [Told(1.0, MEAN_SQUARE, limit_of_information(epsilon))]
+    limits = [Limit(1.0, MEAN_SQUARE, limit_of_information(epsilon))]
     if measures == 1:
-        told += (Told(1.0, *own) for own in information_with_sums(epsilon))
-        told.append(Told(0.0, 1.0, information_of_sums(epsilon)))
-    return _bound(workload, told)
+        limits += (Limit(1.0, *own) for own in information_with_sums(epsilon))
+        limits.append(Limit(0.0, 1.0, information_of_sums(epsilon)))
+    return _bound(workload, limits)
 
 
 def sign_bound(workload: Workload, epsilon: Epsilon) -> float | None:
     """The same among mechanisms that round every measure to one of its bounds."""
     kinds = math.prod(workload.domain.sizes) * 2 ** len(workload.domain.bounds)
-    return _bound(workload, [Told(1.0, 1.0, most_information(kinds, epsilon))])
+    return _bound(workload, [Limit(1.0, 1.0, most_information(kinds, epsilon))])
 
 
 @dataclass(frozen=True)
-class Told:
+class Limit:
     """At most so much information does a report tell of counts and sums with these weights."""
 
     counts: float
@@ -82,7 +82,7 @@ class Told:
         return roots**2 / (self.information * codes)
 
 
-def _bound(workload: Workload, told: Sequence[Told]) -> float | None:
+def _bound(workload: Workload, limits: Sequence[Limit]) -> float | None:
     """By whichever of several gives the largest."""
     sizes, signs = workload.domain.sizes, 2 ** len(workload.domain.bounds)
     codes = math.prod(sizes)
@@ -97,7 +97,7 @@ def _bound(workload: Workload, told: Sequence[Told]) -> float | None:
         blocks[:, :, 0] -= blocks[:, :, 0].mean(axis=2, keepdims=True)
         by_target = _sums_of_roots(blocks)
         if blocks[0, :, 1:].any():  # some query counts and sums at once
-            best = max(told, key=lambda own: own.least(*by_target, codes))
+            best = max(limits, key=lambda own: own.least(*by_target, codes))
             scale = np.sqrt([best.counts, *(best.sums for _ in blocks[1:])])
             blocks *= scale[:, None, None, None] * scale[:, None]
             whole = float(_roots(blocks.reshape(scale.size * codes, -1)).sum())
@@ -105,7 +105,7 @@ def _bound(workload: Workload, told: Sequence[Told]) -> float | None:
     else:
         return None
     # A pattern has as many times the eigenvalues of its block as there are kinds per combination.
-    return max(own.least(*by_target, codes) for own in told)
+    return max(own.least(*by_target, codes) for own in limits)
 
 
 def share_of_totals(workload: Workload) -> float:

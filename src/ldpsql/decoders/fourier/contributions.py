@@ -5,7 +5,7 @@ Source: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import prod
@@ -61,8 +61,8 @@ def sum_spectra(collected: Collected, rows: Rows, pair: Pair) -> Spectrum:
     for batch in batches(collected.table, collected.odds, present):
         informed = batch.transform_counts(count_phases(rows, batch, pair)) * batch.transform
         add(dense, batch.cluster.axes, batch.scatter(informed))
-    for axes, told in collected.decode_products(rows, pair):
-        add(dense, axes, told)
+    for axes, found in collected.decode_products(rows, pair):
+        add(dense, axes, found)
     sums = gather_faces(dense)
     for face in collected.information:
         if face not in sums:
@@ -240,10 +240,10 @@ def sample_products(
     all reports that each stands for: PRODUCT_POINTS of them, or twice as many where single ones
     weigh too much, shared out as `choose_families` does."""
     worth = _worth_by_axes(collected, faces)
-    told = [own for own in collected.table.products if worth[own.axes] > 0.0]
-    total = sum(own.share * worth[own.axes] for own in told)
+    useful = [own for own in collected.table.products if worth[own.axes] > 0.0]
+    total = sum(own.share * worth[own.axes] for own in useful)
     points = PRODUCT_POINTS * (2 if collected.odds > MOST_ODDS else 1)
-    for own in told:
+    for own in useful:
         yield own.sample(round(points * own.share * worth[own.axes] / total) + 1, collected.odds)
 
 
@@ -462,31 +462,6 @@ class SecondMoments:
         missed = (first - estimated)[..., None, :]
         half = second / 2.0 - estimated[..., :, None] / people * missed
         return np.asarray(half + half.swapaxes(-1, -2))
-
-
-def sum_contributions(
-    kind: Sequence[Weight | None],
-    excess: Mapping[Pair, Reals],
-    cells: Sequence[Reals] | Reals,
-    whole: Reals,
-) -> tuple[Reals, Reals]:
-    """What reports add to the even sums of contributions to T queries in their weights, shape
-    (T, ...), and of products of two, shape (T, T, ...).
-
-    excess: how many more there are, shape (n,).  cells: contributions besides those at f = 0, of
-    every query, shape (n, ...).  whole: those at f = 0, shape (T, ...).
-    """
-    count, shape = len(kind), cells[0].shape[1:]
-    first, second = np.empty((count, *shape)), np.empty((count, count, *shape))
-    for one, left in enumerate(kind):
-        first[one] = np.tensordot(excess[left, None], cells[one], 1)
-        for other, right in enumerate(kind[: one + 1]):
-            more = excess[left, right]
-            both = np.tensordot(more, cells[one] * cells[other], 1)
-            both += whole[other] * np.tensordot(more, cells[one], 1)
-            both += whole[one] * np.tensordot(more, cells[other], 1)
-            second[one, other] = second[other, one] = both
-    return first, second
 
 
 def even_variances(shared: SharedContributions, queries: Sequence[BoxQuery]) -> Reals:

@@ -190,13 +190,13 @@ class FourierDesign(Design[BoxQuery]):
         planned = self._plan(query)
         # The energies of a query are those of all that it is moved to.
         (pattern,) = Translate.of([bare(planned)], self.group).pattern
-        face = self._face_untold(pattern)
+        face = self._find_uninformed(pattern)
         if face is not None:
             raise self._find_unsupported(self._dimensions(face), query.measure)
         return planned
 
     @cached_property
-    def _face_untold(self) -> Callable[[BoxQuery], Axes | None]:
+    def _find_uninformed(self) -> Callable[[BoxQuery], Axes | None]:
         """Finds where a query touches a frequency that no report informs."""
 
         @lru_cache(_PATTERNS)

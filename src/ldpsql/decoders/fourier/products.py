@@ -347,7 +347,7 @@ class ProductFace:
         sums = np.multiply.outer(first.orders, second.orders).astype(np.float64)
         sums += (odds - 1.0) * np.multiply.outer(first.lengths, second.lengths)
         # What the second factor tells, by row of the first.
-        told = (weights[:, None] / sums) @ power
+        other = (weights[:, None] / sums) @ power
         factor, cells = self.factors[0], prod(self.factors[0].orders)
         if factor.is_long:
             dense = np.zeros((cells, power.shape[1]))
@@ -358,12 +358,12 @@ class ProductFace:
                 own = np.abs(rows.transform(factor.harmonics)) ** 2 * rows.halves(factor.harmonics)
                 places = factor.flat(rows).ravel()
                 for column in range(power.shape[1]):
-                    each = (own * told[part, column, None]).ravel()
+                    each = (own * other[part, column, None]).ravel()
                     dense[:, column] += np.bincount(places, each, cells)
             shaped = self.reshape_to_axes(dense)
             dense = shaped + mirror(shaped)
         else:
-            dense = (np.abs(factor.full(first)) ** 2).T @ told
+            dense = (np.abs(factor.full(first)) ** 2).T @ other
         total = self.phases + (odds - 1.0) * self.base
         dense = dense.ravel() * (self.share * (odds - 1.0) ** 2 / total)
         dense[0] = self.share
@@ -540,9 +540,9 @@ class ProductReports:
         else:
             dense = self._decode_split(weights)
         shaped = face.reshape_to_axes(dense)
-        told = (shaped + np.conj(mirror(shaped))).ravel()
-        told[0] = weights.sum()
-        return np.asarray(face.arrange(told))
+        both = (shaped + np.conj(mirror(shaped))).ravel()
+        both[0] = weights.sum()
+        return np.asarray(face.arrange(both))
 
     def _long(self, part: slice) -> tuple[Complexes, Integers, Complexes]:
         """Of some reports: u of the long factor (n, harmonics + 1), half where f is -f, where it

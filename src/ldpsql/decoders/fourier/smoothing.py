@@ -45,7 +45,7 @@ LARGE, HUGE = 1 << 14, 1 << 17
 WORK = 1.2e7
 """Cells that the steps of all projections of one summary may visit together, in each of its three
 parts: the choice, the answer, and the replicates."""
-_FEWEST_STEPS, _DOUBTS = 20, 2.0
+_FEWEST_STEPS, _MARGIN = 20, 2.0
 REPLICATES, FEW_REPLICATES = 20, 5
 _DRAWS, _DRAWS_ALONE, _DRAWS_GAPS = 2, 8, 4
 """How often data are thinned: usually, of one axis, and where the workload has gaps."""
@@ -216,7 +216,7 @@ class SmoothingProblem:
         weight = np.where(self.is_observed, self.workload * self.layout.multiplicity, 0.0)
         return np.asarray(np.abs(vectors - reference) ** 2 @ weight)
 
-    def doubt(self, differences: Coefficients, spread: float) -> float:
+    def deviation(self, differences: Coefficients, spread: float) -> float:
         """Standard error of the difference of two errors about a reference of `spread` times the
         noise, from the differences of what is judged, shape (R, K)."""
         # |x - r|^2 - |y - r|^2 varies as 2 Re((y - x) r*), and Re of a complex one by half.
@@ -361,7 +361,7 @@ def select(
     judge = problem.observed - math.sqrt(SHARE / (1.0 - SHARE)) * noise
     # Of the mean of the draws of B: the noise of T is in all of them.
     spread = 1.0 + SHARE / (1.0 - SHARE) / draws
-    doubts = _DOUBTS if "ind" in problem.shrinkages else 0.0
+    margin = _MARGIN if "ind" in problem.shrinkages else 0.0
     marks: dict[str, tuple[bool, float]] = {}
 
     def compete(names: Sequence[str], usual: Coefficients | None) -> Coefficients:
@@ -370,10 +370,10 @@ def select(
         usual = found[names[0]] if usual is None else usual
         for name, result in results.items():
             error = problem.error(found[name], judge).mean()
-            doubt = problem.doubt(found[name] - usual, spread)
+            deviation = problem.deviation(found[name] - usual, spread)
             # In the workload's metric what has not converged can be anything.
             is_open = name.endswith("+g") and not result.converged.all()
-            marks[name] = is_open, float(error + doubts * doubt)
+            marks[name] = is_open, float(error + margin * deviation)
         return usual
 
     simple = [f"{shrinkage}+i" for shrinkage in problem.shrinkages]

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql import limits
-from ldpsql.decoders.fourier.contributions import SecondMoments, sum_contributions
+from ldpsql.boxes import Weight
+from ldpsql.decoders.fourier.contributions import SecondMoments
 from ldpsql.decoders.fourier.families import Batch, Complexes
 from ldpsql.decoders.fourier.group import Axes, Group, Reals, face_slices
 from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm, Spectrum
+from ldpsql.report import Pair
 
 LARGEST = 1 << 23
 """Numbers that the sums of all translates of one row may take."""
@@ -152,10 +154,35 @@ def sum_translates(
             scale = len(shares) / len(shares[:: part.step])
             some = {pair: own[part] * scale for pair, own in excess.items()}
             constant = whole.reshape(-1, *(1 for _ in found[0].shape[1:]))
-            one_part = sum_contributions(kinds, some, found, constant)
+            one_part = _sum_contributions(kinds, some, found, constant)
             sums.first[...] += np.moveaxis(one_part[0], 0, -1)[(*there, ...)]
             sums.second[...] += np.moveaxis(one_part[1], (0, 1), (-2, -1))[(*there, ...)]
     return sums
+
+
+def _sum_contributions(
+    kind: Sequence[Weight | None],
+    excess: Mapping[Pair, Reals],
+    cells: Sequence[Reals] | Reals,
+    whole: Reals,
+) -> tuple[Reals, Reals]:
+    """What reports add to the even sums of contributions to T queries in their weights, shape
+    (T, ...), and of products of two, shape (T, T, ...).
+
+    excess: how many more there are, shape (n,).  cells: contributions besides those at f = 0, of
+    every query, shape (n, ...).  whole: those at f = 0, shape (T, ...).
+    """
+    count, shape = len(kind), cells[0].shape[1:]
+    first, second = np.empty((count, *shape)), np.empty((count, count, *shape))
+    for one, left in enumerate(kind):
+        first[one] = np.tensordot(excess[left, None], cells[one], 1)
+        for other, right in enumerate(kind[: one + 1]):
+            more = excess[left, right]
+            both = np.tensordot(more, cells[one] * cells[other], 1)
+            both += whole[other] * np.tensordot(more, cells[one], 1)
+            both += whole[one] * np.tensordot(more, cells[other], 1)
+            second[one, other] = second[other, one] = both
+    return first, second
 
 
 def _correlate(total: Complexes, batch: Batch, excess: Reals, product: Reals, moved: Axes) -> None:

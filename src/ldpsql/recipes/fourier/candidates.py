@@ -195,13 +195,13 @@ class Products:
         for factor in self.factors:
             # The first axis is summed over, and the new one is the last.
             summed = summed.reshape(len(factor.powers), -1).T @ factor.powers
-        classes, told = self.classes.ravel(), summed.ravel()
+        classes, found = self.classes.ravel(), summed.ravel()
         if len(self.folding.faces) < len(self.folding.group.faces):
-            told = told / self.folding.alike.take(classes)
+            found = found / self.folding.alike.take(classes)
         if self.folding.symmetry.tells_apart(self.axes):
-            into[classes] += told  # each class occurs once, and indices need no summing
+            into[classes] += found  # each class occurs once, and indices need no summing
         else:
-            np.add.at(into, classes, told)
+            np.add.at(into, classes, found)
 
     def gains(self, slope: Reals, counted: Reals) -> Reals:
         """The same products from the side of the frequencies, all members of a class counted."""
@@ -540,8 +540,8 @@ class Dictionary:
         powers = np.empty((len(owner), prod(self.folding.shape(axes))))
         for order, own in wanted.items():
             alike = np.flatnonzero(orders == order)
-            told = self._indicator_powers(axes, characters[alike], order, own)
-            powers[orders[owner] == order] = told.reshape(-1, powers.shape[1])
+            found = self._indicator_powers(axes, characters[alike], order, own)
+            powers[orders[owner] == order] = found.reshape(-1, powers.shape[1])
         return Factor(axes, powers, characters[owner], orders[owner], np.concatenate(lengths))
 
     def _box_lengths(self, order: int, widths: int) -> Integers:
@@ -565,8 +565,8 @@ class Dictionary:
         # Harmonics h k may meet in a class: their sum is shared by the frequencies of the class.
         for place, inside in enumerate(arc_transform(order, lengths, steps)):
             power = np.broadcast_to(np.abs(inside / order) ** 2, places.shape)
-            told = np.bincount(places.ravel(), power.ravel(), count * cells)
-            total[:, place] = told.reshape(count, cells)
+            sums = np.bincount(places.ravel(), power.ravel(), count * cells)
+            total[:, place] = sums.reshape(count, cells)
         return np.asarray(total / self.folding.members_over(axes))
 
     # -- listed families ----------------------------------------------------------------------
@@ -686,8 +686,8 @@ class Dictionary:
 def _count_harmonics(powers: Reals) -> int:
     """How many harmonics are looked at, of arcs with these powers, shape (lengths, harmonics): all
     of a few, and of many those that hold all but _LOST of what every arc tells."""
-    told = np.cumsum(powers, axis=1)
-    is_enough = (told >= (1.0 - _LOST) * told[:, -1:]).all(axis=0)
+    summed = np.cumsum(powers, axis=1)
+    is_enough = (summed >= (1.0 - _LOST) * summed[:, -1:]).all(axis=0)
     few = min(_FEW_HARMONICS, int(powers.shape[1]))
     return max(int(np.argmax(is_enough)) + 1, few)
 

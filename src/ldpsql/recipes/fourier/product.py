@@ -109,7 +109,7 @@ class Shape:
         characters, power = self.powers(first, most)
         axes = tuple(sorted(chain(*(factor.axes for factor in self.factors))))
         numbers = self.folding.numbers(axes)
-        classes, told = [], []
+        classes, powers = [], []
         # The sign by itself has the frequencies 0 and 1, of the same power.
         for sign in (0, 1) if others else (0,):
             places = []
@@ -120,9 +120,9 @@ class Shape:
                 else:
                     places.append(np.full(power.shape, sign))
             classes.append(numbers[tuple(places)])
-            told.append(power)
+            powers.append(power)
         joined = np.concatenate(classes, axis=1)
-        values = np.concatenate(told, axis=1) * self._scale
+        values = np.concatenate(powers, axis=1) * self._scale
         values[joined == self.folding.classes] = 0.0
         return joined, values
 
@@ -167,12 +167,12 @@ class Shape:
         if self.is_long:
             classes, powers = self.entries
             values = np.outer(one, other).reshape(-1, 1) * powers
-            told = np.bincount(classes.ravel(), values.ravel(), len(into))
-            into += weight * told / self.folding.frequencies
+            found = np.bincount(classes.ravel(), values.ravel(), len(into))
+            into += weight * found / self.folding.frequencies
         else:
             numbers, (left, right) = self.sides
-            told = np.multiply.outer(one @ left, other @ right)
-            into[numbers] += weight * self._scale * told
+            found = np.multiply.outer(one @ left, other @ right)
+            into[numbers] += weight * self._scale * found
 
     def gains(self, tables: Sequence[Reals], slope: Reals) -> list[Reals]:
         """Of every choice of either table, the mean over the other one's."""

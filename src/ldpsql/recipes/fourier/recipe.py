@@ -393,7 +393,7 @@ def mean_variance(design: FourierDesign) -> float:
     """Per person, over the queries of its workload, people spread evenly over the group."""
     needed, known = demand(design.workload, design.group), design.collected.information
     asked = ((own[own > 0.0], known[face][own > 0.0]) for face, own in needed.items() if own.any())
-    return sum(float((own / told).sum()) for own, told in asked) + floor(needed)
+    return sum(float((own / informed).sum()) for own, informed in asked) + floor(needed)
 
 
 # -- the plan -------------------------------------------------------------------------------------
