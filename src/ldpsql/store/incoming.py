@@ -120,6 +120,9 @@ class ArrivedRows:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return iter(self.batches)
 
+    def __len__(self) -> int:
+        return sum(batch.num_rows for batch in self.batches)
+
 
 def check_sent(
     intake: Intake, lines: Sequence[bytes]

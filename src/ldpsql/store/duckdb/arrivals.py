@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ldpsql.sql import literal
 from ldpsql.store.duckdb import fold
+from ldpsql.store.duckdb.known import KnownIds, hash_ids
 from ldpsql.store.duckdb.layout import (
     BATCH_COLUMN,
     LAST,
@@ -33,11 +34,16 @@ _INCOMING, _FIRST = "ldpsql_incoming", "ldpsql_first"
 
 
 def receive(
-    cursor: Connection, layout: Layout, reports: Iterable[pa.RecordBatch], last: date
+    cursor: Connection,
+    layout: Layout,
+    reports: Iterable[pa.RecordBatch],
+    last: date,
+    known: KnownIds | None,
 ) -> int:
     """Fill the temporary table and remember the new ids; how many reports are new.
 
-    last: until which day the ids are remembered. Of several reports with one id the first counts.
+    last: until which day the ids are remembered.  known: which ids may be there, to which the new
+    ones are added; all are looked for without. Of several reports with one id the first counts.
     A survey of shuffled reports has no ids, and nothing is dropped.
     """
     has_ids, arrived = layout.intake.shuffled is None, 0
@@ -47,7 +53,7 @@ def receive(
         cursor.register(_INCOMING, batch)
         cursor.execute(f"INSERT INTO {TABLE} FROM {_INCOMING}")
         arrived += batch.num_rows
-    return _drop_repeats(cursor, layout, arrived, last) if has_ids else arrived
+    return _drop_repeats(cursor, layout, arrived, last, known) if has_ids else arrived
 
 
 def tidy(cursor: Connection, layout: Layout) -> None:
@@ -95,11 +101,15 @@ def _columns(layout: Layout) -> tuple[Column, ...]:
     return (*layout.report_columns, *layout.public_columns)
 
 
-def _drop_repeats(cursor: Connection, layout: Layout, arrived: int, last: date) -> int:
-    known = f"SELECT {ID_COLUMN} FROM {layout.ids} SEMI JOIN {TABLE} USING ({ID_COLUMN})"
+def _drop_repeats(
+    cursor: Connection, layout: Layout, arrived: int, last: date, known: KnownIds | None
+) -> int:
+    looked_for = TABLE if known is None else _suspect(cursor, known)
+    there = f"SELECT {ID_COLUMN} FROM {layout.ids} SEMI JOIN {looked_for} USING ({ID_COLUMN})"
+    is_new = f"WHERE {ID_COLUMN} NOT IN ({there}) " if looked_for else ""
     cursor.execute(
         f"CREATE OR REPLACE TEMP TABLE {_FIRST} AS SELECT min(rowid) AS row FROM {TABLE} "
-        f"WHERE {ID_COLUMN} NOT IN ({known}) GROUP BY {ID_COLUMN}"
+        f"{is_new}GROUP BY {ID_COLUMN}"
     )
     [(new,)] = cursor.execute(f"SELECT count(*) FROM {_FIRST}").fetchall()
     if new < arrived:
@@ -110,3 +120,13 @@ def _drop_repeats(cursor: Connection, layout: Layout, arrived: int, last: date) 
         f"FROM {TABLE} ORDER BY {ID_COLUMN}"
     )
     return int(new)
+
+
+def _suspect(cursor: Connection, known: KnownIds) -> str:
+    """Those of the arrived whose ids may be there, as a subquery; "" for none. All are added."""
+    arrived = cursor.sql(hash_ids(TABLE, ", rowid")).to_arrow_table()
+    hashes = arrived.column("hashed").to_numpy()
+    rows = arrived.column("rowid").to_numpy()[known.find(hashes)]
+    known.add(hashes)
+    listed = ", ".join(map(str, rows.tolist()))
+    return f"(SELECT {ID_COLUMN} FROM {TABLE} WHERE rowid IN ({listed}))" if listed else ""

@@ -28,6 +28,7 @@ from ldpsql.store.duckdb import arrivals, companion, decoded, fold
 from ldpsql.store.duckdb.checking import check_rest, check_survey
 from ldpsql.store.duckdb.companion import Snapshot
 from ldpsql.store.duckdb.copying import export
+from ldpsql.store.duckdb.known import KnownIds
 from ldpsql.store.duckdb.layout import (
     LAST_COLUMN,
     LOOKUPS,
@@ -86,6 +87,7 @@ class DuckDBStore(Store):
         self._layouts: dict[str, Layout] = {}
         self._recent: dict[str, int] = {}
         self._recalled = set[str]()
+        self._id_filters: dict[str, KnownIds] = {}
         self._pinned = _Pinned()
 
     def _connect(self) -> Connection:
@@ -226,7 +228,10 @@ class DuckDBStore(Store):
         [(number,)] = self._rows(following, layout.key)
         with self._read_snapshot() as cursor:
             self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
-            taken = arrivals.receive(cursor, layout, reports, last)
+            known = self._known_ids(cursor, layout, reports)
+            taken = arrivals.receive(cursor, layout, reports, last, known)
+            if known is not None:
+                known.following = known.version + bool(taken)
             new = f"SELECT {layout.columns} FROM {arrivals.TABLE}"
             if is_kept:
                 cursor.execute(
@@ -250,6 +255,19 @@ class DuckDBStore(Store):
         make_log(self.path)
         return taken
 
+    def _known_ids(
+        self, cursor: Connection, layout: Layout, reports: AcceptedRows | ArrivedRows
+    ) -> KnownIds | None:
+        """Which ids may be there, for reports that come one by one. A file's are looked for among
+        all of them, once; whatever else adds ids, too, has those that are known made anew."""
+        if not isinstance(reports, ArrivedRows):
+            return None
+        known, version = self._id_filters.get(layout.key), self.version(layout.key)
+        if known is None or known.version != version or known.room < len(reports):
+            known = self._id_filters[layout.key] = KnownIds.of(cursor, layout)
+            known.version = version
+        return known
+
     def _latest_day(self) -> date | None:
         self._rows("CREATE TABLE IF NOT EXISTS seen (latest DATE)")
         latest: date | None = self._rows("SELECT max(latest) FROM seen")[0][0]
@@ -270,6 +288,9 @@ class DuckDBStore(Store):
 
     def _merge_counts(self, intake: Intake) -> None:
         with self._change(), self._read_snapshot() as cursor:
+            known = self._id_filters.get(intake.key)
+            if known is not None and known.following == self.version(intake.key):
+                known.version = known.following  # it was committed
             if fold.merge_if_worthwhile(cursor, Layout(intake), self._recent[intake.key]):
                 make_log(self.path)
             self._decode(cursor, intake, _ENOUGH)
@@ -382,6 +403,7 @@ class DuckDBStore(Store):
         self._layouts.pop(key, None)
         self._recent.pop(key, None)
         self._recalled.discard(key)
+        self._id_filters.pop(key, None)
 
     def check(self) -> list[str]:
         with self._read_snapshot() as cursor:
