@@ -57,3 +57,31 @@ def test_what_ends_a_command_leaves_nothing_for_ever(home, tmp_path, number):
     else:
         assert code == 130
         assert sorted(folder.iterdir()) == before
+
+
+LOADING = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+class Interrupt(MetaPathFinder):
+    def find_spec(self, fullname, *_):
+        if fullname == MODULE:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from ldpsql.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+@pytest.mark.parametrize("module", ["click", "numpy", "ldpsql.cli.serve", "duckdb"])
+def test_ctrl_c_while_a_command_is_loaded_says_nothing(tmp_path, command, module):
+    source = LOADING.replace("MODULE", repr(module))
+    done = subprocess.run(
+        [sys.executable, "-c", source, command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
+    assert list(tmp_path.iterdir()) == []

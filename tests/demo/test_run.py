@@ -17,7 +17,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import StringIO
 from pathlib import Path
 
@@ -27,7 +27,8 @@ from ldpsql.cli.progress import Progress
 from ldpsql.demo import devices, run, shop
 from ldpsql_device.errors import StoreError
 
-PEOPLE = 300
+PEOPLE, PATIENCE = 300, 600.0
+"""Seconds after which something hangs, however loaded the machine is."""
 
 
 def named(mechanism: str) -> str:
@@ -135,6 +136,41 @@ def read_until(terminal: int, wanted: str, seconds: float) -> str:
     return text
 
 
+KILLED = """
+import sys, time
+from pathlib import Path
+from ldpsql.demo.run import SURVEY, _serve
+from ldpsql.designer import design
+folder = Path(sys.argv[1])
+named = SURVEY.replace('epsilon = "2"', 'epsilon = "2"\\nmechanism = "grr"')
+design(named).write(folder / "shop.survey.json")
+with _serve(folder / "shop.duckdb", folder / "shop.survey.json", 0) as (server, address):
+    print(server.pid, address, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_the_collector_ends_with_a_demonstration_that_was_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        server, address = process.stdout.readline().split()
+        try:
+            with urllib.request.urlopen(f"{address}/healthz") as answer:
+                assert answer.status == 200
+            process.kill()
+            process.wait()
+            deadline = time.monotonic() + PATIENCE
+            with pytest.raises(OSError):
+                while time.monotonic() < deadline:
+                    urllib.request.urlopen(f"{address}/healthz").close()
+                    time.sleep(0.1)
+        finally:
+            process.kill()
+            with suppress(ProcessLookupError):
+                os.kill(int(server), signal.SIGKILL)
+
+
 def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
     """With the port taken it finds another one. The mechanism is named, which the other session
     lets be chosen."""
@@ -150,7 +186,7 @@ def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing(tmp_path: Path) 
         ) as process:
             os.close(terminal)
             try:
-                text = read_until(own, "Ctrl-C stops", 300)
+                text = read_until(own, "Ctrl-C stops", PATIENCE)
                 found = re.search(r"page   (http://127.0.0.1:(\d+))", text)
                 assert found, text
                 assert int(found[2]) != taken
@@ -158,7 +194,8 @@ def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing(tmp_path: Path) 
                 with urllib.request.urlopen(f"{found[1]}/") as page:
                     assert b"<!doctype html>" in page.read().lower()
                 process.send_signal(signal.SIGINT)
-                assert process.wait(30) == 130
+                read_until(own, "what nobody says", PATIENCE)  # until the terminal is closed
+                assert process.wait(PATIENCE) == 130
             finally:
                 process.kill()
                 os.close(own)

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from contextlib import ExitStack, closing
 from pathlib import Path
+from threading import Thread
 
 import click
 
@@ -71,6 +74,12 @@ LEAST_MEMORY, MEMORY = 100, 500
     help="Hand the shuffler's batches over to this `ldpsql serve`, with the token of a relay in "
     "LDPSQL_TOKEN.",
 )
+@click.option(
+    "--until-stdin-ends",
+    "with_stdin",
+    is_flag=True,
+    help="Stop also when standard input ends, as the pipe of a process does that was killed.",
+)
 @click.option("--tls-key", type=options.EXISTING, help="The private key, for https.")
 @click.option("--tls-certificate", type=options.EXISTING, help="The certificate, for https.")
 def serve(
@@ -84,6 +93,7 @@ def serve(
     memory: int,
     folder: Path | None,
     collector: str | None,
+    with_stdin: bool,
     tls_key: Path | None,
     tls_certificate: Path | None,
 ) -> None:
@@ -103,6 +113,8 @@ def serve(
         raise click.UsageError("--collector is for a shuffler's batches: give --shuffler too")
     if bool(tls_key) != bool(tls_certificate):
         raise click.UsageError("https needs both --tls-key and --tls-certificate")
+    if with_stdin:
+        Thread(target=_stop_with_stdin, daemon=True).start()
 
     from ldpsql.intake import Intake  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.remote import RemoteStore  # noqa: PLC0415
@@ -147,6 +159,12 @@ def serve(
         writer, tokens = Writer(receiver, "http", complain), Tokens.beside(database)
         app = make_app(receiver, writer, tokens, origins=origins, rate=rate)
         listen(app, host=host, port=port, tell=tell, **tls)
+
+
+def _stop_with_stdin() -> None:
+    while os.read(0, 1 << 16):
+        pass  # nothing is asked of who started this
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 @click.group(short_help="Say who may ask `serve`.")

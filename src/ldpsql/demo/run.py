@@ -119,12 +119,14 @@ def _describe(designed: DesignedSurvey) -> Iterator[str]:
 
 @contextmanager
 def _serve(database: Path, survey: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`ldpsql serve` and its address, on any free port where the wanted one is taken."""
+    """`ldpsql serve` and its address, on any free port where the wanted one is taken. It ends with
+    this process, however that ends: the pipe to it is closed then."""
     command = [sys.executable, "-m", "ldpsql", "serve", "--db", str(database)]
     with ExitStack() as ending:
         for wanted in (port, 0):
             here = [*command, "--survey", str(survey), "--port", str(wanted)]
-            server = ending.enter_context(_running(here))
+            here.append("--until-stdin-ends")
+            server = ending.enter_context(_running(here, stdin=subprocess.PIPE))
             said = _pipe(server.stderr).readline().strip()
             if "in use" not in said:
                 break
@@ -155,7 +157,9 @@ def _running(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        _pipe(process.stderr).close()
+        for pipe in (process.stdin, process.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 def _pipe(pipe: IO[str] | None) -> IO[str]:
