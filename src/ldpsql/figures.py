@@ -106,3 +106,20 @@ def about(count: float) -> str:
     """A count rounded up to two significant digits: about this many."""
     scale = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
     return f"{math.ceil(count / scale) * scale:d}"
+
+
+def tell_forged(least: float, most: float, unit: str = "") -> str:
+    """What one forged report can do to a number, which it moves by `least` to `most`.
+
+    >>> tell_forged(-11.7, 26.04, "people")
+    'one forged report can add up to 26 people, or take away up to 11.7'
+    """
+    words = f" {unit}" if unit else ""
+    if not math.isfinite(most - least):
+        return "nothing limits what one forged report can do"
+    ends = [significant(max(end, 0.0)) for end in (most, -least)]
+    if least >= 0.0:
+        return f"one forged report can add up to {ends[0]}{words}"
+    if most <= 0.0:
+        return f"one forged report can take away up to {ends[1]}{words}"
+    return f"one forged report can add up to {ends[0]}{words}, or take away up to {ends[1]}"

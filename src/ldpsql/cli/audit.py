@@ -158,7 +158,7 @@ def audit(
         *_facts(result, central, survey),
     ]
     lines += [("warning", warning) for warning in warnings]
-    write_document(Document("\n".join(labelled_lines(lines)), facts=facts), form, None)
+    write_document(Document("\n".join(labelled_lines(lines)), facts=lambda: facts), form, None)
     is_sound = result.holds and (central is None or central.holds)
     if not is_sound or (strict and warnings):
         context.exit(AT_FAULT)

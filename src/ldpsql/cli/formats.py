@@ -8,7 +8,7 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -32,15 +32,15 @@ class Document:
     """What a command gives, to be written in any format.
 
     text: for people, as it is.  cells: for people, as a table: heads, rows, and which columns stand
-    at the right.  schema, batches: rows for machines, under distinct names.  facts: what JSON says
-    beside the rows.  width: of the terminal that it is for, if there is one.
+    at the right.  schema, batches: rows for machines, under distinct names.  facts: what JSON
+    alone says beside the rows.  width: of the terminal that it is for, if there is one.
     """
 
     text: str | None = None
     cells: Callable[[], Cells] | None = None
     schema: pa.Schema | None = None
     batches: Iterable[pa.Table] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Callable[[], Mapping[str, Any]] = dict
     width: int | None = None
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -124,7 +124,7 @@ def _write_json(document: Document, stream: BinaryIO) -> None:
     rows: dict[str, Any] = {}
     if document.schema is not None:
         rows = {"columns": document.schema.names, "rows": list(document.rows())}
-    _write_lines([_json({**rows, **document.facts}, indent=1)], stream)
+    _write_lines([_json({**rows, **document.facts()}, indent=1)], stream)
 
 
 def _json(value: Any, indent: int | None = None) -> str:

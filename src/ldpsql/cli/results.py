@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,29 @@ def write_result(result: Result, form: str | None, target: Path | None, *, inter
         "estimator": list(result.estimators),
     }
     notes = [*result.notes, *result.weak_notes()]
-    facts = {
-        **{name: own[0] if len(own) == 1 else own for name, own in of_surveys.items()},
-        "n_reports": result.reports,
-        "notes": notes,
-    }
+
+    def facts() -> dict[str, Any]:
+        names = result.distinct(intervals=False).column_names
+        return {
+            **{name: own[0] if len(own) == 1 else own for name, own in of_surveys.items()},
+            "n_reports": result.reports,
+            "forged": {
+                names[place]: dict(zip(("least", "most"), map(_finite, ends), strict=True))
+                for place, ends in result.forged().items()
+            },
+            "notes": notes,
+        }
+
     shown = (lambda: _plain_cells(table)) if intervals else result.cells
     document = Document(result.explain, shown, table.schema, [table], facts)
     write_document(document, form, target)
     is_shown = target is None and form in (None, "table", "markdown") and not intervals
     for note in result.notes_for_readers() if is_shown else notes:
         click.echo(f"note: {one_line(note)}", err=True)
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def _plain_cells(table: pa.Table) -> tuple[list[str], list[list[str]], list[bool]]:

@@ -76,10 +76,11 @@ class Estimator(ABC, Generic[_Asked_contra]):
         shape (2, m).
 
         The extremes over everything that the report format allows, so over whatever a forged
-        report can say; slopes: shape (m, k).  Public weights of the report count as 1.  It is the
-        derivative by the number of such reports: of a fixed way to combine groups, whose weights
-        move with their sizes by far less. NaN where a query is not answered. Of a post-processing
-        estimator it is that of the unbiased answers behind it.
+        report can say; slopes: shape (m, k).  Of a sum of public weights it is what the report adds
+        for every unit of its own. It is the derivative by the number of such reports, for groups
+        that are combined as before: how the weights of groups move with their sizes is left out,
+        which is far less. NaN where a query is not answered. Of a post-processing estimator it is
+        that of the unbiased answers behind it.
         """
 
 

@@ -362,13 +362,9 @@ class LinearEstimator(Estimator[CellQuery]):
         for group, entries in in_time(sorted(pieces.items())):
             asked = distinct([number for number, _, _ in entries])
             nodes, weights = merge_entries(entries, asked)
-            at = (
-                self.source.at(group, nodes, (query.weight, None))
-                for query in map(queries.__getitem__, asked)
-            )
-            means = slopes[:, asked] @ [
-                own @ shares for own, shares in zip(weights, at, strict=True)
-            ]
+            at = self.source.at(group, nodes, (None, None))
+            is_count = np.array([queries[number].weight is None for number in asked])
+            means = (slopes[:, asked] * is_count) @ (weights @ at)
             combined, answer = slopes[:, asked] @ weights, self.source.answers[group]
             amounts = np.vstack([answer.extremes(nodes, combined), means])
             *extremes, means = self._correct(group, nodes, combined, amounts)

@@ -17,11 +17,13 @@ from ldpsql.boxes import Box, CodeSet, intersect
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.where import Slice
 from ldpsql.estimate import CONFIDENCE, Array, quantile
+from ldpsql.figures import tell_forged
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension, Schema
 
 _SHOWN = 20
-_MOST_SUMS = 12
+MOST_SUMS = 12
+"""Of a row that are shown."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,13 @@ class SliceReports:
     """What the reports of one slice say about its plan.
 
     people: how many there are.  errors: standard errors of the first row's targets as estimated,
-    shape (T,), or None where they were not worked out.
+    shape (T,), or None where they were not worked out.  forged: the least and the most by which one
+    more report moves each of them, shape (2, T); as predicted where None.
     """
 
     people: int
     errors: Array | None = None
+    forged: Array | None = None
 
 
 def explain(
@@ -96,19 +100,27 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float)
     """How the sums of the first row are answered, and how well."""
     design, (keys, _) = plan.survey.design, plan.private_rows[0]
     lines = [f"group: {', '.join(map(str, keys))}"] if keys else []
-    for number, target in enumerate(plan.targets[:_MOST_SUMS]):
+    forged, asked = reports.forged, plan.planned[place][0][:MOST_SUMS]
+    if forged is None and reports.people and asked:
+        forged = design.influence(asked, np.eye(len(asked)), reports.people)
+    for number, target in enumerate(plan.targets[:MOST_SUMS]):
         planned = plan.planned[place][0][number]
         lines.append(target.label)
+        note = " per unit of the public column" if target.weight else ""
         if reports.people:
             stderr = float(np.sqrt(design.variance([planned], reports.people)[0]))
-            note = " per unit of the public column" if target.weight else ""
             lines.append(f"  predicted standard error: {_with_interval(stderr, level)}{note}")
         if reports.errors is not None:
             shown = _with_interval(reports.errors[number], level)
             lines.append(f"  standard error of these reports: {shown}")
+        if forged is not None:
+            is_count = target.weight is None and target.measure is None and target.amounts is None
+            unit = "people" if is_count else ""
+            least, most = forged[:, number]
+            lines.append(f"  {tell_forged(least, most, unit)}{note}")
         lines += _indent(design.describe(planned))
-    if len(plan.targets) > _MOST_SUMS:
-        lines.append(f"... {len(plan.targets) - _MOST_SUMS} more sums")
+    if len(plan.targets) > MOST_SUMS:
+        lines.append(f"... {len(plan.targets) - MOST_SUMS} more sums")
     return lines
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,7 @@ from ldpsql.engine.plan import Key
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import answer_rows, selection
 from ldpsql.estimate import Array, Estimates, quantile
-from ldpsql.numerics import distinct
+from ldpsql.numerics import distinct, join_ranges
 from ldpsql.parser.query import DISPLACED, TOO_FEW, UNKNOWN
 from ldpsql.report import Integers
 from ldpsql.sql import Scalar
@@ -40,6 +40,8 @@ _LARGEST_JOINT = 4000
 _MOST_ENTRIES = 50_000_000
 """Entries of all covariances where every row has one of its own."""
 _AT_ONCE = 256
+MOST_FOLLOWED = 1000
+"""Rows of a column of which it is told what a forged report could do."""
 _ROUNDING = 1e-12
 """Derivatives that cancel leave no more than that of themselves: n / n depends on no n."""
 
@@ -204,6 +206,13 @@ class Covariances:
 
     def _answers(self, group: Group, by_row: Asked) -> Iterator[tuple[int, tuple[Integers, Array]]]:
         """By row the places of the sums that a group of people answers, and their covariance."""
+        queries = [[q for _, planned in parts for q in planned] for parts in by_row.values()]
+        found = answer_rows(self._estimator_of(group), queries)
+        for (row, parts), estimates in zip(by_row.items(), found, strict=True):
+            places = [np.arange(at, at + len(planned)) for at, planned in parts]
+            yield row, (np.concatenate(places), estimates.covariance)
+
+    def _estimator_of(self, group: Group) -> AnyEstimator:
         (table,) = group.tables
         plans = [each.plan for each in self.relations if each.plan.public_keys == group.keys]
         asked = [
@@ -213,12 +222,40 @@ class Covariances:
             if plan.survey.table == table and piece.condition == group.condition
         ]
         chosen = selection(*asked[0], *(plan for plan, _ in asked[1:]))
-        estimator = self.estimators_of(table, chosen)[group.key]
-        queries = [[q for _, planned in parts for q in planned] for parts in by_row.values()]
-        found = answer_rows(estimator, queries)
-        for (row, parts), estimates in zip(by_row.items(), found, strict=True):
-            places = [np.arange(at, at + len(planned)) for at, planned in parts]
-            yield row, (np.concatenate(places), estimates.covariance)
+        return self.estimators_of(table, chosen)[group.key]
+
+    def influence(self, slopes: Mapping[Point, Array]) -> Array:
+        """By how much one more report moves a sum of sums at the least and at the most, shape (2,).
+
+        slopes: by the sums of some points.  Without limit where public values are summed, which may
+        be anything; NaN where sums are not simply those of people who answered.
+        """
+        asked: dict[Group, tuple[list[PlannedQuery], list[float]]] = {}
+        for (relation, row), own in slopes.items():
+            source = self.relations[relation].source
+            plan = source.plan
+            place, private = divmod(row, len(plan.private_rows))
+            queries = source.ask(source.keys[place], private)
+            if queries is None or not np.isfinite(own).all():
+                return np.full(2, np.nan)
+            weights = zip(plan.targets, own, strict=True)
+            if any(target.weight is not None and slope for target, slope in weights):
+                return np.array([-np.inf, np.inf])
+            for piece, planned in queries:
+                table, keys = plan.survey.table, plan.public_keys
+                group = Group(frozenset([table]), piece.condition, keys, source.keys[place])
+                of_group = asked.setdefault(group, ([], []))
+                of_group[0].extend(planned)
+                of_group[1].extend(own.tolist())
+        nothing = np.zeros((2, 1))
+        ends = [
+            self._estimator_of(group).influence(planned, np.array([own]))
+            for group, (planned, own) in asked.items()
+        ]
+        if any(self._may_overlap(*pair) for pair in combinations(asked, 2)):
+            # A report may be one of several groups: no more than what it does in each of them.
+            return np.array([np.minimum(ends, 0.0)[:, 0].sum(), np.maximum(ends, 0.0)[:, 1].sum()])
+        return join_ranges([nothing, *ends])[:, 0]
 
     def _may_overlap(self, group: Group, other: Group) -> bool:
         """Whether somebody may be in two different groups."""
@@ -315,6 +352,25 @@ class Propagation:
             rows = rows[values[rows] == relation.forms[place].value[base]]
             low[rows], high[rows] = relation.bounds[place]
         return low, high
+
+    def influence(self, gradients: Gradients) -> tuple[float, float]:
+        """The least and the most by which one more report moves any number of a column, to first
+        order; NaN where that is not known of one, or there are more than MOST_FOLLOWED."""
+        rows = np.unique(gradients.rows)
+        if len(rows) > MOST_FOLLOWED or (gradients.unknown < 0).any():
+            return float("nan"), float("nan")
+        found = [np.zeros(2)]
+        for row in limits.in_time(rows):
+            by_point: dict[Point, Array] = {}
+            for place in np.flatnonzero(gradients.rows == row):
+                base, m = divmod(int(gradients.numbers[place]), len(self.measured))
+                relation, measurement = self.measured[m]
+                form = self.covariances.relations[relation].forms[measurement]
+                own = gradients.slopes[place] * form.slope[base]
+                by_point[relation, base] = by_point.get((relation, base), 0.0) + own
+            found.append(self.covariances.influence(by_point))
+        least, most = np.array(found).T
+        return float(least.min()), float(most.max())
 
     def estimates(self, values: Array, gradients: Sequence[Gradients]) -> Estimates:
         """The numbers of some columns, shape (R, columns), row by row with their covariance.

@@ -39,7 +39,9 @@ class Result:
     reports: how many reports they hold.  explain: the plan, where it was asked for.
     typical: for the index of every output column that is a post-processed estimate, its typical
     errors, shape (rows,).  estimators, guarantees: which estimator answered, and what people were
-    promised and got, survey by survey.  level: of the intervals.
+    promised and got, survey by survey.  level: of the intervals.  forged: computes, for the index
+    of every output column that is an estimate, the least and the most by which one forged report
+    can move a number of it; NaN where that is not known, infinite where nothing limits it.
     """
 
     table: pa.Table
@@ -53,6 +55,7 @@ class Result:
     estimators: tuple[str, ...] = ()
     guarantees: tuple[Guarantee, ...] = ()
     level: float = CONFIDENCE
+    forged: Callable[[], Mapping[int, tuple[float, float]]] = dict
 
     @property
     def columns(self) -> list[pa.Field]:

@@ -23,7 +23,7 @@ from ldpsql import limits
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.census import of_census
-from ldpsql.engine.explain import SliceReports, explain, explain_verbose
+from ldpsql.engine.explain import MOST_SUMS, SliceReports, explain, explain_verbose
 from ldpsql.engine.notes import (
     guarantee_of_batches,
     how_joined,
@@ -352,11 +352,14 @@ class Session:
             columns = np.stack(list(values.values()), axis=1)
             return propagation.estimates(columns, list(gradients.values()))
 
+        def forged() -> Mapping[int, tuple[float, float]]:
+            return {place: propagation.influence(each) for place, each in gradients.items()}
+
         intervals = {place: intervals[place] for place, each in bars.items() if each.is_known}
         typical = {
             place: bars[place].typical for place in intervals if bars[place].typical is not None
         }
-        more = {"intervals": intervals, "typical": typical, "estimates": joint}
+        more = {"intervals": intervals, "typical": typical, "estimates": joint, "forged": forged}
         return self._result(shown, subjects, notes, **more)
 
     def _on_people(self, base: Query, subjects: Mapping[str, Subject]) -> list[str]:
@@ -489,4 +492,6 @@ class Session:
         if plan.public_keys or not people or not piece.boxes or not plan.planned[place]:
             return SliceReports(people)
         estimator = self._estimators_of(subject, selection(plan, piece))[()]
-        return SliceReports(people, estimator.answer_rows([plan.planned[place][0]])[0].stderr)
+        row = plan.planned[place][0]
+        forged = estimator.influence(row[:MOST_SUMS], np.eye(len(row))[:MOST_SUMS, :MOST_SUMS])
+        return SliceReports(people, estimator.answer_rows([row])[0].stderr, forged)

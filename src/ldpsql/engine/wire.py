@@ -52,6 +52,7 @@ def pack(result: Result, smallest: Mapping[str, int | None], handle: str | None 
         "level": result.level,
         "rows": result.table.num_rows,
         "handle": handle,
+        "forged": [[place, list(ends)] for place, ends in result.forged().items()],
     }
     table = pa.table(arrays).replace_schema_metadata({_KEY: json.dumps(said).encode()})
     return write_stream(table)
@@ -89,6 +90,9 @@ def unpack(
                 typical[place] = table.column(f"{place}_typical").to_numpy()
         asked = tuple(map(survey_of, said["surveys"]))
         handle = said["handle"]
+        forged = {
+            int(place): (float(least), float(most)) for place, (least, most) in said["forged"]
+        }
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError):
         raise _no_answer() from None
     guarantees = [
@@ -107,6 +111,7 @@ def unpack(
         tuple(said["estimators"]),
         tuple(guarantees),
         said["level"],
+        lambda: forged,
     )
 
 
@@ -240,6 +245,10 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
         "rows": list(map(list, rows)),
         "intervals": bars,
         "level": result.level,
+        "forged": {
+            str(place): {"least": _plain(least), "most": _plain(most)}
+            for place, (least, most) in result.forged().items()
+        },
         "notes": list(result.notes),
         "explain": result.explain,
         "reports": result.reports,

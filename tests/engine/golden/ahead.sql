@@ -25,5 +25,6 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 133.3 (95 % interval: ± 261.3)
     standard error of these reports: 133 (95 % interval: ± 260.6)
+    one forged report can add up to 2.7 people, or take away up to 1.25
     adaptive grids of 47 leaves, round 5 of 5
     biased: frequencies are made non-negative and leaves that were not split are spread evenly; the errors hold noise, sampling and what the grid lets expect of this bias

@@ -28,14 +28,17 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 184.1 (95 % interval: ± 360.9)
     standard error of these reports: 183.7 (95 % interval: ± 360.1)
+    one forged report can add up to 4.5 people, or take away up to 1.25
     24 cells of 2 marginals, grr: nodes 4..11
   SUM(pay), public
     predicted standard error: 184.1 (95 % interval: ± 360.9) per unit of the public column
     standard error of these reports: 1.079e+04 (95 % interval: ± 2.114e+04)
+    one forged report can add up to 4.5, or take away up to 1.25 per unit of the public column
     24 cells of 2 marginals, grr: nodes 4..11
   COUNT(pay), public
     predicted standard error: 184.1 (95 % interval: ± 360.9) per unit of the public column
     standard error of these reports: 183.7 (95 % interval: ± 360.1)
+    one forged report can add up to 4.5, or take away up to 1.25 per unit of the public column
     24 cells of 2 marginals, grr: nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

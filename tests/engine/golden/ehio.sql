@@ -41,10 +41,12 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 360.2 (95 % interval: ± 705.9)
     standard error of these reports: 356.2 (95 % interval: ± 698.1)
+    one forged report can add up to 40 people, or take away up to 13.3
     group 5 (age level 1, state level 1; 20 nodes, olh): nodes 5..6, 9..10
   SUM(pay)
     predicted standard error: 3.758e+04 (95 % interval: ± 7.366e+04)
     standard error of these reports: 3.856e+04 (95 % interval: ± 7.557e+04)
+    one forged report can add up to 7430, or take away up to 1440
     group 6 (age level 1, state level 1, sign of pay; 40 nodes, olh): nodes 5..6, 9..10, 25..26, 29..30
 
 EXPLAIN VERBOSE SELECT COUNT(*) FROM app WHERE age < 30 AND state = 'CA' OR age >= 50 AND day > DATE '2026-03-01'
@@ -70,6 +72,7 @@ after cells:
     COUNT(*)
       predicted standard error: 319.8 (95 % interval: ± 626.8)
       standard error of these reports: 339.2 (95 % interval: ± 664.9)
+      one forged report can add up to 58.5 people, or take away up to 6.7
       group 3 (age level 1, state level 0; 5 nodes, olh): nodes 4
       group 5 (age level 1, state level 1; 20 nodes, olh): nodes 0
       group 9 (age level 2, state level 1; 80 nodes, olh): nodes 16, 20
@@ -78,6 +81,7 @@ after cells:
     COUNT(*)
       predicted standard error: 193.2 (95 % interval: ± 378.6)
       standard error of these reports: 201.6 (95 % interval: ± 395.2)
+      one forged report can add up to 41.6 people, or take away up to 8.06
       group 5 (age level 1, state level 1; 20 nodes, olh): nodes 0
       group 9 (age level 2, state level 1; 80 nodes, olh): nodes 16, 20
 

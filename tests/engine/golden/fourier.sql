@@ -40,10 +40,12 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 273.7 (95 % interval: ± 536.5)
     standard error of these reports: 273.9 (95 % interval: ± 536.9)
+    one forged report can add up to 42.2 people, or take away up to 37.8
     table age x state of 20 x 4 cells, box of 8 x 2
   SUM(pay)
     predicted standard error: 2.009e+04 (95 % interval: ± 3.938e+04)
     standard error of these reports: 2.011e+04 (95 % interval: ± 3.941e+04)
+    one forged report can add up to 3160, or take away up to 2200
     table age x state of 20 x 4 cells, box of 8 x 2
     with the sign of pay
 
@@ -70,6 +72,7 @@ after cells:
     COUNT(*)
       predicted standard error: 223.7 (95 % interval: ± 438.5)
       standard error of these reports: 226.9 (95 % interval: ± 444.7)
+      one forged report can add up to 39.1 people, or take away up to 25.8
       table age x state of 20 x 4 cells, box of 6 x 1
       table age of 20 cells, box of 4
   reports: ("day" > DATE '2026-03-01') IS NOT TRUE (1629)
@@ -77,6 +80,7 @@ after cells:
     COUNT(*)
       predicted standard error: 125.8 (95 % interval: ± 246.5)
       standard error of these reports: 129.1 (95 % interval: ± 253)
+      one forged report can add up to 42 people, or take away up to 30.7
       table age x state of 20 x 4 cells, box of 6 x 1
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE age BETWEEN 40 AND 21
@@ -119,6 +123,7 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 121.6 (95 % interval: ± 238.4)
     standard error of these reports: 121.5 (95 % interval: ± 238.1)
+    one forged report can add up to 4.14 people, or take away up to 3.14
     table state of 4 cells, box of 2
 
 SELECT VAR_POP(age // 2), STDDEV(age // 2), VAR_POP(age) FILTER (WHERE state = 'NY') FROM app

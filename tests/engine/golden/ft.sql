@@ -22,15 +22,18 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 46.42 (95 % interval: ± 90.99)
     standard error of these reports: 44.61 (95 % interval: ± 87.44)
+    one forged report can add up to 1.16 people, or take away up to 0.157
     known exactly: 0.5 x all reports
     parity of member (2 nodes, grr): nodes 0..1
   SUM(pay), public
     predicted standard error: 46.42 (95 % interval: ± 90.99) per unit of the public column
     standard error of these reports: 2620 (95 % interval: ± 5134)
+    one forged report can add up to 1.16, or take away up to 0.157 per unit of the public column
     known exactly: 0.5 x all reports
     parity of member (2 nodes, grr): nodes 0..1
   COUNT(pay), public
     predicted standard error: 46.42 (95 % interval: ± 90.99) per unit of the public column
     standard error of these reports: 44.61 (95 % interval: ± 87.44)
+    one forged report can add up to 1.16, or take away up to 0.157 per unit of the public column
     known exactly: 0.5 x all reports
     parity of member (2 nodes, grr): nodes 0..1

@@ -29,10 +29,12 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 902.1 (95 % interval: ± 1768)
     standard error of these reports: 903 (95 % interval: ± 1770)
+    one forged report can add up to 16 people, or take away up to 10
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, grr): nodes 16..47, 96..127
   SUM(pay)
     predicted standard error: 7.366e+04 (95 % interval: ± 1.444e+05)
     standard error of these reports: 7.413e+04 (95 % interval: ± 1.453e+05)
+    one forged report can add up to 2100, or take away up to 501
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, grr): nodes 16..47, 96..127
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -45,4 +47,5 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 843.9 (95 % interval: ± 1654)
     standard error of these reports: 844.6 (95 % interval: ± 1655)
+    one forged report can add up to 8.51 people, or take away up to 17.5
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, grr): nodes 0..15, 19, 23, 27, 31, 35, 39, 43, 47..95, 99, 103, 107, ... (5 more runs)

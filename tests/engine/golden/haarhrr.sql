@@ -24,12 +24,15 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 92.85 (95 % interval: ± 182)
     standard error of these reports: 93.13 (95 % interval: ± 182.5)
+    one forged report can add up to 3.14 people, or take away up to 2.14
     group 0 (nodes of 2 codes): 2 of 2 coefficients
   SUM(pay), public
     predicted standard error: 92.85 (95 % interval: ± 182) per unit of the public column
     standard error of these reports: 5398 (95 % interval: ± 1.058e+04)
+    one forged report can add up to 3.14, or take away up to 2.14 per unit of the public column
     group 0 (nodes of 2 codes): 2 of 2 coefficients
   COUNT(pay), public
     predicted standard error: 92.85 (95 % interval: ± 182) per unit of the public column
     standard error of these reports: 93.13 (95 % interval: ± 182.5)
+    one forged report can add up to 3.14, or take away up to 2.14 per unit of the public column
     group 0 (nodes of 2 codes): 2 of 2 coefficients

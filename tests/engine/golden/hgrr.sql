@@ -14,10 +14,12 @@ reports: all reports (5000)
   SUM(pay)
     predicted standard error: 4.813e+04 (95 % interval: ± 9.434e+04)
     standard error of these reports: 4.705e+04 (95 % interval: ± 9.222e+04)
+    one forged report can add up to 27500, or take away up to 122
     group 10 (age level 2, state level 1, sign of pay; 160 nodes, grr): nodes 1, 81
   COUNT(*)
     predicted standard error: 352.3 (95 % interval: ± 690.5)
     standard error of these reports: 484.9 (95 % interval: ± 950.4)
+    one forged report can add up to 168 people, or take away up to 3.36
     group 9 (age level 2, state level 1; 80 nodes, grr): nodes 1
 
 SELECT AVG(age // 10 * 10) AS decade, COUNT_IF(age % 4 < 2) / COUNT(*) AS share FROM app

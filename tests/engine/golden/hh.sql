@@ -24,12 +24,15 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 104.8 (95 % interval: ± 205.5)
     standard error of these reports: 105.3 (95 % interval: ± 206.3)
+    one forged report can add up to 4.63 people, or take away up to 0.626
     group 0 (state level 1; 4 nodes, oue): nodes 1..2
   SUM(pay), public
     predicted standard error: 104.8 (95 % interval: ± 205.5) per unit of the public column
     standard error of these reports: 6182 (95 % interval: ± 1.212e+04)
+    one forged report can add up to 4.63, or take away up to 0.626 per unit of the public column
     group 0 (state level 1; 4 nodes, oue): nodes 1..2
   COUNT(pay), public
     predicted standard error: 104.8 (95 % interval: ± 205.5) per unit of the public column
     standard error of these reports: 105.3 (95 % interval: ± 206.3)
+    one forged report can add up to 4.63, or take away up to 0.626 per unit of the public column
     group 0 (state level 1; 4 nodes, oue): nodes 1..2

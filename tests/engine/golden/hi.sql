@@ -29,10 +29,12 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 903.3 (95 % interval: ± 1770)
     standard error of these reports: 906 (95 % interval: ± 1776)
+    one forged report can add up to 16 people, or take away up to 10
     group 3 (age level 1, state level 0; 5 nodes, grr at 0.182): nodes 1..2
   SUM(pay)
     predicted standard error: 9.641e+04 (95 % interval: ± 1.89e+05)
     standard error of these reports: 9.64e+04 (95 % interval: ± 1.889e+05)
+    one forged report can add up to 2040, or take away up to 2010
     group 4 (age level 1, state level 0, sign of pay; 10 nodes, olh at 0.182): nodes 1..2, 6..7
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -45,5 +47,6 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 1373 (95 % interval: ± 2690)
     standard error of these reports: 1375 (95 % interval: ± 2694)
+    one forged report can add up to 32.3 people, or take away up to 36.1
     group 3 (age level 1, state level 0; 5 nodes, grr at 0.182): nodes 0, 3..4
     group 5 (age level 1, state level 1; 20 nodes, olh at 0.182): nodes 7, 11

@@ -15,12 +15,14 @@ reports: ("day" = DATE '2026-03-02') (1716)
   SUM(pay), public
     predicted standard error: 0 (95 % interval: ± 0) per unit of the public column
     standard error of these reports: 0 (95 % interval: ± 0)
+    one forged report can add up to 1 per unit of the public column
     known exactly: 1 x all reports
 reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
   box: age in {38..57}
   SUM(pay), public
     predicted standard error: 198.4 (95 % interval: ± 388.9) per unit of the public column
     standard error of these reports: 1.204e+04 (95 % interval: ± 2.361e+04)
+    one forged report can add up to 23.9, or take away up to 2.89 per unit of the public column
     group 1 (age level 1, state level 0; 5 nodes, olh): nodes 3..4
     group 3 (age level 2, state level 0; 20 nodes, olh): nodes 10..11
 
@@ -37,6 +39,7 @@ reports: all reports (5000)
   SUM(CASE WHEN "age" < 38 THEN 2 WHEN "state" = 'NY' THEN 1 END)
     predicted standard error: 859.3 (95 % interval: ± 1684)
     standard error of these reports: 867.1 (95 % interval: ± 1699)
+    one forged report can add up to 83.5, or take away up to 22.3
     group 2 (age level 1, state level 1; 20 nodes, olh): nodes 0..2, 4..6, 13, 17
     group 4 (age level 2, state level 1; 80 nodes, olh): nodes 32..34, 36..38, 41, 45
 
@@ -51,6 +54,7 @@ reports: ("day" = DATE '2026-03-02') (1716)
   COUNT(*) under filter 1
     predicted standard error: 100.2 (95 % interval: ± 196.4)
     standard error of these reports: 102.5 (95 % interval: ± 200.9)
+    one forged report can add up to 7.49 people, or take away up to 3.82
     group 0 (age level 0, state level 1; 4 nodes, olh): nodes 0, 2
 reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
   box: state in {CA, WA}
@@ -59,6 +63,7 @@ reports: ("day" = DATE '2026-03-02') IS NOT TRUE (3284)
   COUNT(*) under filter 1
     predicted standard error: 289.2 (95 % interval: ± 566.8)
     standard error of these reports: 287.1 (95 % interval: ± 562.7)
+    one forged report can add up to 32.7 people, or take away up to 6.05
     group 2 (age level 1, state level 1; 20 nodes, olh): nodes 0, 2, 4, 6
     group 4 (age level 2, state level 1; 80 nodes, olh): nodes 32, 34, 36, 38
 

@@ -28,14 +28,17 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 468.4 (95 % interval: ± 918)
     standard error of these reports: 468.1 (95 % interval: ± 917.5)
+    one forged report can add up to 8.51 people, or take away up to 5.01
     32 of 20 x 4 cells
   SUM(pay), public
     predicted standard error: 468.4 (95 % interval: ± 918) per unit of the public column
     standard error of these reports: 2.724e+04 (95 % interval: ± 5.34e+04)
+    one forged report can add up to 8.51, or take away up to 5.01 per unit of the public column
     32 of 20 x 4 cells
   COUNT(pay), public
     predicted standard error: 468.4 (95 % interval: ± 918) per unit of the public column
     standard error of these reports: 468.1 (95 % interval: ± 917.5)
+    one forged report can add up to 8.51, or take away up to 5.01 per unit of the public column
     32 of 20 x 4 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -48,4 +51,5 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 438.1 (95 % interval: ± 858.7)
     standard error of these reports: 439.2 (95 % interval: ± 860.8)
+    one forged report can add up to 4.76 people, or take away up to 8.76
     56 of 20 x 4 cells

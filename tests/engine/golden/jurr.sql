@@ -28,14 +28,17 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 365 (95 % interval: ± 715.4)
     standard error of these reports: 386.2 (95 % interval: ± 757)
+    one forged report can add up to 18.4 people, or take away up to 11.6
     32 of 20 x 4 cells
   SUM(pay), public
     predicted standard error: 365 (95 % interval: ± 715.4) per unit of the public column
     standard error of these reports: 2.266e+04 (95 % interval: ± 4.442e+04)
+    one forged report can add up to 18.4, or take away up to 11.6 per unit of the public column
     32 of 20 x 4 cells
   COUNT(pay), public
     predicted standard error: 365 (95 % interval: ± 715.4) per unit of the public column
     standard error of these reports: 386.2 (95 % interval: ± 757)
+    one forged report can add up to 18.4, or take away up to 11.6 per unit of the public column
     32 of 20 x 4 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -48,4 +51,5 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 338 (95 % interval: ± 662.5)
     standard error of these reports: 362.7 (95 % interval: ± 710.8)
+    one forged report can add up to 11.3 people, or take away up to 18.6
     56 of 20 x 4 cells

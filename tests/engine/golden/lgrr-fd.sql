@@ -32,10 +32,12 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 163.9 (95 % interval: ± 321.3)
     standard error of these reports: 170.3 (95 % interval: ± 333.8)
+    one forged report can add up to 23.9 people, or take away up to 0.0615
     group 4 (age level 1, state level 0; 5 nodes): nodes 1..2
   SUM(pay)
     predicted standard error: 1.244e+04 (95 % interval: ± 2.438e+04)
     standard error of these reports: 1.3e+04 (95 % interval: ± 2.547e+04)
+    one forged report can add up to 2390, or take away up to 6.15
     group 5 (age level 1, state level 0, sign of pay; 10 nodes): nodes 1..2, 6..7
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -48,5 +50,6 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 220.6 (95 % interval: ± 432.4)
     standard error of these reports: 214.9 (95 % interval: ± 421.1)
+    one forged report can add up to 23.8 people, or take away up to 0.154
     group 4 (age level 1, state level 0; 5 nodes): nodes 0, 3..4
     group 6 (age level 1, state level 1; 20 nodes): nodes 7, 11

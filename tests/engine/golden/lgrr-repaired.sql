@@ -29,10 +29,12 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 395.3 (95 % interval: ± 774.7)
     standard error of these reports: 388.5 (95 % interval: ± 761.4)
+    one forged report can add up to 43.5 people, or take away up to 25.6
     group 4 (age level 1, state level 0; 5 nodes, grr): nodes 1..2
   SUM(pay)
     predicted standard error: 3.872e+04 (95 % interval: ± 7.588e+04)
     standard error of these reports: 4.047e+04 (95 % interval: ± 7.931e+04)
+    one forged report can add up to 5640, or take away up to 1560
     group 5 (age level 1, state level 0, sign of pay; 10 nodes, grr): nodes 1..2, 6..7
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -45,5 +47,6 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 540.4 (95 % interval: ± 1059)
     standard error of these reports: 500.1 (95 % interval: ± 980.1)
+    one forged report can add up to 62.9 people, or take away up to 42.6
     group 4 (age level 1, state level 0; 5 nodes, grr): nodes 0, 3..4
     group 6 (age level 1, state level 1; 20 nodes, grr): nodes 7, 11

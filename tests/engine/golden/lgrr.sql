@@ -36,11 +36,13 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 123.3 (95 % interval: ± 241.6)
     standard error of these reports: 122.9 (95 % interval: ± 240.9)
+    one forged report can add up to 8 people
     group 4 (age level 1, state level 0; 5 nodes): nodes 1..2
     leaves answered from parents, by their share of codes
   SUM(pay)
     predicted standard error: 8832 (95 % interval: ± 1.731e+04)
     standard error of these reports: 8453 (95 % interval: ± 1.657e+04)
+    one forged report can add up to 800
     group 5 (age level 1, state level 0, sign of pay; 10 nodes): nodes 1..2, 6..7
     leaves answered from parents, by their share of codes
 
@@ -54,6 +56,7 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 153.5 (95 % interval: ± 300.8)
     standard error of these reports: 155.1 (95 % interval: ± 303.9)
+    one forged report can add up to 8 people
     group 4 (age level 1, state level 0; 5 nodes): nodes 0, 3..4
     group 6 (age level 1, state level 1; 10 nodes): nodes 3, 5
     leaves answered from parents, by their share of codes

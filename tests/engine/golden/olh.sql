@@ -28,10 +28,12 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 375.8 (95 % interval: ± 736.5)
     standard error of these reports: 375.7 (95 % interval: ± 736.4)
+    one forged report can add up to 20.9 people, or take away up to 17.5
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, olh): nodes 16..47, 96..127
   SUM(pay)
     predicted standard error: 3.049e+04 (95 % interval: ± 5.975e+04)
     standard error of these reports: 3.045e+04 (95 % interval: ± 5.967e+04)
+    one forged report can add up to 1810, or take away up to 1000
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, olh): nodes 16..47, 96..127
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -44,4 +46,5 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 360.3 (95 % interval: ± 706.2)
     standard error of these reports: 360.4 (95 % interval: ± 706.3)
+    one forged report can add up to 18.6 people, or take away up to 19.8
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, olh): nodes 0..15, 19, 23, 27, 31, 35, 39, 43, 47..95, 99, 103, 107, ... (5 more runs)

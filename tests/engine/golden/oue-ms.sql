@@ -28,14 +28,17 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 253.6 (95 % interval: ± 497.1)
     standard error of these reports: 255.4 (95 % interval: ± 500.6)
+    one forged report can add up to 36.8 people, or take away up to 5.49
     marginal of age (20 nodes, oue): nodes 4..11
   SUM(pay), public
     predicted standard error: 253.6 (95 % interval: ± 497.1) per unit of the public column
     standard error of these reports: 1.481e+04 (95 % interval: ± 2.902e+04)
+    one forged report can add up to 37.2, or take away up to 5.04 per unit of the public column
     marginal of age (20 nodes, oue): nodes 4..11
   COUNT(pay), public
     predicted standard error: 253.6 (95 % interval: ± 497.1) per unit of the public column
     standard error of these reports: 255.4 (95 % interval: ± 500.6)
+    one forged report can add up to 37.2, or take away up to 5.04 per unit of the public column
     marginal of age (20 nodes, oue): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

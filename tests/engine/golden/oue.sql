@@ -28,10 +28,12 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 484.7 (95 % interval: ± 949.9)
     standard error of these reports: 485.1 (95 % interval: ± 950.9)
+    one forged report can add up to 148 people, or take away up to 20
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, oue): nodes 16..47, 96..127
   SUM(pay)
     predicted standard error: 3.43e+04 (95 % interval: ± 6.723e+04)
     standard error of these reports: 3.442e+04 (95 % interval: ± 6.747e+04)
+    one forged report can add up to 7400, or take away up to 1000
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, oue): nodes 16..47, 96..127
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -44,4 +46,5 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 640.3 (95 % interval: ± 1255)
     standard error of these reports: 640.1 (95 % interval: ± 1254)
+    one forged report can add up to 259 people, or take away up to 35.1
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, oue): nodes 0..15, 19, 23, 27, 31, 35, 39, 43, 47..95, 99, 103, 107, ... (5 more runs)

@@ -28,14 +28,17 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 202.3 (95 % interval: ± 396.6)
     standard error of these reports: 201.6 (95 % interval: ± 395.1)
+    one forged report can add up to 5.31 people, or take away up to 2.88
     marginal of age (20 nodes, padded): nodes 4..11
   SUM(pay), public
     predicted standard error: 202.3 (95 % interval: ± 396.6) per unit of the public column
     standard error of these reports: 1.18e+04 (95 % interval: ± 2.313e+04)
+    one forged report can add up to 5.71, or take away up to 2.48 per unit of the public column
     marginal of age (20 nodes, padded): nodes 4..11
   COUNT(pay), public
     predicted standard error: 202.3 (95 % interval: ± 396.6) per unit of the public column
     standard error of these reports: 201.6 (95 % interval: ± 395.1)
+    one forged report can add up to 5.71, or take away up to 2.48 per unit of the public column
     marginal of age (20 nodes, padded): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

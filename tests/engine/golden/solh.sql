@@ -28,14 +28,17 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 193.5 (95 % interval: ± 379.2)
     standard error of these reports: 190.2 (95 % interval: ± 372.8)
+    one forged report can add up to 9.83 people, or take away up to 4.49
     marginal of age (20 nodes, solh): nodes 4..11
   SUM(pay), public
     predicted standard error: 193.5 (95 % interval: ± 379.2) per unit of the public column
     standard error of these reports: 1.114e+04 (95 % interval: ± 2.184e+04)
+    one forged report can add up to 10.2, or take away up to 4.13 per unit of the public column
     marginal of age (20 nodes, solh): nodes 4..11
   COUNT(pay), public
     predicted standard error: 193.5 (95 % interval: ± 379.2) per unit of the public column
     standard error of these reports: 190.2 (95 % interval: ± 372.8)
+    one forged report can add up to 10.2, or take away up to 4.13 per unit of the public column
     marginal of age (20 nodes, solh): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -28,10 +28,12 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 119.6 (95 % interval: ± 234.5)
     standard error of these reports: 120 (95 % interval: ± 235.2)
+    one forged report can add up to 3.93 people, or take away up to 2.56
     16 of 5 x 4 x 2 cells
   SUM(pay)
     predicted standard error: 9929 (95 % interval: ± 1.946e+04)
     standard error of these reports: 9883 (95 % interval: ± 1.937e+04)
+    one forged report can add up to 502, or take away up to 213
     8 of 5 x 4 x 2 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -44,4 +46,5 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 175.6 (95 % interval: ± 344.2)
     standard error of these reports: 174.7 (95 % interval: ± 342.5)
+    one forged report can add up to 16.6 people, or take away up to 10.3
     28 of 5 x 4 x 2 cells

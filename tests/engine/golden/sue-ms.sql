@@ -28,14 +28,17 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 275.8 (95 % interval: ± 540.5)
     standard error of these reports: 276.7 (95 % interval: ± 542.3)
+    one forged report can add up to 25.1 people, or take away up to 9.78
     marginal of age (20 nodes, sue): nodes 4..11
   SUM(pay), public
     predicted standard error: 275.8 (95 % interval: ± 540.5) per unit of the public column
     standard error of these reports: 1.612e+04 (95 % interval: ± 3.159e+04)
+    one forged report can add up to 25.5, or take away up to 9.37 per unit of the public column
     marginal of age (20 nodes, sue): nodes 4..11
   COUNT(pay), public
     predicted standard error: 275.8 (95 % interval: ± 540.5) per unit of the public column
     standard error of these reports: 276.7 (95 % interval: ± 542.3)
+    one forged report can add up to 25.5, or take away up to 9.37 per unit of the public column
     marginal of age (20 nodes, sue): nodes 4..11
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -28,14 +28,17 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 437.8 (95 % interval: ± 858.2)
     standard error of these reports: 437.3 (95 % interval: ± 857.2)
+    one forged report can add up to 7.98 people, or take away up to 4.66
     32 of 20 x 4 cells
   SUM(pay), public
     predicted standard error: 437.8 (95 % interval: ± 858.2) per unit of the public column
     standard error of these reports: 2.546e+04 (95 % interval: ± 4.991e+04)
+    one forged report can add up to 7.98, or take away up to 4.66 per unit of the public column
     32 of 20 x 4 cells
   COUNT(pay), public
     predicted standard error: 437.8 (95 % interval: ± 858.2) per unit of the public column
     standard error of these reports: 437.3 (95 % interval: ± 857.2)
+    one forged report can add up to 7.98, or take away up to 4.66 per unit of the public column
     32 of 20 x 4 cells
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
@@ -48,4 +51,5 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 566.7 (95 % interval: ± 1111)
     standard error of these reports: 576 (95 % interval: ± 1129)
+    one forged report can add up to 8.37 people, or take away up to 11.6
     56 of 20 x 4 cells

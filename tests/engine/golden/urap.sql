@@ -24,12 +24,15 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 81.12 (95 % interval: ± 159)
     standard error of these reports: 80.85 (95 % interval: ± 158.5)
+    one forged report can add up to 3.16 people, or take away up to 0.582
     2 of 4 cells
   SUM(pay), public
     predicted standard error: 81.12 (95 % interval: ± 159) per unit of the public column
     standard error of these reports: 4807 (95 % interval: ± 9422)
+    one forged report can add up to 3.16, or take away up to 0.582 per unit of the public column
     2 of 4 cells
   COUNT(pay), public
     predicted standard error: 81.12 (95 % interval: ± 159) per unit of the public column
     standard error of these reports: 80.85 (95 % interval: ± 158.5)
+    one forged report can add up to 3.16, or take away up to 0.582 per unit of the public column
     2 of 4 cells

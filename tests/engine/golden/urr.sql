@@ -24,12 +24,15 @@ reports: all reports (5000)
   COUNT(*)
     predicted standard error: 46.42 (95 % interval: ± 90.99)
     standard error of these reports: 46.45 (95 % interval: ± 91.03)
+    one forged report can add up to 1.16 people, or take away up to 0.157
     2 of 4 cells
   SUM(pay), public
     predicted standard error: 46.42 (95 % interval: ± 90.99) per unit of the public column
     standard error of these reports: 2889 (95 % interval: ± 5663)
+    one forged report can add up to 1.16, or take away up to 0.157 per unit of the public column
     2 of 4 cells
   COUNT(pay), public
     predicted standard error: 46.42 (95 % interval: ± 90.99) per unit of the public column
     standard error of these reports: 46.45 (95 % interval: ± 91.03)
+    one forged report can add up to 1.16, or take away up to 0.157 per unit of the public column
     2 of 4 cells

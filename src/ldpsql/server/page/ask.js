@@ -2,7 +2,7 @@
 
 import { makeForm } from "./builder-form.js";
 import { describePicture, readPicture } from "./chart.js";
-import { element, fill, table } from "./dom.js";
+import { element, fill, significant, table } from "./dom.js";
 import { save, writePng, writeSvg } from "./downloads.js";
 import { makeEditor } from "./editor.js";
 import { addToHistory, clearHistory, readHistory } from "./history.js";
@@ -121,6 +121,8 @@ function showAnswer(question, said, { request, announce }) {
   const all = [...legend, ...notes, ...weak];
   const isNumber = columns.map(({ type }, i) => i in said.intervals || /^(u?int|half|float|double|decimal)/.test(type));
   const rows = texts.slice(0, MOST_ROWS).map((row) => row.map((text) => (text.endsWith("~") ? element("span", { class: "weak", title: "weak: its error is above a fifth of it" }, text) : text === "NULL" ? element("span", { class: "null" }, text) : text)));
+  const forged = Object.entries(said.forged).filter(([, { most }]) => most !== null)
+    .map(([i, { least, most }]) => `${significant(Math.max(0, most))} to ${columns[i].name}, or take away ${significant(Math.max(0, -least))}`);
   const from = surveys.map(({ table: name, mechanism, guarantee }) => `${name}: ${guarantee}, ${mechanism}`).join("; ");
   const files = element("div", { class: "buttons", role: "group", "aria-label": "Download" }, "Download",
     Object.entries(FILES).map(([name, [type, suffix]]) => element("button", { type: "button", onclick: () => download(type, suffix) }, name)));
@@ -146,6 +148,7 @@ function showAnswer(question, said, { request, announce }) {
     texts.length === 0 && element("p", {}, "No row."),
     all.length > 0 && element("ul", { class: "notes", "aria-label": "Notes" }, all.map((note) => element("li", {}, note))),
     surveys.length > 0 && element("p", { class: "hint" }, `From ${reports.toLocaleString("en")} reports. ${from}.`),
+    forged.length > 0 && element("p", { class: "hint" }, `One forged report can add up to ${forged.join("; ")}.`),
     files, problem, showPlan(question, request),
   ].filter(Boolean);
 }

@@ -3,6 +3,8 @@
 /** The element of an id. */
 export const byId = (id) => document.getElementById(id);
 
+export const significant = (number, digits = 3) => number.toLocaleString("en", { maximumSignificantDigits: digits });
+
 /**
  * An element.
  *

@@ -2,12 +2,11 @@
 
 import { odds } from "./client/odds.js";
 import { decimalText } from "./client/rational.js";
-import { element, table } from "./dom.js";
+import { element, significant, table } from "./dom.js";
 import { expectErrors, logarithm, plainly, reportsFor } from "./expectations.js";
 import { chooseSurvey, describeSurvey } from "./published.js";
 import { hasToken, Problem } from "./requests.js";
 
-const significant = (number, digits = 3) => number.toLocaleString("en", { maximumSignificantDigits: digits });
 const whole = (number) => number.toLocaleString("en");
 const LABEL = 90, NARROW = 300, WIDE = 720;
 

@@ -1,0 +1,119 @@
+"""What a forged report could do is told beside answers, and is what one does that is added."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.fake_survey import with_new_ids
+from support.surveys import integer, measure, public, survey_toml
+
+from ldpsql.designer import design
+from ldpsql.engine.result import Result
+from ldpsql.engine.session import Session
+from ldpsql.engine.wire import to_json
+from ldpsql.margins import Margin
+from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.store import open_store
+from ldpsql.survey import Survey
+from ldpsql_device.table import randomize_batch
+
+PEOPLE = 30_000
+
+
+@cache
+def survey_of() -> Survey:
+    """Whose reports are of 8 kinds."""
+    columns = [integer("age", 0, 3), measure("pay", 0, 10), public("day", "int")]
+    return design(survey_toml(*columns, epsilon="1", mechanism="grr"))
+
+
+@cache
+def honest() -> pa.Table:
+    random, survey = np.random.default_rng(4), survey_of()
+    people = pa.table(
+        {
+            "age": random.integers(0, 4, PEOPLE) * random.integers(0, 2, PEOPLE),
+            "pay": random.uniform(0, 10, PEOPLE),
+            "day": random.integers(0, 2, PEOPLE),
+        }
+    )
+    return randomize_batch(survey, people, SeededEntropy(3), policy=accept_everything(survey))[0]
+
+
+def ask(sql: str, *more: pa.Table) -> Result:
+    """The answer from honest reports and some more."""
+    store = open_store(None, read_only=False)
+    store.ingest_table(pa.concat_tables([honest(), *more]), survey_of())
+    return Session(store).execute(sql)
+
+
+def every_report() -> Sequence[pa.Table]:
+    """One report of each kind, of either day."""
+    form = survey_of().design.report_format
+    whole = honest()
+    seen: dict[tuple[int, ...], pa.Table] = {}
+    columns = [whole.column(name).to_pylist() for name in whole.column_names[:-1]]
+    for place, kind in enumerate(zip(*columns, strict=True)):
+        if kind not in seen:
+            seen[kind] = with_new_ids(whole.slice(place, 1))
+    assert len(seen) == 2 * int(form.limits.prod(axis=1).sum())
+    return list(seen.values())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM app WHERE age < 2",
+        "SELECT AVG(pay) FROM app WHERE age < 2",
+        "SELECT COUNT(*) FROM app WHERE age < 2 AND day = 1",
+        "SELECT 3 * SUM(pay) / COUNT(*) - 1 AS x FROM app WHERE age = 1 OR day = 0 AND age = 2",
+        "WITH g AS (SELECT age, COUNT(*) AS n FROM app GROUP BY age) SELECT MAX(CASE age WHEN 1 "
+        "THEN n END) - MAX(CASE age WHEN 2 THEN n END) AS x FROM g",
+        "SELECT day, SUM(pay) AS x FROM app WHERE age >= 2 GROUP BY day",
+    ],
+)
+def test_what_is_told_is_what_a_report_does(sql: str) -> None:
+    """Every kind of report is added; numbers that are not linear are followed by their slopes."""
+    result = ask(sql)
+    place = len(result.columns) - 1
+    before = result.table.column(place).to_numpy()
+    moved = [ask(sql, one).table.column(place).to_numpy() - before for one in every_report()]
+    least, most = result.forged()[place]
+    room = 2e-3 * max(-least, most)
+    assert np.min(moved) == pytest.approx(least, abs=room)
+    assert np.max(moved) == pytest.approx(most, abs=room)
+
+
+def test_it_is_told_in_json_and_by_explain() -> None:
+    sql = "SELECT COUNT(*) AS n FROM app WHERE age < 2"
+    result = ask(sql)
+    least, most = result.forged()[0]
+    assert json.loads(json.dumps(to_json(result)))["forged"] == {
+        "0": {"least": least, "most": most}
+    }
+    explained = ask(f"EXPLAIN {sql}").explain
+    assert explained is not None
+    told = f"one forged report can add up to {most:.2f} people, or take away up to {-least:.2f}"
+    assert told in explained
+
+
+def test_nothing_limits_what_a_forged_report_says_of_itself() -> None:
+    """Public values travel in clear."""
+    result = ask("SELECT SUM(day) AS s, COUNT(*) AS n FROM app WHERE age < 2")
+    assert result.forged()[0] == (-np.inf, np.inf)
+    assert to_json(result)["forged"]["0"] == {"least": None, "most": None}
+    assert np.isfinite(result.forged()[1]).all()
+
+
+def test_of_a_population_it_is_not_told() -> None:
+    """Weights of strata move with what reports say of them."""
+    store = open_store(None, read_only=False)
+    store.ingest_table(honest(), survey_of())
+    margin = Margin("ages", ("age", "people"), tuple((str(age), "100") for age in range(4)))
+    result = Session(store, weights=(margin,)).execute("SELECT COUNT(*) FROM app WHERE age < 2")
+    assert np.isnan(result.forged()[0]).all()
