@@ -61,13 +61,19 @@ def list_batches(table: str | None, database: Path) -> None:
 def check(ctx: click.Context, database: Path) -> None:
     """Read everything in the database, recount and decode it anew, and say what is wrong.
 
-    The exit code is 1 if anything is.
+    The exit code is 1 if anything is. Signs that reports are forged are told beside.
     """
+    from ldpsql.forgery import find_signs, suspect  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
+    from ldpsql.store.base import Selection  # noqa: PLC0415
 
     with closing(open_store(database, read_only=True)) as store:
         faults = store.check()
         surveys = len(store.intakes())
+        for survey in [] if faults else store.surveys():
+            ((_, histogram),) = store.histograms(survey.table, Selection())
+            for note in suspect(survey.table, find_signs(survey.plan, histogram)):
+                click.echo(f"note: {note}", err=True)
     for fault in faults:
         click.echo(fault)
     if faults:

@@ -1,15 +1,9 @@
-"""What whoever reads an answer should know besides, and what the batches keep of a promise.
-
-Anybody can send whatever fits the report format, so reports may be forged, and estimates that are
-unbiased for honest ones may then be anything. Two signs of it cost nothing to look for: a sum that
-no people can have, and report types that are not as frequent as the survey draws them. Neither is
-proof, and reports forged with care show neither.
-"""
+"""What whoever reads an answer should know besides, and what the batches keep of a promise."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -22,9 +16,11 @@ from ldpsql.engine.propagation import ErrorBars
 from ldpsql.engine.relation import Relation
 from ldpsql.errors import pluralize
 from ldpsql.estimate import Array
+from ldpsql.figures import significant
+from ldpsql.forgery import SUSPICIOUS
 from ldpsql.parser.query import Comparison, Membership, NullTest, Output, atoms
 from ldpsql.recipes.base import find_epsilon
-from ldpsql.report import Integers, question_shares
+from ldpsql.report import Integers
 from ldpsql.sql import Scalar, quote
 from ldpsql.sql import literal as sql_literal
 from ldpsql.survey import Survey
@@ -32,8 +28,8 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Central, Guarantee
 from ldpsql_device.survey import PERIOD_COLUMN
 
-SUSPICIOUS = 6.0
-"""Standard errors from which on chance is not an explanation: one in a thousand million."""
+_FORGED = 0.01
+"""Share of reports of which it is told what they could do."""
 _MOST_SUSPECTS, _ROUNDING, _LISTED, _MOST_SOUGHT = 64, 1e-9, 8, 16
 
 
@@ -255,7 +251,7 @@ def notes_on_estimator(relation: Relation, estimator: str) -> list[str]:
 
 
 def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str]:
-    """A note where unbiased sums lie far outside of what so many people can add up to.
+    """What is to be said where unbiased sums lie far outside of what so many people can add up to.
 
     Sums of public columns are left out: what they can add up to is in the reports themselves.
     """
@@ -284,9 +280,8 @@ def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str
         return []
     hold = f"{pluralize(len(rows), 'row')} {'holds' if len(rows) == 1 else 'hold'}"
     return [
-        f"{plan.survey.table}: {hold} estimates more than {SUSPICIOUS:g} standard "
-        f"errors outside of what {people:,} people can add up to; reports may be forged, or were "
-        "made for another survey"
+        f"{hold} estimates more than {SUSPICIOUS:g} standard errors outside of what {people:,} "
+        "people can add up to"
     ]
 
 
@@ -314,51 +309,18 @@ def _expect_variances(relation: Relation, rows: Integers, place: int, people: in
     return np.asarray(np.max(by_slice, axis=0))
 
 
-def uneven_report_types(survey: Survey, sizes: Integers) -> list[str]:
-    """A note where report types are not as frequent as the survey has devices draw them.
-
-    sizes: reports of every type, shape (report types,).
-    """
-    expected = question_shares(survey.design.plan) * int(sizes.sum())
-    if Spread.of(sizes, expected).score <= SUSPICIOUS:
-        return []
-    farthest = int(np.argmax(np.abs(sizes - expected) / np.sqrt(np.maximum(expected, 1.0))))
-    return [
-        f"{survey.table}: reports are not spread over the groups as devices draw them (a group has "
-        f"{int(sizes[farthest]):,} reports, {float(expected[farthest]):,.0f} expected); some were "
-        "lost by group, or forged"
-    ]
-
-
-@dataclass(frozen=True)
-class Spread:
-    """How counts are spread over groups: Pearson's chi-square.
-
-    degrees: of freedom; 0 where there are too few reports to tell.
-    """
-
-    statistic: float
-    degrees: int
-
-    @classmethod
-    def of(cls, sizes: Integers, expected: Array) -> Spread:
-        """Of counts beside the expected ones, shape (groups,); rare groups count together."""
-        rare = expected < 5.0
-        observed = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
-        wanted = np.append(expected[~rare], expected[rare].sum())
-        observed, wanted = observed[wanted >= 5.0], wanted[wanted >= 5.0]
-        return cls(float(np.sum((observed - wanted) ** 2 / wanted)), max(len(wanted) - 1, 0))
-
-    @property
-    def score(self) -> float:
-        """The statistic on its normal scale: standard deviations above what chance makes."""
-        if not self.degrees:
-            return 0.0
-        # (chi2 / df)^(1/3) is normal with mean 1 - 2 / (9 df) and variance 2 / (9 df), nearly
-        # (Wilson and Hilferty). SciPy knows the exact law, but a question must not wait for its
-        # import.
-        spread = 2.0 / (9.0 * self.degrees)
-        return float(((self.statistic / self.degrees) ** (1.0 / 3.0) - 1.0 + spread) / spread**0.5)
+def tell_harm(
+    outputs: Sequence[Output], forged: Mapping[int, tuple[float, float]], people: int
+) -> str:
+    """How far a share of forged reports could have moved the column that they move most, by what
+    one of them can do; nothing where that is not known."""
+    known = {place: max(abs(end) for end in ends) for place, ends in forged.items()}
+    known = {place: most for place, most in known.items() if np.isfinite(most)}
+    if not known:
+        return ""
+    place = max(known, key=known.__getitem__)
+    moved = significant(_FORGED * people * known[place])
+    return f"if {_FORGED:.0%} of them are forged, {outputs[place].name:.60} can be off by {moved}"
 
 
 # -- small batches --------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from ldpsql.engine.notes import (
     notes_on_query,
     public_texts,
     shortfall_notes,
-    uneven_report_types,
+    tell_harm,
 )
 from ldpsql.engine.plan import Key, QueryPlan, make_plans
 from ldpsql.engine.poststratify import Poststratified
@@ -47,6 +47,7 @@ from ldpsql.engine.strata import Strata, make_undivided, strata_of
 from ldpsql.engine.unions import Union
 from ldpsql.errors import QueryError
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
+from ldpsql.forgery import suspect, uneven_questions
 from ldpsql.lookups import PublicTable
 from ldpsql.margins import Margins
 from ldpsql.parser import Parameters, catalog, parse
@@ -247,8 +248,8 @@ class Session:
             lambda: self.store.sizes(subject.survey.table, condition),
         )
 
-    def _uneven_types(self, subject: Subject) -> list[str]:
-        return uneven_report_types(subject.survey, self._sizes_of(subject))
+    def _uneven_questions(self, subject: Subject) -> list[str]:
+        return [*uneven_questions(subject.survey.plan, self._sizes_of(subject))]
 
     def _people(self, subject: Subject, condition: str | None = None) -> int:
         """How many people there are; the last round answers for those of all of them."""
@@ -339,21 +340,28 @@ class Session:
         asked = {relation.plan.survey.table: relation for relation in checked}
         for name, subject in subjects.items():
             notes += notes_on_estimator(asked[name], subject.estimator)
-        for subject in subjects.values():
-            notes += self._keep("spread", subject.key(), partial(self._uneven_types, subject))
+        seen = {
+            name: [*self._keep("spread", subject.key(), partial(self._uneven_questions, subject))]
+            for name, subject in subjects.items()
+        }
         for relation in checked:
             subject = subjects[relation.plan.survey.table]
-            notes += impossible_sums(relation, self._people(subject), subject.estimator)
+            signs = seen[subject.survey.table]
+            signs += impossible_sums(relation, self._people(subject), subject.estimator)
             notes += self._on_unseen_texts(relation, subject)
+
+        def forged() -> Mapping[int, tuple[float, float]]:
+            return {place: propagation.influence(each) for place, each in gradients.items()}
+
+        for name, signs in seen.items():
+            harm = tell_harm(outputs, forged(), self._people(subjects[name])) if signs else ""
+            notes += suspect(name, signs, harm)
         if not gradients:
             return self._result(shown, subjects, notes)
 
         def joint() -> Estimates:
             columns = np.stack(list(values.values()), axis=1)
             return propagation.estimates(columns, list(gradients.values()))
-
-        def forged() -> Mapping[int, tuple[float, float]]:
-            return {place: propagation.influence(each) for place, each in gradients.items()}
 
         intervals = {place: intervals[place] for place, each in bars.items() if each.is_known}
         typical = {

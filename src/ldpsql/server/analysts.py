@@ -22,7 +22,6 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from ldpsql.engine.notes import SUSPICIOUS, Spread, uneven_report_types
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.engine.wire import (
@@ -36,9 +35,9 @@ from ldpsql.engine.wire import (
 )
 from ldpsql.errors import Located
 from ldpsql.estimate import CONFIDENCE
+from ldpsql.forgery import SUSPICIOUS, Spread, suspect, uneven_questions
 from ldpsql.limits import MOST_NUMBERS, SECONDS, deadline, ending_with
 from ldpsql.margins import Margins
-from ldpsql.report import question_shares
 from ldpsql.server.access import require_role
 from ldpsql.server.bodies import ARROW, read_body
 from ldpsql.server.problems import Problem, unknown_survey
@@ -134,8 +133,8 @@ class Analysts:
                 days = self._store.arrivals(intake.table)
                 survey = self._store.survey(intake.table)
                 sizes = self._store.sizes(intake.table)
-            expected = question_shares(survey.plan) * int(sizes.sum())
-            spread = Spread.of(sizes, expected)
+            seen = [*uneven_questions(survey.plan, sizes)]
+            spread = Spread.of_questions(survey.plan, sizes)
             return {
                 "reports": sum(count for _, count in days),
                 "days": [{"day": day and day.isoformat(), "reports": n} for day, n in days],
@@ -146,7 +145,7 @@ class Analysts:
                     "score": spread.score,
                     "suspicious": SUSPICIOUS,
                 },
-                "signs": uneven_report_types(survey, sizes),
+                "signs": suspect(survey.table, seen),
             }
 
         return JSONResponse(await self._work(find))

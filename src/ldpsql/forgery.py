@@ -1,0 +1,137 @@
+"""Signs that reports are forged, which no honest crowd leaves.
+
+Anybody can send whatever fits the report format, and estimates that are unbiased for honest reports
+may then be anything. Devices draw their questions, and coins such as hash functions, without
+looking at the record, and give no answer with more than a known chance. So counts that no crowd of
+devices makes, whoever the people are, say that reports were lost by group, or forged. They are no
+proof, and whoever forges with care leaves none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpsql.report import Histogram, Integers, Reals, question_shares
+from ldpsql_device.plan import WORDS, Plan, Rows, Subset
+
+SUSPICIOUS = 6.0
+"""Standard errors from which on chance is not an explanation: one in a thousand million."""
+FALSE_ALARM = 1e-6
+"""Probability that honest reports are called too alike, at most."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How counts are spread over groups: Pearson's chi-square.
+
+    degrees: of freedom; 0 where there are too few reports to tell.
+    """
+
+    statistic: float
+    degrees: int
+
+    @classmethod
+    def of(cls, sizes: Integers, expected: Reals) -> Spread:
+        """Of counts beside the expected ones, shape (groups,); rare groups count together."""
+        rare = expected < 5.0
+        observed = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
+        wanted = np.append(expected[~rare], expected[rare].sum())
+        observed, wanted = observed[wanted >= 5.0], wanted[wanted >= 5.0]
+        return cls(float(np.sum((observed - wanted) ** 2 / wanted)), max(len(wanted) - 1, 0))
+
+    @classmethod
+    def of_questions(cls, plan: Plan, sizes: Integers) -> Spread:
+        """Of reports over the questions of a plan, shape (questions,)."""
+        return cls.of(sizes, question_shares(plan) * int(sizes.sum()))
+
+    @property
+    def score(self) -> float:
+        """The statistic on its normal scale: standard deviations above what chance makes."""
+        if not self.degrees:
+            return 0.0
+        # (chi2 / df)^(1/3) is normal with mean 1 - 2 / (9 df) and variance 2 / (9 df), nearly
+        # (Wilson and Hilferty). SciPy knows the exact law, but a question must not wait for its
+        # import.
+        spread = 2.0 / (9.0 * self.degrees)
+        return float(((self.statistic / self.degrees) ** (1.0 / 3.0) - 1.0 + spread) / spread**0.5)
+
+
+def find_signs(plan: Plan, histogram: Histogram) -> list[str]:
+    """All signs that the reports of a survey show by themselves."""
+    return [*uneven_questions(plan, histogram.sizes), *alike_reports(plan, histogram)]
+
+
+def uneven_questions(plan: Plan, sizes: Integers) -> Iterator[str]:
+    """What is to be said where questions are not as frequent as devices draw them.
+
+    sizes: reports of every type, shape (report types,).
+    """
+    if Spread.of_questions(plan, sizes).score > SUSPICIOUS:
+        expected = question_shares(plan) * int(sizes.sum())
+        far = int(np.argmax(np.abs(sizes - expected) / np.sqrt(np.maximum(expected, 1.0))))
+        yield (
+            "reports are not spread over the groups as devices draw them (a group has "
+            f"{int(sizes[far]):,} reports, {float(expected[far]):,.0f} expected)"
+        )
+
+
+def alike_reports(plan: Plan, histogram: Histogram) -> Iterator[str]:
+    """What is to be said where equal reports are more than any people send.
+
+    A count of one report among the n of its question is at most binomial with the largest chance p
+    that any record gives it, so by Chernoff's bound P(count >= k) <= exp(-n D(k / n || p)), D the
+    relative entropy; of all reports together (a union bound) that is at most FALSE_ALARM. Bits
+    are counted one by one, so equal reports are not known of them.
+    """
+    if histogram.unary or not len(histogram.counts):
+        return
+    questions = np.asarray(histogram.columns[0]).astype(np.int64)
+    people, most = histogram.sizes[questions].astype(np.float64), largest_chances(plan)[questions]
+    share = histogram.counts / people
+    excess = np.where(share > most, people * _divergence(share, most), 0.0)
+    kinds = float(np.log(plan.limits.astype(np.float64)).sum(axis=1).max() + math.log(len(most)))
+    worst = int(np.argmax(excess))
+    if excess[worst] > kinds - math.log(FALSE_ALARM):
+        yield (
+            f"{int(histogram.counts[worst]):,} of {int(people[worst]):,} reports of a group are "
+            f"one and the same (about {float((people * most)[worst]):,.1f} at most are expected)"
+        )
+
+
+def largest_chances(plan: Plan) -> Reals:
+    """For every question the largest probability that any record gives any report of it, or more,
+    shape (questions,); 1 where the response has no simple one."""
+    chances = 1.0 / plan.limits[:, : plan.coin_columns].astype(np.float64).prod(axis=1)
+    for first, face in zip(plan.first_questions, plan.faces, strict=False):
+        own = slice(first, first + face.questions)
+        column = plan.coin_columns
+        for part in face.parts:
+            answers = plan.limits[own, column].astype(np.float64)
+            if isinstance(part.response, Subset):
+                odds = plan.odds[part.response.odds] / WORDS
+                chances[own] *= odds / (odds + answers - 1.0)
+            elif isinstance(part.response, Rows):
+                chances[own] *= max(map(max, part.response.rows)) / WORDS
+            column += part.columns
+    return np.asarray(chances)
+
+
+def _divergence(share: Reals, chance: Reals) -> Reals:
+    """D(share || chance) of two Bernoulli laws, share > 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = (1.0 - share) * np.log((1.0 - share) / (1.0 - chance))
+    found: NDArray[np.float64] = share * np.log(share / chance)
+    return found + np.where(share < 1.0, rest, 0.0)
+
+
+def suspect(table: str, seen: list[str], harm: str = "") -> list[str]:
+    """One note on a survey of what was seen, if anything was; harm: what forgers could do."""
+    if not seen:
+        return []
+    reasons = "reports may be forged, lost by group, or made for another survey"
+    return ["; ".join(filter(None, [f"{table}: {', and '.join(seen)}", reasons, harm]))]

@@ -1,0 +1,101 @@
+"""Signs of forged reports: bounds that hold for every plan, no false alarms, and what is caught."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from recipes.test_contract import FIRST, Case, design_of, law_of
+
+from ldpsql.decoders.base import AnyDesign
+from ldpsql.forgery import find_signs, largest_chances, suspect, uneven_questions
+from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
+from ldpsql.report import Histogram, Reports, question_shares
+from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql_device.epsilon import Epsilon
+
+SURVEYS = 150
+PEOPLE = 2_000
+NAMES = ("grr", "olh", "hio", "fourier", "truthful", "hh", "staircase")
+
+
+@pytest.mark.parametrize("case", FIRST.values(), ids=str)
+def test_no_report_is_likelier_than_is_said(case: Case) -> None:
+    """Of every question, for every record, by the exact law."""
+    law, said = law_of(case), largest_chances(design_of(case).plan)
+    shares = question_shares(design_of(case).plan)
+    most = np.zeros(len(said))
+    for row, chances in zip(law.outputs, zip(*law.probabilities, strict=True), strict=True):
+        most[row[0]] = max(most[row[0]], float(max(chances)) / shares[row[0]])
+    assert (most <= said * (1 + 1e-9)).all()
+    if case.name in ("grr", "olh", "hgrr", "haarhrr", "staircase"):
+        assert most == pytest.approx(said, rel=1e-9)  # and no less than it can be
+
+
+@cache
+def design_for(name: str) -> AnyDesign:
+    options = {"fanout": 4} if name in ("hio", "hh") else {}
+    domain = RecordDomain(("x",), (16,), (), (), ())
+    return mechanism(name).design(domain, Epsilon.parse("1"), options)
+
+
+def honest(name: str, seed: int, people: int = PEOPLE) -> Reports:
+    """Reports of people of whom a half, or all, are at one code."""
+    random = np.random.default_rng([seed, 5])
+    codes = random.integers(0, 16, (people, 1)) * (random.random((people, 1)) < seed % 3 / 2)
+    return design_for(name).randomize(codes, SeededEntropy(seed))
+
+
+def with_forged(reports: Reports, rows: np.ndarray) -> Histogram:
+    """Reports and forged ones, a row each."""
+    columns = [np.asarray(own).astype(np.int64) for own in reports.columns.values()]
+    both = [np.concatenate([own, more]) for own, more in zip(columns, rows.T, strict=True)]
+    return histogram_of(Reports.pack(reports.format, both))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_honest_reports_show_no_sign(name: str) -> None:
+    """Of many surveys; the negative control has a twentieth of equal reports to one question."""
+    plan = design_for(name).plan
+    for seed in range(SURVEYS):
+        assert find_signs(plan, histogram_of(honest(name, seed))) == []
+    reports = honest(name, 0, 20_000)
+    first = [int(own[0]) for own in reports.columns.values()]
+    seen = find_signs(plan, with_forged(reports, np.tile(first, (1_000, 1))))
+    # Who names one of 16 codes, or tells a staircase, could be one of many who hold the same.
+    assert len(seen) == {"grr": 0, "truthful": 0, "staircase": 0, "fourier": 2}.get(name, len(seen))
+    assert seen or name in ("grr", "truthful", "staircase")
+
+
+def test_equal_reports_are_a_sign_though_questions_are_even() -> None:
+    """Of hashed reports hardly two are the same; others to the same question hide nobody."""
+    reports = honest("olh", 4, 20_000)
+    plan = design_for("olh").plan
+    one = [int(own[7]) for own in reports.columns.values()]
+    (seen,) = find_signs(plan, with_forged(reports, np.tile(one, (200, 1))))
+    assert "of 20,200 reports of a group are one and the same" in seen
+    few = np.stack([np.asarray(own)[:200] for own in reports.columns.values()], axis=1)
+    assert find_signs(plan, with_forged(reports, few.astype(np.int64))) == []
+
+
+def test_groups_that_nobody_draws_so_often_are_named() -> None:
+    """A tenth more reports in one group; the negative control has them as drawn."""
+    plan = design_for("hio").plan
+    fair = np.random.default_rng(2).multinomial(100_000, question_shares(plan))
+    assert [*uneven_questions(plan, fair)] == []
+    stuffed = fair.copy()
+    stuffed[1] += round(0.1 * fair[1])
+    (seen,) = uneven_questions(plan, stuffed)
+    assert "not spread over the groups as devices draw them" in seen
+    assert [*uneven_questions(plan, np.zeros(len(fair), dtype=np.int64))] == []
+
+
+def test_one_note_says_everything() -> None:
+    assert suspect("app", []) == []
+    (note,) = suspect("app", ["this", "that"], "so much could have happened")
+    assert note == (
+        "app: this, and that; reports may be forged, lost by group, or made for another survey; "
+        "so much could have happened"
+    )
