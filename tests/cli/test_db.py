@@ -114,3 +114,18 @@ def test_a_command_waits_as_long_as_it_is_told(database: Path, command: tuple[st
         reader.stdin.close()
     waited = run("db", "vacuum", "--db", database, "--wait", 30)
     assert waited.exit_code == 0
+
+
+def test_a_copy_is_imported_and_databases_are_merged(database: Path, tmp_path: Path) -> None:
+    copy, other, merged = (tmp_path / f"{name}.duckdb" for name in ("copy", "other", "merged"))
+    assert run("db", "export", "-o", copy, "--db", database).exit_code == 0
+    done = run("db", "import", copy, "--db", other)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "app: 2500 reports in 2 batches\n"
+    assert [row[3] for row in listed(other)] == ["2,000", "500"]
+    why = refusal(run("db", "import", copy, "app", "--db", other), 1)
+    assert "500 reports of app came to both stores in different batches" in why
+    done = run("db", "merge", database, "-o", merged)
+    assert done.stderr == "app: 2500 reports in 2 batches\n"
+    assert run("db", "check", "--db", merged).exit_code == 0
+    assert "is there already" in refusal(run("db", "merge", copy, "-o", merged), 3)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ldpsql.cli import options
 from ldpsql.errors import pluralize
 from ldpsql.text import table_lines
+
+if TYPE_CHECKING:
+    from ldpsql.store import Imported
 
 _AT_FAULT = 1
 
@@ -95,6 +100,44 @@ def export(tables: tuple[str, ...], target: Path, database: Path) -> None:
     with closing(open_store(database, read_only=True)) as store:
         store.export(target, tables)
     click.echo(f"{target}: written", err=True)
+
+
+@db.command("import", short_help="Take surveys of another database.")
+@click.argument("source", type=options.EXISTING)
+@click.argument("tables", nargs=-1)
+@options.wait
+@options.database
+def import_surveys(source: Path, tables: tuple[str, ...], patience: float, database: Path) -> None:
+    """Take the surveys TABLES of the database SOURCE, or everything in it, whole or not at all.
+
+    Batches that both databases have count once. Where reports came to both in different batches
+    nothing tells which they are, and nothing is taken. SOURCE is checked first, and stays as it is.
+    """
+    from ldpsql.store import open_store  # noqa: PLC0415
+
+    with closing(open_store(database, read_only=False, patience=patience)) as store:
+        _tell(store.import_surveys(source, tables))
+
+
+@db.command(short_help="Write several databases to a new one.")
+@click.argument("sources", nargs=-1, required=True, type=options.EXISTING)
+@options.output(required=True, explanation="The new database.")
+def merge(sources: tuple[Path, ...], target: Path) -> None:
+    """Write what is in the databases SOURCES to a new one, as `import` takes it.
+
+    The new database appears whole or not at all, and SOURCES stay as they are.
+    """
+    from ldpsql.store import merge_stores  # noqa: PLC0415
+
+    _tell(merge_stores(sources, target))
+
+
+def _tell(taken: Sequence[Imported]) -> None:
+    for each in taken:
+        batches = "1 batch" if each.batches == 1 else f"{each.batches} batches"
+        known = f", {each.known} already there" if each.known else ""
+        reports = pluralize(each.reports, "report")
+        click.echo(f"{each.table}: {reports} in {batches}{known}", err=True)
 
 
 @db.command(short_help="Withdraw batches, delete reports, or delete a survey.")

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
 from ldpsql.store.base import Selection, Store
-from ldpsql.store.rules import Batch, StoredBatch
+from ldpsql.store.rules import Batch, Imported, StoredBatch
 from ldpsql_device.errors import StoreError
 
-__all__ = ["Batch", "Selection", "Store", "StoredBatch", "open_store", "read_store", "vacuum_store"]
+__all__ = [
+    "Batch",
+    "Imported",
+    "Selection",
+    "Store",
+    "StoredBatch",
+    "merge_stores",
+    "open_store",
+    "read_store",
+    "vacuum_store",
+]
 
 PATIENCE = 5.0
 """Seconds to wait for a file that another process holds."""
@@ -49,6 +60,26 @@ def read_store(url: str | Path, *, patience: float = PATIENCE, memory: int | Non
     from ldpsql.store.duckdb.reader import DuckDBReader  # noqa: PLC0415
 
     return DuckDBReader(Path(str(_find_file(url))), patience=patience, memory=memory)
+
+
+def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
+    """Write what is in several stores to a new one, which appears whole or not at all; see
+    `Store.import_surveys`. StoreError for a file that is there, and as `open_store`."""
+    from ldpsql.store.duckdb.copying import put_in_place, write_beside  # noqa: PLC0415
+
+    if target.exists():
+        raise StoreError(f"{target} is there already; name another file")
+    done = list[Imported]()
+    with write_beside(target) as unfinished:
+        try:
+            with open_store(unfinished, read_only=False) as store:
+                for source in sources:
+                    done += store.import_surveys(Path(str(_find_file(source))))
+        finally:
+            for beside in (".snapshot", ".lock"):
+                unfinished.with_name(unfinished.name + beside).unlink(missing_ok=True)
+    put_in_place(unfinished, target)
+    return done
 
 
 def vacuum_store(url: str | Path, *, patience: float = PATIENCE) -> None:

@@ -39,6 +39,7 @@ from ldpsql.store.incoming import (
 )
 from ldpsql.store.rules import (
     Batch,
+    Imported,
     KnownSurvey,
     Policy,
     StoredBatch,
@@ -205,6 +206,7 @@ class Store(ABC):
             intake = self.intake(statement.table)
             check_statement(intake, statement, self._read_statement(intake.key))
             self._keep_statement(intake.key, statement.text)
+        self._publish(at_once=True)
 
     @abstractmethod
     def _read_statement(self, key: str) -> str | None:
@@ -243,19 +245,20 @@ class Store(ABC):
         StoreError if the store is open for reading only.
         """
         with self._change():
-            known = self._known_lookups()
-            if table.name in {survey.key for survey in self._known_surveys()}:
-                raise IntegrityError(f"there is a survey {table.name}; give another name")
-            if table.name in known and not replace:
-                raise IntegrityError(
-                    f"there is a look-up table {table.name}; remove it, or give another name"
-                )
-            if len({*known, table.name}) > MAX_LOOKUPS:
-                raise IntegrityError(
-                    f"a store has at most {MAX_LOOKUPS} look-up tables; remove one"
-                )
-            self._add_lookup(table)
+            self._keep_lookup(table, replace=replace)
         self._publish(at_once=True)
+
+    def _keep_lookup(self, table: PublicTable, *, replace: bool) -> None:
+        known = self._known_lookups()
+        if table.name in {survey.key for survey in self._known_surveys()}:
+            raise IntegrityError(f"there is a survey {table.name}; give another name")
+        if table.name in known and not replace:
+            raise IntegrityError(
+                f"there is a look-up table {table.name}; remove it, or give another name"
+            )
+        if len({*known, table.name}) > MAX_LOOKUPS:
+            raise IntegrityError(f"a store has at most {MAX_LOOKUPS} look-up tables; remove one")
+        self._add_lookup(table)
 
     def remove_lookup(self, name: str) -> None:
         """Forget a table; DataError if there is none of that name. StoreError as `add_lookup`."""
@@ -515,6 +518,16 @@ class Store(ABC):
         StoreError for a file that is there.
         """
         raise self._refuse("export surveys")
+
+    def import_surveys(self, source: Path, tables: Sequence[str] = ()) -> list[Imported]:
+        """Take surveys of another store, or everything in it, whole or not at all.
+
+        Batches that both stores have count once. DataError where the other store is not as it
+        should be (see `check`), and for reports that came to both in batches of their own, which
+        nothing tells apart; IntegrityError and FingerprintError for other surveys and look-up
+        tables of the same names; QueryError for a survey that is not there.
+        """
+        raise self._refuse("import surveys")
 
     def _refuse(self, what: str) -> NotSupportedError:
         return NotSupportedError(f"this kind of store cannot {what}; do it where the reports are")

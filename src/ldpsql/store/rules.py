@@ -95,6 +95,19 @@ class StoredBatch:
         return "reports" if self.is_kept else "counts"
 
 
+@dataclass(frozen=True)
+class Imported:
+    """What became of one survey of another store.
+
+    table: its name.  reports, batches: how many were added.  known: batches that were there.
+    """
+
+    table: str
+    reports: int
+    batches: int
+    known: int
+
+
 # -- whose reports -----------------------------------------------------------------------------
 
 

@@ -150,7 +150,7 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
             "WHERE database_name = current_database()"
         ).fetchall()
     }
-    for table in (MARKER, "surveys", "seen"):
+    for table in (MARKER, "surveys", "seen", "statements"):
         if ("main", table) in there:
             yield f"CREATE TABLE {_COPY}.{table} AS FROM {table}"
     # The digests of files are of use to ingestion alone.

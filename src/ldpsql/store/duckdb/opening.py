@@ -60,7 +60,7 @@ _EXPLANATIONS = (
     ),
     (r"\A(?P<line>.+)", "the store {store} cannot be used: {line}"),
 )
-_UMASK, _OPENING = threading.Lock(), threading.Lock()
+_UMASK, _OPENING = threading.RLock(), threading.Lock()
 _OPENED = dict[str, "_Opened"]()
 """The files of stores that this process has open."""
 

@@ -19,12 +19,12 @@ import pyarrow as pa
 from ldpsql import limits
 from ldpsql.decoders.base import Decoding
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake
+from ldpsql.intake import Intake, day_of_forgetting
 from ldpsql.lookups import PublicTable
 from ldpsql.report import Decoded, Histogram, Integers
 from ldpsql.sql import literal, quote
 from ldpsql.store.base import Selection, Store
-from ldpsql.store.duckdb import arrivals, companion, decoded, fold
+from ldpsql.store.duckdb import arrivals, companion, decoded, fold, importing
 from ldpsql.store.duckdb.checking import check_rest, check_survey
 from ldpsql.store.duckdb.companion import Snapshot
 from ldpsql.store.duckdb.copying import export
@@ -50,8 +50,9 @@ from ldpsql.store.duckdb.opening import (
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.incoming import AcceptedRows, ArrivedRows
-from ldpsql.store.rules import KnownSurvey, StoredBatch
-from ldpsql_device.errors import InterfaceError, StoreError, SurveyError
+from ldpsql.store.rules import Imported, KnownSurvey, StoredBatch
+from ldpsql_device.errors import DataError, InterfaceError, StoreError, SurveyError
+from ldpsql_device.survey import utc_today
 
 _INCOMING = "ldpsql_incoming"
 _ENOUGH = 10_000
@@ -270,6 +271,12 @@ class DuckDBStore(Store):
 
     def _latest_day(self) -> date | None:
         self._rows("CREATE TABLE IF NOT EXISTS seen (latest DATE)")
+        return self._find_latest_day()
+
+    def _find_latest_day(self) -> date | None:
+        """As `_latest_day`, of a store that is open for reading only."""
+        if not self._has_table("seen"):
+            return None
         latest: date | None = self._rows("SELECT max(latest) FROM seen")[0][0]
         return latest
 
@@ -417,6 +424,62 @@ class DuckDBStore(Store):
         connection = self._require_connection()
         with self._writing, guard(self.path), connection.cursor() as cursor:
             export(cursor, Path(target), keys)
+
+    def import_surveys(self, source: Path, tables: Sequence[str] = ()) -> list[Imported]:
+        if self.path is not None and source.exists() and source.samefile(self.path):
+            raise InterfaceError(f"{source} is the store itself; name another file")
+        today = utc_today()
+        self._look_at(today)
+        done = list[Imported]()
+        with DuckDBStore(
+            source, read_only=True, patience=self._patience, memory=self._memory
+        ) as other:
+            for fault in other.check():
+                raise DataError(
+                    f"{source} is not as it should be, and nothing was taken: {fault}; see "
+                    f"`ldpsql db check --db {source}`"
+                )
+            asked = {other._find_known(table)[1] for table in tables}
+            chosen = [s for s in other._known_surveys() if not asked or s.fingerprint in asked]
+            try:
+                with self._change(), other._read_snapshot() as theirs:
+                    done += [self._import_survey(other, theirs, known) for known in chosen]
+                    if not tables:
+                        self._import_lookups(other)
+                    latest, own = other._find_latest_day(), self._latest_day()
+                    if latest is not None and (own is None or own < latest):
+                        self._see_day(latest)
+                    make_log(self.path)
+            except BaseException:
+                for known in chosen:
+                    self._forget_survey(known.key)
+                raise
+        for each in done:
+            self._settle(self.intake(each.table))
+        self._publish(at_once=True)
+        return done
+
+    def _import_survey(
+        self, other: DuckDBStore, theirs: Connection, known: KnownSurvey
+    ) -> Imported:
+        intake = self._read_intake(known.text)
+        self._register(intake, "")
+        layout, statement = Layout(intake), other._read_statement(intake.key)
+        if statement is not None and self._read_statement(intake.key) is None:
+            self._keep_statement(intake.key, statement)
+        with self._read_snapshot() as cursor:
+            self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
+            oldest = day_of_forgetting(utc_today(), self._latest_day())
+            imported = importing.take(theirs, cursor, layout, oldest)
+            self._decode_anew(cursor, layout)
+            self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
+        return imported
+
+    def _import_lookups(self, other: DuckDBStore) -> None:
+        known = self._known_lookups()
+        for table in other.lookups():
+            if known.get(table.name) != table.digest:
+                self._keep_lookup(table, replace=False)
 
     # -- counts out --------------------------------------------------------------------------
 
