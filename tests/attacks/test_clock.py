@@ -97,11 +97,11 @@ def test_without_a_renewal_in_the_policy_no_clock_renews_anything(memory_folder)
 
 def test_control_answers_whose_day_is_forgotten_are_not_counted(memory_folder):
     class Undated(Ledger):
-        def answer(self, survey, draw, *, today, renewal=None):
+        def answer(self, survey, draw, *, today, **given):
             if self.path.exists():
                 with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
                     database.execute("UPDATE answers SET day = 1")
-            return super().answer(survey, draw, today=today, renewal=renewal)
+            return super().answer(survey, draw, today=today, **given)
 
     assert wild(Undated, memory_folder, "month") == 60
 

@@ -319,11 +319,11 @@ def test_forecasts_come_true(name: str, sizes: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {},
+        {"mechanism": "fourier"},
         {"mechanism": "hgrr", "users": 7000},
         {"trust": "shuffle", "delta": "1e-9", "users": 100_000, "mechanism": "grr"},
         {"period": "month", "mechanism": "hgrr"},
-        {"workload": {"max_predicates": 1, "weights": "absolute"}},
+        {"workload": {"max_predicates": 1, "weights": "absolute"}, "mechanism": "fourier"},
         {
             "workload": {
                 "queries": [

@@ -14,6 +14,7 @@ import pytest
 from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.surveys import ANYTHING
+from support.tiers import keep_fast
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.base import AnyEstimator
@@ -161,7 +162,7 @@ def test_intervals_hold_the_population_as_often_as_they_say(kind: str) -> None:
         assert is_unbiased(values, value) or abs(values.mean() - value) < 0.1 * values.std()
 
 
-@pytest.mark.parametrize("kind", ["joint", "raked"])
+@pytest.mark.parametrize("kind", keep_fast(["joint", "raked"], ["raked"]))
 def test_errors_contain_that_strata_are_estimated(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
