@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.families import FamilyTable
+from ldpsql.decoders.fourier.group import Group
 from ldpsql.recipes.fourier import product, recipe
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.product import ProductDesign, design_product, shapes_over
@@ -26,6 +28,7 @@ from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import Plan
 
 FOURIER = Fourier()
 
@@ -180,6 +183,26 @@ def test_large_listed_plans_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"its {design.plan.questions} questions are in product form" in remark
     assert f"{design.forms.listed / 1e3:.1f} kB" in remark
     assert f"{100 * (error - 1):.1f} % more expected error" in remark
+
+
+def test_forms_are_compared_without_working_anything_out_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither the families of a plan nor what they tell."""
+    monkeypatch.setattr(recipe, "LARGE_PLAN", 2000)
+    plans = []
+    of_plan = FamilyTable.of_plan
+
+    def count(plan: Plan, group: Group) -> FamilyTable:
+        plans.append(plan)
+        return of_plan(plan, group)
+
+    monkeypatch.setattr(FamilyTable, "of_plan", count)
+    domain = domain_of((24, 50))
+    design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
+    assert design.forms is not None
+    assert len(plans) == 2
+    assert "information" in vars(design.collected)
 
 
 def test_listed_plans_stay_where_product_form_is_worse(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
@@ -353,6 +354,13 @@ class FourierDesign(Design[BoxQuery]):
                 return float("inf")
             total += float((power[asked] / known[asked]).sum())
         return people * total
+
+    def compare(self, forms: Forms) -> FourierDesign:
+        """The same design, which knows how else it could have been written, and keeps all that was
+        worked out of its plan."""
+        made = copy(self)
+        object.__setattr__(made, "forms", forms)
+        return made
 
     def reuse(self, other: FourierDesign) -> None:
         """See `Design`: what reports tell."""

@@ -345,16 +345,16 @@ def _choose_form(task: Task[FourierOptions], listed: FourierDesign) -> FourierDe
         return listed
     product = _in_product_form(task, listed.group) if cells <= MOST_PRODUCT_CELLS else None
     if product is None or product.find_missing() is not None:
-        return replace(listed, forms=Forms(size))
+        return listed.compare(Forms(size))
     error = sqrt(mean_variance(product) / mean_variance(listed))
     smaller = compressed_size(product.plan)
     forms = Forms(size, smaller, error)
     if error > MOST_LOSS or size <= smaller:
-        return replace(listed, forms=forms)
+        return listed.compare(forms)
     worst = _largest_loss(product, listed)
     if worst > MOST_CLASS_LOSS:
-        return replace(listed, forms=replace(forms, worst=worst))
-    return replace(product, forms=forms)
+        return listed.compare(replace(forms, worst=worst))
+    return product.compare(forms)
 
 
 def _largest_loss(design: FourierDesign, other: FourierDesign) -> float:
