@@ -34,6 +34,12 @@ def expectations(
     lines = comparison(ranking, designed.people) if ranking else []
     try:
         lines += forecast(designed) if ranking or is_asked else distance(designed)
+        forged = designed.forecast.find_forged() if ranking or is_asked else None
+        if forged is not None:
+            lines.append(
+                "one forged report can move a typical count by up to "
+                f"{significant(forged)} people, whoever sends it"
+            )
     except Error as error:
         lines.append(
             f"warning      it does not answer all of its workload, so no error is expected: {error}"

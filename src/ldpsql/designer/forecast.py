@@ -35,6 +35,8 @@ DEFAULT_USERS = 100_000
 MOST_CLASSES = 18
 MOST_PER_CLASS = 48
 MOST_LENGTHS, MOST_PLACES = 24, 16
+MOST_FORGED = 3
+"""Kinds of counts of which it is looked at what a forged report can do."""
 HOPELESS = 3.0
 """A design whose error is more than so many times the best so far is not looked at any further."""
 _SEED = 2019
@@ -301,6 +303,17 @@ class Forecast:
             shown = error * first.unit * first.shown
             errors.append(ExpectedError(text, shown, error / self.people, first.limit))
         return tuple(errors)
+
+    def find_forged(self) -> float | None:
+        """By how many people one forged report moves a count at most: a typical one of each of a
+        few kinds; None without counts."""
+        kinds = [sample.queries for sample in self.samples if sample.is_count]
+        typical = [queries[len(queries) // 2] for queries in take_evenly(kinds, MOST_FORGED)]
+        if not typical:
+            return None
+        planned = [self.design.prepare(query) for query in typical]
+        ends = self.design.influence(planned, np.eye(len(planned)), self.people)
+        return float(np.abs(ends).max())
 
     def ratio(self, bound: float | None) -> float | None:
         """Expected error over the least possible one; None where no bound is known."""
