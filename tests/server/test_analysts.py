@@ -185,6 +185,22 @@ def test_an_admin_brings_files_and_an_analyst_does_not(app, tokens, secret):
     assert app.store.sizes("app").sum() == 2050
 
 
+def test_files_and_made_up_people_have_a_deadline(app, tokens, secret, monkeypatch):
+    for name in ("FILE_SECONDS", "SECONDS"):
+        monkeypatch.setattr(analysts, name, 0.0)
+    sink = io.BytesIO()
+    pq.write_table(raw_reports(SURVEY, 50), sink)
+    own = {"client": "127.0.0.1", "authorization": f"Bearer {tokens.add('eve', 'admin')}"}
+    late = ask(app, "/v1/files?name=r.parquet", sink.getvalue(), **own)
+    assert (late.status, late.json["error"]) == (400, "ReportError")
+    assert "took longer than 0 s" in late.json["detail"]
+    late = question(app, secret, "/v1/synthesize", rows=30, seed=1)
+    assert (late.status, late.json["error"]) == (400, "NotSupportedError")
+    monkeypatch.undo()
+    assert app.store.sizes("app").sum() == 2000
+    assert ask(app, "/v1/files?name=r.parquet", sink.getvalue(), **own).status == 200
+
+
 def test_a_damaged_file_of_tokens_lets_nobody_in(app, tokens, secret):
     tokens.path.write_text("{}")
     assert kind(question(app, secret, sql=SQL)) == (503, "unavailable")

@@ -17,6 +17,7 @@ from ldpsql.designer import design_survey
 from ldpsql.estimate import quantile
 from ldpsql.intake import Intake
 from ldpsql.report import question_shares
+from ldpsql.server import surveys
 from ldpsql.server.app import make_app
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
@@ -88,6 +89,18 @@ def test_expected_errors_are_those_of_the_design(store, app):
     for kind, entry in zip(found["kinds"], expected, strict=True):
         assert kind["half_width"] == pytest.approx(quantile(0.95) * entry.error)
         assert kind["share"] == pytest.approx(quantile(0.95) * entry.share)
+
+
+def test_what_takes_too_long_to_expect_is_said_and_tried_once(store, app, monkeypatch):
+    """Anybody may ask for it, and as often as they like."""
+    tried, predict = [], surveys.predict_errors
+    monkeypatch.setattr(surveys, "predict_errors", lambda own: (tried.append(own), predict(own))[1])
+    monkeypatch.setattr(surveys, "_SECONDS", 0.0)
+    for _ in range(2):
+        answer = ask(app, f"/v1/surveys/{SURVEY.fingerprint}/forecast")
+        assert (answer.status, answer.json["type"]) == (404, "urn:ldpsql:error:no-forecast")
+        assert "take longer than 0 s to compute" in answer.json["detail"]
+    assert len(tried) == 1
 
 
 def test_without_the_collectors_part_nothing_is_expected(store, app):

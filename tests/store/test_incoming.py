@@ -17,7 +17,7 @@ from support.fake_survey import (
     write_jsonl,
 )
 
-from ldpsql.store import Selection, open_store
+from ldpsql.store import Selection, incoming, open_store
 from ldpsql_device.errors import ReportError
 from ldpsql_device.respond import Report
 from ldpsql_device.schema import PublicColumn
@@ -468,3 +468,54 @@ def test_many_small_files_are_one_batch_each(store, tmp_path):
     assert sum(batch.reports for batch in store.ingest([tmp_path])) == 1800
     [(_, histogram)] = store.histograms("app", Selection())
     assert histogram.people == pa.concat_tables(tables).num_rows
+
+
+def counted(store):
+    return 0 if not store.surveys() else int(store.sizes("app").sum())
+
+
+def test_a_parquet_file_of_more_rows_than_it_has_room_for_is_refused(store, tmp_path):
+    """Sixteen million equal rows take 20 kB, and gigabytes where they are told apart."""
+    survey, path = fake_survey(), tmp_path / "r.parquet"
+    rows = 1 << 24
+    one = reports_of(survey, 1)
+    part = pa.concat_tables([one] * 1024).combine_chunks()
+    part = part.take(pa.array([0] * (rows // 16)))
+    with pq.ParquetWriter(path, part.schema, compression="zstd") as writer:
+        for _ in range(16):
+            writer.write_table(part, row_group_size=rows // 16)
+    assert path.stat().st_size < 300_000
+    with pytest.raises(ReportError, match="16,777,216 rows, more than a file of its size can"):
+        store.ingest([path], survey=survey)
+    assert counted(store) == 0
+
+
+def test_a_parquet_file_that_is_much_larger_in_memory_is_refused(store, tmp_path, monkeypatch):
+    """By the sizes of its columns; the same file is taken where these are within the limit."""
+    survey, path = fake_survey(), tmp_path / "r.parquet"
+    pq.write_table(reports_of(survey, 5000), path)
+    monkeypatch.setattr(incoming, "_LARGEST", 10_000)
+    with pytest.raises(ReportError, match="takes more than 10,000 bytes; write smaller row groups"):
+        store.ingest([path], survey=survey)
+    assert counted(store) == 0
+    monkeypatch.setattr(incoming, "_LARGEST", 1_000_000)
+    assert store.ingest([path], survey=survey)[0].reports == 5000
+
+
+@pytest.mark.parametrize("is_dictionary", [False, True])
+def test_a_text_that_many_rows_of_a_parquet_file_share_is_not_written_out(
+    store, tmp_path, monkeypatch, is_dictionary
+):
+    survey, path = fake_survey(public=(PublicColumn("version", "text"),)), tmp_path / "r.parquet"
+    table = reports_of(survey, 5000)
+    place = table.schema.get_field_index("version")
+    texts = pa.array(["x" * 1000] * 5000)
+    texts = texts.dictionary_encode() if is_dictionary else texts
+    pq.write_table(table.set_column(place, "version", texts), path, compression="zstd")
+    monkeypatch.setattr(incoming, "_LARGEST", 1_000_000)
+    with pytest.raises(ReportError, match="the texts of 5,000 rows take more than 1,000,000"):
+        store.ingest([path], survey=survey)
+    monkeypatch.setattr(incoming, "_LARGEST", 6_000_000)
+    assert store.ingest([path], survey=survey)[0].reports == 5000
+    query = "SELECT DISTINCT version FROM reports_app"
+    assert store._rows(query) == [("x" * 1000,)]

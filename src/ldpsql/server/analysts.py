@@ -47,10 +47,18 @@ from ldpsql.store.base import Store
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.synthesis import Synthesizer
 from ldpsql.table_files import write_parquet, write_separated
-from ldpsql_device.errors import Error, FingerprintError, NotSupportedError, StoreError
+from ldpsql_device.errors import (
+    Error,
+    FingerprintError,
+    NotSupportedError,
+    ReportError,
+    StoreError,
+)
 
 PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
 QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
+FILE_SECONDS = 600.0
+"""How long the reports of a file may take; none is taken of one that takes longer."""
 _AT_ONCE, _SESSIONS = 2, 8
 _KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
 _KEYS |= {"texts", "weights"}
@@ -177,7 +185,12 @@ class Analysts:
                 )
             return write_stream(synthesizer.table(rows, seed))
 
-        return Response(await self._work(make), media_type=ARROW)
+        def make_in_time() -> bytes:
+            with deadline(SECONDS, _late_synthesis):
+                return make()
+
+        async with _ending_with(request):
+            return Response(await self._work(make_in_time), media_type=ARROW)
 
     async def files(self, request: Request) -> Response:
         """Take a file of reports; its name, which says its kind, and options are in the query."""
@@ -206,7 +219,8 @@ class Analysts:
                 if fingerprint is not None and survey is None:
                     raise FingerprintError(f"{shown}: the collector does not have its survey")
                 try:
-                    [batch] = self._store.ingest([place], survey=survey, **options)
+                    with deadline(FILE_SECONDS, _late_file):
+                        [batch] = self._store.ingest([place], survey=survey, **options)
                 except Error as error:  # of a file that has another place there
                     raise type(error)(str(error).replace(str(place), shown)) from None
                 return {
@@ -331,6 +345,14 @@ class Analysts:
                     more["caret"] = error.caret()
             status = 503 if isinstance(error, StoreError) else 400
             raise Problem(status, "wrong-question", str(error), **more) from None
+
+
+def _late_synthesis(seconds: float) -> Error:
+    return NotSupportedError(f"it took longer than {seconds:g} s; do it where the database is")
+
+
+def _late_file(seconds: float) -> Error:
+    return ReportError(f"the file took longer than {seconds:g} s; send its reports in several")
 
 
 @asynccontextmanager

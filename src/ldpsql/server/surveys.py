@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,12 +13,14 @@ from starlette.responses import JSONResponse, Response
 
 from ldpsql.designer import predict_errors
 from ldpsql.estimate import CONFIDENCE, quantile
+from ldpsql.limits import deadline
 from ldpsql.server.problems import Problem, unknown_survey
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
-from ldpsql_device.errors import Error
+from ldpsql_device.errors import Error, NotSupportedError
 
-_MOST_KINDS = 24
+_MOST_KINDS, _SECONDS = 24, 30.0
+"""Kinds of queries that are told, and seconds of processor time that it may take."""
 
 T = TypeVar("T")
 
@@ -53,7 +56,8 @@ class Surveys:
                 if not intake.is_complete:
                     detail = "there is only the part of the survey here that devices fetch"
                     raise Problem(404, "no-forecast", detail)
-                self._forecasts[fingerprint] = _predict(self._store.survey(intake.table))
+                with deadline(_SECONDS, _late, time.thread_time):
+                    self._forecasts[fingerprint] = _predict(self._store.survey(intake.table))
             return self._forecasts[fingerprint]
 
         found = await self._work(find)
@@ -66,6 +70,13 @@ class Surveys:
         if self._turn is None:
             self._turn = anyio.CapacityLimiter(1)
         return await anyio.to_thread.run_sync(work, limiter=self._turn)
+
+
+def _late(seconds: float) -> Error:
+    return NotSupportedError(
+        f"the expected errors take longer than {seconds:g} s to compute; `ldpsql design` prints "
+        "them where the survey is designed"
+    )
 
 
 def _predict(survey: Survey) -> dict[str, Any] | str:

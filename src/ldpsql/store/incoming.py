@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from ldpsql import limits
 from ldpsql.intake import Intake, describe_damage
 from ldpsql.report_files import (
     BATCH_KEY,
@@ -48,6 +49,9 @@ ROWS = 1 << 17
 """Rows of a piece."""
 _JSON_ROWS = 1 << 14
 _BLOCK, _LONGEST_LINE = 1 << 23, 1 << 24
+_LARGEST, _FREE_ROWS, _ROWS_PER_BYTE = 1 << 29, 1 << 20, 32
+"""Bytes that a column of a row group may take; rows that a file may have in any case, and more for
+every byte of it: a report has at least some hundredths of a bit, and one with an id 16 bytes."""
 
 T = TypeVar("T")
 
@@ -84,7 +88,7 @@ class AcceptedRows:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         first, faults, broken = 0, list[tuple[int, str]](), list[int]()
-        for piece in self.incoming.pieces(self.intake, broken):
+        for piece in limits.in_time(self.incoming.pieces(self.intake, broken)):
             checked = check_rows(self.intake, piece)
             if self.skip_invalid or not (faults or broken or checked.refused):
                 yield checked.reports
@@ -269,15 +273,58 @@ def _parquet(path: Path) -> Incoming:
     import pyarrow.parquet as pq  # noqa: PLC0415  (takes long to import, and is for files alone)
 
     def batches(columns: Sequence[str], _: list[int]) -> Iterator[pa.RecordBatch]:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        shared = [name for name in columns if _is_written(schema.field(name).type)]
+        with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=shared) as file:
+            _require_moderate(path, file.metadata, columns)
             for batch in file.iter_batches(ROWS, columns=columns):
                 batch.validate(full=True)
-                yield batch
+                yield _write_out(path, batch)
 
     with pq.ParquetFile(path) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
     guarded: Batches = lambda *given: _guard(path, batches(*given))  # noqa: E731
     return _columnar(str(path), schema.names, guarded, read_arrow, schema, rows)
+
+
+def _is_written(kind: pa.DataType) -> bool:
+    """Whether values of a type are texts or bytes of any length."""
+    types = pa.types
+    return any(
+        test(kind)
+        for test in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    )
+
+
+def _require_moderate(path: Path, said: Any, columns: Sequence[str]) -> None:
+    """ReportError for a Parquet file that would be much larger in memory than it is, or has more
+    rows than there is room for reports that differ, by what its metadata say."""
+    if said.num_rows > _FREE_ROWS + _ROWS_PER_BYTE * path.stat().st_size:
+        raise ReportError(f"{path} has {said.num_rows:,} rows, more than a file of its size can")
+    for group in range(said.num_row_groups):
+        for place in range(said.num_columns):
+            column = said.row_group(group).column(place)
+            if column.path_in_schema in columns and column.total_uncompressed_size > _LARGEST:
+                raise ReportError(
+                    f"{path}: column {column.path_in_schema!r} of row group {group + 1} takes more "
+                    f"than {_LARGEST:,} bytes; write smaller row groups"
+                )
+
+
+def _write_out(path: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with texts that rows share written out; ReportError where that takes too much."""
+    import pyarrow.compute as pc  # noqa: PLC0415  (takes long to import, and is for files alone)
+
+    for place, column in enumerate(batch.columns):
+        if pa.types.is_dictionary(column.type):
+            lengths = pc.binary_length(column.dictionary).take(column.indices)
+            if (pc.sum(lengths.cast(pa.int64())).as_py() or 0) > _LARGEST:
+                raise ReportError(
+                    f"{path}: the texts of {batch.num_rows:,} rows take more than {_LARGEST:,} "
+                    "bytes; write shorter ones"
+                )
+            name = batch.schema.names[place]
+            batch = batch.set_column(place, name, column.dictionary_decode())
+    return batch
 
 
 def _csv(path: Path) -> Incoming:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ldpsql import limits
 from ldpsql.boxes import Box, CodeSet, LinearQuery
 from ldpsql.decoders.base import AnyEstimator as Estimator
 from ldpsql.errors import UnsupportedSQL
@@ -93,9 +94,9 @@ class ReportedShares:
         is_split = any(axis.kind == "public" for axis in axes)
         cells = product(*([(axis.index, side) for side in axis.sides] for axis in dimensions))
         try:
-            rows = [self._plan(cell, measures) for cell in cells]
+            rows = [self._plan(cell, measures) for cell in limits.in_time(cells)]
             estimators = self.by_cell if is_split else (self.everybody,)
-            answers = [estimator.answer_rows(rows) for estimator in estimators]
+            answers = [estimator.answer_rows(rows) for estimator in limits.in_time(estimators)]
         except UnsupportedSQL:
             return None
         if measures:

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from ldpsql import limits
 from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.result import GUARANTEE_KEY
 from ldpsql.store.base import Store
@@ -87,7 +88,8 @@ class Synthesizer:
         if seed is not None and seed < 0:
             raise InterfaceError(f"a seed must not be negative, and {seed} is")
         random = np.random.default_rng(seed)
-        return (self._batch(min(BATCH, count - first), random) for first in range(0, count, BATCH))
+        firsts = limits.in_time(range(0, count, BATCH))
+        return (self._batch(min(BATCH, count - first), random) for first in firsts)
 
     def table(self, rows: int | None = None, seed: int | None = None) -> pa.Table:
         """All rows in memory; see `batches`."""
