@@ -30,6 +30,9 @@ class KnownAnswer(Answer):
     def estimate(self, *reports: Any) -> np.ndarray:
         raise NotImplementedError
 
+    def extremes(self, *queries: Any) -> np.ndarray:
+        raise NotImplementedError
+
 
 def known_answers(moments: Sequence[Moments]) -> list[KnownAnswer]:
     """One per group; how many nodes it has is not looked at."""
