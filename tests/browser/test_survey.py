@@ -31,6 +31,11 @@ def test_it_says_what_is_asked_and_checks_the_promise(person, running):
     assert running.surveys["app"].fingerprint in said
     assert "epsilon 1, and 1 is promised" in said
     assert "more than 2.71829 times as likely" in said
+    assert "ldpsql audit app.survey.json --html app.audit.html" in said
+    assert "Nobody has signed it" in said
+    said = look(person, running, "odd").locator("#main").inner_text()
+    assert f"Its signature is that of the owner of the key {running.surveys['odd'].author}." in said
+    assert "The owner has not said that it is the one asked now" in said
 
 
 def test_expected_errors_are_the_forecast_for_as_many_reports_as_one_says(person, running):

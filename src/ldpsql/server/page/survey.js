@@ -4,7 +4,7 @@ import { odds } from "./client/odds.js";
 import { decimalText } from "./client/rational.js";
 import { element, significant, table } from "./dom.js";
 import { expectErrors, logarithm, plainly, reportsFor } from "./expectations.js";
-import { chooseSurvey, describeSurvey } from "./published.js";
+import { chooseSurvey, describeSurvey, verify } from "./published.js";
 import { hasToken, Problem } from "./requests.js";
 
 const whole = (number) => number.toLocaleString("en");
@@ -18,10 +18,22 @@ function roundUp(number) {
 
 // -- the audit ------------------------------------------------------------------------------------
 
+/** Whose survey it is, and whether they say that it is asked now. */
+async function tellAuthor({ author, signature, signedText, statement, table: name, fingerprint }) {
+  if (!author) return "Nobody has signed it, so that nothing tells whose survey it is.";
+  if (!verify) return `It names the owner of the key ${author}; this browser cannot check signatures.`;
+  if (!await verify(author, signature, signedText)) return `Its signature is not that of the owner of the key ${author}, which it names.`;
+  const signed = `Its signature is that of the owner of the key ${author}.`;
+  if (!statement?.signature) return `${signed} The owner has not said that it is the one asked now, so apps that name authors refuse it.`;
+  const isOwn = statement.author === author && statement.table === name && statement.fingerprint === fingerprint && await verify(author, statement.signature, statement.signedText);
+  return isOwn ? `${signed} So is that of the statement that it is the one asked, from ${statement.issued} to ${statement.until}.` : `${signed} The statement that came with it is not the owner's, or about another survey.`;
+}
+
 /** What this browser has checked of the survey, whoever made it. */
-function audit(survey) {
+async function audit(survey) {
   const { plan, promise: { kind, epsilon, delta }, schema, fingerprint, words } = survey, found = [];
   found.push(`The survey is byte for byte the one of the fingerprint ${fingerprint}.`);
+  found.push(await tellAuthor(survey));
   if (!epsilon) {
     found.push("It promises nothing: a report can tell for certain what its sender's answers are.");
   } else if (delta[0]) {
@@ -33,6 +45,22 @@ function audit(survey) {
   }
   found.push(`${plan.questions === 1 ? "Every device is asked the same question." : `There are ${whole(plan.questions)} questions. A device draws one before it looks at the answers, so which one it was tells nothing of them.`} Every report takes ${words} random words of 64 bits and has the same length.`);
   return found;
+}
+
+/** What the full audit checks besides, and how to run it. */
+function tellAudit({ table: name }) {
+  const checks = [
+    "the promise once more, in exact fractions, by other code than this page's, for every question and every pair of people;",
+    "a device's own code, run on made-up records of every kind, also with values that are missing, outside or of a wrong type: the exact law of its answers is found from outside and compared with the survey's numbers;",
+    "reports that are drawn by the system's randomness, and counted;",
+    "where reports are shuffled, what a batch keeps besides.",
+  ];
+  return [
+    element("p", {}, "A browser checks numbers, and not what runs on a device. The full audit takes seconds, and both files that ", element("code", {}, "ldpsql design"), " wrote; this collector hands out the first of them alone, so ask the author for the other one. ", element("code", {}, "--html"), " writes a page to read, print and sign:"),
+    element("pre", { tabindex: "0" }, `pip install ldpsql\nldpsql audit ${name}.survey.json --html ${name}.audit.html`),
+    element("p", {}, "It checks"),
+    element("ul", {}, checks.map((line) => element("li", {}, line))),
+  ];
 }
 
 // -- expected errors ------------------------------------------------------------------------------
@@ -125,8 +153,9 @@ export async function show(root, context) {
     element("h2", {}, "What is asked and promised"), await describeSurvey(survey),
     element("p", {}, element("a", { href: `#take-part?${new URLSearchParams({ table: survey.table })}` }, "Take part in a demonstration")),
     element("h2", {}, "Checked by this browser"),
-    element("p", {}, "Nobody's word was taken for it. ", element("code", {}, "ldpsql audit"), " checks more: it runs the device's code."),
-    element("ul", {}, audit(survey).map((line) => element("li", {}, line))),
+    element("p", {}, "Nobody's word was taken for it, neither the collector's nor the author's."),
+    element("ul", {}, (await audit(survey)).map((line) => element("li", {}, line))),
+    ...tellAudit(survey),
     element("h2", { id: "errors-title" }, "How well it answers"), errors,
     element("h2", { id: "came-title" }, "Reports"), came);
   let given;
