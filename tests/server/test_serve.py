@@ -13,11 +13,13 @@ import time
 from pathlib import Path
 
 import pytest
+from support.command_line import refusal, run
 from support.http import fetch, serving
 from support.planned_survey import both_texts, device_text
 from support.surveys import ANYTHING
 
 from ldpsql.store import open_store
+from ldpsql_device.errors import StoreError
 from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
 
@@ -192,3 +194,18 @@ def test_a_full_disk_is_said_and_once_there_is_room_it_goes_on(tmp_path, survey)
         assert process.wait(10) == 0
     with open_store(db, read_only=True) as store:
         assert store.sizes("people").tolist() == [3000]
+
+
+def test_memory_is_the_databases(tmp_path, monkeypatch):
+    given = []
+
+    def refuses(*_, memory, **__):
+        given.append(memory)
+        raise StoreError("no further")
+
+    monkeypatch.setattr("ldpsql.store.open_store", refuses)
+    for options in ((), ("--memory", "150")):
+        assert "no further" in refusal(run("serve", "--db", tmp_path / "s.duckdb", *options), 3)
+    assert given == [500, 150]
+    assert run("serve", "--memory", "99").exit_code == 2
+    assert len(given) == 2
