@@ -26,15 +26,17 @@ from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
 
 FOLDER = Path(__file__).parents[1] / "data" / "surveys" / "format_1"
-RANGES = ((0, 1), (1, 3), (2, 2))
+RANGES = {5: ((0, 1), (1, 3), (2, 2)), 2: ((0, 1), (1, 2))}
+"""Which codes of the first column are counted, by how many there are."""
 PEOPLE = 300
 
 
 def small_survey(mechanism: str) -> Survey:
     """A survey of few values, with as many kinds of columns as the mechanism takes."""
-    age = integer(
-        "age", 0, 4, **({"sensitive": [3]} if MECHANISMS[mechanism].takes.sensitive else {})
-    )
+    takes = MECHANISMS[mechanism].takes
+    age = integer("age", 0, 4, **({"sensitive": [3]} if takes.sensitive else {}))
+    if takes.codes == 2:
+        age = boolean("adult")
     optional = (
         ([measure("pay", 0, 10)], []),
         ([boolean("member")], []),
@@ -57,13 +59,14 @@ def draw_reports(survey: Survey) -> list[list[int]]:
 
 
 def answer(survey: Survey, reports: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Counts of three ranges of ages: the estimate and its standard error."""
+    """Counts of ranges of the first column: the estimate and its standard error."""
     columns = [np.asarray(column, dtype=np.uint64) for column in reports]
     people = histogram_of(Reports.pack(survey.design.report_format, columns))
-    others = [None for _ in survey.design.domain.sizes[1:]]
+    first, *sizes = survey.design.domain.sizes
+    others = [None for _ in sizes]
     queries = [
         survey.design.prepare(LinearQuery(((1.0, Box((((low, high),), *others))),)))
-        for low, high in RANGES
+        for low, high in RANGES[first]
     ]
     found = next(iter(survey.design.estimators.values()))(people).answer(queries)
     return [list(map(float, pair)) for pair in zip(found.values, found.stderr, strict=True)]
@@ -77,7 +80,7 @@ def read(path: Path) -> Any:
 def main() -> None:
     """Add what is missing."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for mechanism in sorted({*MECHANISMS} - {"ft"}):  # which answers no counts of ranges
+    for mechanism in sorted(MECHANISMS):
         path = FOLDER / f"{mechanism}.json.gz"
         if not path.exists():
             survey = small_survey(mechanism)
