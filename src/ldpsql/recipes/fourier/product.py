@@ -39,7 +39,7 @@ _HARMONICS = 32
 """Harmonics of arcs that weights are chosen by; the design's own information has all it uses."""
 _MOST_LISTED, _FAINT = 256, 1e-6
 _LEAST_SHARE = 2e-3
-"""Boxes that fewer people would draw are left out."""
+"""Shapes of several factors that fewer people would draw are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,10 +374,10 @@ class _Search:
         return objective
 
     def _prune(self) -> None:
-        """Leave the heaviest families, unless some frequency needs the others, and the boxes that
-        enough people draw; arcs inform every frequency of their face."""
+        """Leave the heaviest families, unless some frequency needs the others, and the shapes that
+        enough people draw; those of one factor inform every frequency of their face."""
         shapes = zip(self.weights, self.shapes, strict=True)
-        light = [not shape.is_long and own < _LEAST_SHARE for own, shape in shapes]
+        light = [len(shape.factors) > 1 and own < _LEAST_SHARE for own, shape in shapes]
         self.weights = [
             0.0 if own else weight for own, weight in zip(light, self.weights, strict=True)
         ]
