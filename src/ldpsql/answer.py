@@ -136,8 +136,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[b
 
     body = "".join(row("td", cells) for cells in rows)
     return (
-        f'<table border="0" class="dataframe"><thead>{row("th", head)}</thead>'
-        f"<tbody>{body}</tbody></table>"
+        '<table border="0" class="dataframe" style="color:inherit">'
+        f"<thead>{row('th', head)}</thead><tbody>{body}</tbody></table>"
     )
 
 

@@ -155,7 +155,9 @@ def _plain(table: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
             "texts, booleans, dates, or timestamps without a time zone"
         )
     try:
-        return column.cast(kind, safe=not pa.types.is_decimal(column.type))
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.string())  # the nearest double, which Arrow's own cast may miss
+        return column.cast(kind)
     except pa.ArrowException:
         raise DataError(
             f"column {name} of look-up table {table} holds values that are no {kind}; convert them"

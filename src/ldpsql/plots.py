@@ -235,7 +235,8 @@ def svg_of(draw: Callable[[], Figure]) -> str:
     text = written.getvalue().replace(_INK, "currentColor").replace(_GRID, "rgb(128 128 128 / 30%)")
     # A style sheet would hold for the whole page.
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
-    return text[text.index("<svg ") :].replace("<svg ", '<svg style="max-width:100%" ', 1)
+    fits = '<svg style="max-width:100%;height:auto" '
+    return text[text.index("<svg ") :].replace("<svg ", fits, 1)
 
 
 def _draw_curve(axes: Axes, curve: Curve, look: int, shift: float) -> Line2D:

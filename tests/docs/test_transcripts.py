@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.transcripts import ROOT, agree, files_of, prepare, run_step, steps_of
+from support.transcripts import ROOT, agree, files_of, prepare, run_python, run_step, steps_of
 
 README = ROOT / "README.md"
 PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if steps_of(page.read_text("utf-8"))]
@@ -70,6 +70,20 @@ def test_the_python_of_readme_runs(
     exec(collector, {})
     value, error = map(float, re.findall(r"\d+\.\d+", capsys.readouterr().out))
     assert 100 < error < value < 45_222
+
+
+def test_the_python_page(session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After README, whose database it asks."""
+    for package in ("sqlalchemy", "pandas", "polars"):
+        pytest.importorskip(package)
+    shutil.copy(session / "people.duckdb", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    examples = list(run_python((ROOT / "docs" / "python.md").read_text("utf-8")))
+    assert len(examples) > 20
+    for line, wanted, printed in examples:
+        if not agree(wanted, printed):
+            lines = [f"python.md:{line}", *wanted, "-- prints", *printed]
+            pytest.fail("\n".join(lines), pytrace=False)
 
 
 PAGE = """

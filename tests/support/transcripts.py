@@ -11,11 +11,15 @@ into the files.
 
 from __future__ import annotations
 
+import doctest
+import io
 import re
 import shlex
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -120,6 +124,23 @@ def run_step(step: Step) -> list[str]:
     is_shown = step.output or done.exit_code
     lines = done.output.splitlines() if is_shown else []
     return [line for line in lines if not _PROGRESS.fullmatch(line)]
+
+
+def run_python(text: str) -> Iterator[tuple[int, list[str], list[str]]]:
+    """The examples (`>>>`) of a page in their order: line, what it shows, and what is printed now.
+
+    Of an error the page shows the first line of the traceback and the last.
+    """
+    names: dict[str, object] = {}
+    for example in doctest.DocTestParser().get_examples(text):
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            try:
+                exec(compile(example.source, "<page>", "single"), names)
+            except Exception as error:
+                print("Traceback (most recent call last):")  # noqa: T201
+                print(*traceback.format_exception_only(error), sep="", end="")  # noqa: T201
+        yield example.lineno + 1, example.want.splitlines(), printed.getvalue().splitlines()
 
 
 def agree(documented: list[str], shown: list[str]) -> bool:

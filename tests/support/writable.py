@@ -13,50 +13,67 @@ from ldpsql import dbapi
 from ldpsql.store import open_store
 
 WRITES = ("create", "drop", "insert", "update", "delete", "alter", "comment")
-
-
-class Tables:
-    """What was written, by every connection."""
-
-    def __init__(self) -> None:
-        self.writer = duckdb.connect()
-        self.writes = 0
-
-    def write(self, sql: str, parameters) -> int:
-        """Run a statement that writes; how many rows it wrote, -1 where it says nothing of rows."""
-        try:
-            rows = self.writer.execute(sql, parameters or []).fetchall()
-        except duckdb.Error as error:
-            raise dbapi.ProgrammingError(str(error)) from None
-        self.writes += 1
-        return rows[0][0] if rows and isinstance(rows[0][0], int) else -1
-
-    def show(self, connection: Connection) -> None:
-        """Let a connection join the tables."""
-        if connection.seen == self.writes:
-            return
-        connection.seen = self.writes
-        names = [name for (name,) in self.writer.execute("SHOW TABLES").fetchall()]
-        for table in connection.lookups:
-            connection.unregister(table.name)
-        for name in names:
-            rows = self.writer.sql(f'SELECT * FROM "{name}"').to_arrow_table()
-            connection.register(name, rows)
-
-
-TABLES = Tables()
+DATABASE = duckdb.connect()
 
 
 class Connection(dbapi.Connection):
     """A connection to an empty store, and to what was written."""
 
+    commits = 0
+    """Of all connections."""
+
     def __init__(self) -> None:
         super().__init__(open_store(None, read_only=False))
-        self.seen = -1  # the number of writes whose tables it shows
+        self.writer = DATABASE.cursor()
+        self.is_writing = False
+        self.seen: object = None  # the writes whose tables are registered
 
     def cursor(self) -> Cursor:
         self.require_open()
         return Cursor(self)
+
+    def write(self, sql: str, parameters) -> int:
+        """Run a statement that writes; how many rows it wrote, -1 where it says nothing of rows."""
+        self.require_open()
+        if not self.is_writing:
+            self.writer.begin()
+            self.is_writing = True
+        self.seen = None
+        try:
+            rows = self.writer.execute(sql, parameters or []).fetchall()
+        except duckdb.ConstraintException as error:
+            raise dbapi.IntegrityError(str(error)) from None
+        except duckdb.Error as error:
+            raise dbapi.ProgrammingError(str(error)) from None
+        return rows[0][0] if rows and isinstance(rows[0][0], int) else -1
+
+    def show(self) -> None:
+        """Register what was written, by this connection or committed by another."""
+        self.require_open()
+        if self.seen == Connection.commits:
+            return
+        for table in self.lookups:
+            self.unregister(table.name)
+        for (name,) in self.writer.execute("SHOW TABLES").fetchall():
+            self.register(name, self.writer.sql(f'SELECT * FROM "{name}"').to_arrow_table())
+        self.seen = Connection.commits
+
+    def commit(self) -> None:
+        super().commit()
+        if self.is_writing:
+            self.writer.commit()
+            self.is_writing = False
+            Connection.commits += 1
+
+    def rollback(self) -> None:
+        super().rollback()
+        if self.is_writing:
+            self.writer.rollback()
+            self.is_writing, self.seen = False, None
+
+    def close(self) -> None:
+        self.writer.close()
+        super().close()
 
 
 class Cursor(dbapi.Cursor):
@@ -65,13 +82,12 @@ class Cursor(dbapi.Cursor):
     _written = -1
 
     def execute(self, sql, parameters=None):
+        connection, self._written = self._open(), -1
         if sql.split(None, 1)[0].lower() not in WRITES:
-            self._written = -1
-            TABLES.show(self._open())
+            connection.show()
             return super().execute(sql, parameters)
-        self._open()
         self._answer = None
-        self._written = TABLES.write(sql, parameters)
+        self._written = connection.write(sql, parameters)
         return self
 
     def executemany(self, sql, parameters):
