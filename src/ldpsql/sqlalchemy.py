@@ -11,26 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import exc, types
-from sqlalchemy.engine import URL, Connection, default, reflection
-from sqlalchemy.engine.interfaces import (
-    ReflectedColumn,
-    ReflectedPrimaryKeyConstraint,
-    ReflectedTableComment,
-)
+from sqlalchemy.engine import URL, Connection, default
 from sqlalchemy.pool import Pool, QueuePool, SingletonThreadPool
 from sqlalchemy.sql import compiler
 
-from ldpsql import dbapi
+from ldpsql import dbapi as driver
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine.interfaces import (
+        ReflectedColumn,
+        ReflectedPrimaryKeyConstraint,
+        ReflectedTableComment,
+    )
 
 _SCHEMA = "main"
 _TYPES: Mapping[str, type[types.TypeEngine[Any]]] = {
     "BIGINT": types.BigInteger,
     "BOOLEAN": types.Boolean,
     "DATE": types.Date,
-    "DOUBLE": types.Double,
+    "DOUBLE": getattr(types, "Double", types.Float),  # SQLAlchemy 1.4 has no Double
     "TIMESTAMP": types.DateTime,
     "VARCHAR": types.String,
 }
@@ -132,7 +134,10 @@ class LdpsqlDialect(default.DefaultDialect):
     @classmethod
     def import_dbapi(cls) -> ModuleType:
         """The driver."""
-        return dbapi
+        return driver
+
+    if not hasattr(default.DefaultDialect, "import_dbapi"):
+        dbapi: Any = import_dbapi  # its name in SQLAlchemy 1.4, which Superset has
 
     @classmethod
     def get_pool_class(cls, url: URL) -> type[Pool]:
@@ -166,7 +171,6 @@ class LdpsqlDialect(default.DefaultDialect):
         """Whether there is a survey or a look-up table of that name."""
         return table_name in self.get_table_names(connection, schema, **kw)
 
-    @reflection.cache
     def get_table_names(
         self, connection: Connection, schema: str | None = None, **kw: Any
     ) -> list[str]:
@@ -181,7 +185,6 @@ class LdpsqlDialect(default.DefaultDialect):
         """None."""
         return []
 
-    @reflection.cache
     def get_columns(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[ReflectedColumn]:
@@ -206,7 +209,6 @@ class LdpsqlDialect(default.DefaultDialect):
             )
         ]
 
-    @reflection.cache
     def get_table_comment(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> ReflectedTableComment:
