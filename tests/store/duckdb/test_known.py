@@ -12,7 +12,8 @@ from support.surveys import ANYTHING
 
 from ldpsql.intake import Intake
 from ldpsql.store import open_store
-from ldpsql.store.duckdb import arrivals, known
+from ldpsql.store.duckdb import known
+from ldpsql.store.duckdb import store as store_module
 from ldpsql.store.duckdb.known import KnownIds
 from ldpsql.store.incoming import check_sent
 from ldpsql_device.arrow import ID_COLUMN
@@ -56,10 +57,9 @@ def count_by_commits(store, seed, monkeypatch):
     """Take random bodies with repeats, one by one, in files, and some whose commit fails: how many
     reports are new by what was there before, and how many by the store."""
     generator, pool, seen, counted = random.Random(seed), make_reports(400), set(), 0
-    ids, receive = pool.column(ID_COLUMN).to_pylist(), arrivals.receive
+    ids = pool.column(ID_COLUMN).to_pylist()
 
-    def fails(*arguments):
-        receive(*arguments)
+    def fails(*_):
         raise StoreError("the disk is full")
 
     for _ in range(40):
@@ -67,7 +67,7 @@ def count_by_commits(store, seed, monkeypatch):
         body, way = pool.take(pa.array(rows)), generator.choice(("take", "take", "file", "fails"))
         if way == "fails":
             with monkeypatch.context() as patch, pytest.raises(StoreError):
-                patch.setattr(arrivals, "receive", fails)
+                patch.setattr(store_module, "make_log", fails)  # the last thing before the commit
                 store.take(INTAKE, [body], "http")
             continue
         if way == "take":

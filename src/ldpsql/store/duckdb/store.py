@@ -207,9 +207,15 @@ class DuckDBStore(Store):
     def _change(self) -> Iterator[None]:
         if self.read_only:
             raise StoreError(f"the store {self.path} is open read-only; open it for writing")
-        with self._writing, self._pin(self._require_connection()):
-            self._is_published = False
-            yield
+        with self._writing:
+            try:
+                with self._pin(self._require_connection()):
+                    self._is_published = False
+                    yield
+            except BaseException:
+                for known in self._id_filters.values():
+                    known.following = known.version  # not committed, as far as is known here
+                raise
 
     def _has_batch(self, intake: Intake, batch_id: str) -> bool:
         query = "SELECT id FROM batches WHERE survey = ? AND id = ?"
