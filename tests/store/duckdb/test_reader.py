@@ -63,10 +63,10 @@ def path(tmp_path):
     return tmp_path / "s.duckdb"
 
 
-def add(path, size, seed, table="app"):
+def add(path, size, seed, patience=0.0):
     """Another writer's ingestion."""
-    survey = fake_survey(table)
-    with open_store(path, read_only=False, patience=0) as store:
+    survey = fake_survey()
+    with open_store(path, read_only=False, patience=patience) as store:
         store.ingest_table(reports_of(survey, size, seed), survey)
 
 
@@ -305,6 +305,12 @@ def test_a_snapshot_of_another_file_or_another_past_is_not_read(path, tmp_path):
         assert people(reader) == 16
 
 
+def test_where_there_is_no_good_snapshot_readers_wait_for_writers(path):
+    companion.companion_of(path).write_bytes(b"nonsense")
+    with holder(path) as (writer, _), pytest.raises(StoreError, match=f"process {writer}"):
+        read_store(path, patience=0.3)
+
+
 def test_vacuum_publishes_its_copy(path):
     with read_store(path) as reader:
         assert people(reader) == 10
@@ -443,11 +449,24 @@ def test_no_ingestion_waits_for_readers(path, readers, times, ingestions):
         for process in running:
             assert process.stdout.readline() == "open\n"
         for seed in range(ingestions):
-            add(path, 10, seed + 1)
+            # A reader that finds no snapshot of the last commit may look into the store for once.
+            add(path, 10, seed + 1, patience=5.0)
         for process in running:
             assert process.stdout.readline() == "done\n"
     with read_store(path) as reader:
         assert people(reader) == 10 * (ingestions + 1)
+
+
+def test_a_reader_answers_while_its_own_process_writes(path):
+    with read_store(path) as reader, open_store(path, read_only=False) as writer:
+        with writer._change():
+            writer._rows("UPDATE batches SET name = 'other'")
+        assert people(reader) == 10
+        with reader.snapshot():
+            assert "is open in this process in another mode" in reader.lag()
+        writer._publish(at_once=True)
+        with reader.snapshot():
+            assert reader.lag() is None
 
 
 def test_files_are_ingested_while_somebody_reads(path, tmp_path):

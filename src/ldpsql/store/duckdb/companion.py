@@ -33,9 +33,7 @@ from ldpsql.store.duckdb.layout import (
 )
 from ldpsql.store.duckdb.opening import (
     Connection,
-    Identity,
     find_state,
-    identify,
     open_memory,
 )
 
@@ -54,20 +52,18 @@ def companion_of(path: Path) -> Path:
 class Snapshot:
     """A snapshot in memory.
 
-    state: of the store when it was made.  made: when that was.  identity: of the file it came from.
+    state: of the store when it was made.  made: when that was.
     """
 
     connection: Connection
     state: str
     made: datetime
-    identity: Identity
 
 
 def load(path: Path) -> Snapshot | None:
     """Read the snapshot of a store; None where there is none that this version can read."""
     companion = companion_of(path)
-    identity = identify(companion)
-    if identity is None:
+    if not companion.exists():
         return None
     connection = open_memory()
     try:
@@ -77,7 +73,7 @@ def load(path: Path) -> Snapshot | None:
     except (duckdb.Error, ValueError):  # it was removed, or is damaged, or is something else
         connection.close()
         return None
-    return Snapshot(connection, state, made.replace(tzinfo=UTC), identity)
+    return Snapshot(connection, state, made.replace(tzinfo=UTC))
 
 
 def find_published(path: Path) -> str | None:

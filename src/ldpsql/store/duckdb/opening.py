@@ -39,11 +39,12 @@ _HEADERS = 3 * 4096
 """Bytes at the start of a file that every checkpoint changes, and that hold a random id."""
 _LOGS = (".wal", ".wal.checkpoint")
 _LOCKED = r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)"
+_OTHER_MODE = "different configuration"
 _NOT_A_DATABASE = "{store} is not a DuckDB database; name another file"
 # What DuckDB says, as a pattern, and what that means; named groups go into the message.
 _EXPLANATIONS = (
     (
-        "different configuration",
+        _OTHER_MODE,
         "the store {store} is open in this process in another mode (reading or writing); close it "
         "there first",
     ),
@@ -66,7 +67,7 @@ _OPENED = dict[str, "_Opened"]()
 
 
 class LockedError(StoreError):
-    """Another process has the store open."""
+    """Another process, or this one in another mode, has the store open."""
 
 
 @dataclass
@@ -446,5 +447,6 @@ def explain(error: duckdb.Error, path: Path | None) -> StoreError:
     for pattern, message in _EXPLANATIONS:
         match = re.search(pattern, str(error))
         if match:
-            return StoreError(message.format(store=path or "in memory", **match.groupdict()))
+            kind = LockedError if pattern == _OTHER_MODE else StoreError
+            return kind(message.format(store=path or "in memory", **match.groupdict()))
     return StoreError(f"the store {path or 'in memory'} cannot be used: DuckDB gave no reason")

@@ -10,6 +10,7 @@ from pathlib import Path
 from ldpsql.store.duckdb import companion
 from ldpsql.store.duckdb.opening import (
     Connection,
+    Identity,
     LockedError,
     connect,
     disconnect,
@@ -36,6 +37,7 @@ class DuckDBReader(DuckDBStore):
         self._place = path
         self._loading = threading.Lock()
         self._loaded: companion.Snapshot | None = None
+        self._seen: Identity | None = None
         self._known: dict[str, str] = {}
         self._compared: Connection | None = None
         super().__init__(path, read_only=True, patience=patience, memory=memory)
@@ -47,10 +49,8 @@ class DuckDBReader(DuckDBStore):
             raise
 
     def _connect(self) -> Connection:
-        self._loaded = companion.load(self._place)
-        connection = open_memory() if self._loaded is None else self._loaded.connection
-        self._limit(connection)
-        return connection
+        loaded = self._load()
+        return open_memory() if loaded is None else loaded.connection
 
     def _disconnect(self, connection: Connection) -> None:
         connection.close()  # of a database in memory
@@ -83,41 +83,49 @@ class DuckDBReader(DuckDBStore):
         self._pinned.lag = None
         with self._loading:
             while True:
-                loaded = self._load()
-                if loaded is not None and loaded.state == find_state(self._place):
-                    self._pinned.source = loaded
+                state, loaded = find_state(self._place), self._load()
+                self._pinned.source = loaded
+                if loaded is not None and loaded.state == state:
                     return loaded.connection
-                self._pinned.source = None
+                if find_state(self._place) != state:
+                    continue  # somebody committed or published meanwhile
                 try:
-                    return self._open_file(opened, self._patience if loaded is None else 0.0)
+                    connection = self._open_file(own := ExitStack(), waits=loaded is None)
                 except LockedError as error:
                     if self._is_replaced():
-                        continue  # meanwhile
+                        continue
                     if loaded is None:
                         raise
                     self._pinned.lag = (
                         f"as of {loaded.made:%Y-%m-%d %H:%M:%S} UTC: there may be later reports; "
                         f"{error}"
                     )
-                    self._pinned.source = loaded
                     return loaded.connection
+                if self._is_replaced():
+                    own.close()
+                    continue
+                opened.enter_context(own)
+                self._pinned.source = None
+                return connection
 
     def _is_replaced(self) -> bool:
-        """Whether the snapshot's file is not the one that was loaded."""
-        loaded = None if self._loaded is None else self._loaded.identity
-        return identify(companion.companion_of(self._place)) != loaded
+        """Whether the snapshot's file is not the one that was looked at last."""
+        return identify(companion.companion_of(self._place)) != self._seen
 
     def _load(self) -> companion.Snapshot | None:
-        """The snapshot there is now, in memory."""
+        """The snapshot there is now, in memory; None where there is none that can be read."""
         if self._is_replaced():
             # Statements of other threads go on: DuckDB keeps what their cursors read.
-            loaded = self._loaded = companion.load(self._place)
-            if loaded is not None:
-                self._limit(loaded.connection)
-                self._connection = loaded.connection
+            self._seen = identify(companion.companion_of(self._place))
+            self._loaded = companion.load(self._place)
+            if self._loaded is not None:
+                self._limit(self._loaded.connection)
+                self._connection = self._loaded.connection
         return self._loaded
 
-    def _open_file(self, opened: ExitStack, patience: float) -> Connection:
+    def _open_file(self, opened: ExitStack, *, waits: bool) -> Connection:
+        """Open the store itself.  waits: for whoever writes to it."""
+        patience = self._patience if waits else 0.0
         connection = connect(self._place, read_only=True, patience=patience)
         opened.callback(disconnect, connection, self._place)
         self._limit(connection)
@@ -143,7 +151,7 @@ class DuckDBReader(DuckDBStore):
         if source is None or cursor is None or companion.has_counts(cursor, self._layout(table)):
             return
         opened = self._pinned.opened
-        connection = self._open_file(opened, self._patience)
+        connection = self._open_file(opened, waits=True)
         if self._pinned.lag or find_state(self._place) != source.state:
             raise StoreError(
                 f"reports of {table} came while the question was answered; ask it again"
