@@ -114,6 +114,17 @@ def test_surveys_and_look_up_tables_are_reflected(engine):
         seen.get_columns("nothing")
 
 
+def test_an_inspector_asks_once_until_it_is_told_to_ask_again(file):
+    seen = inspect(create_engine(f"ldpsql:///{file}"))
+    assert not seen.has_table("later")
+    with ldpsql.connect(file) as connection:
+        connection.add_lookup({"a": [1]}, "later")
+        assert not seen.has_table("later")
+        seen.clear_cache()
+        assert seen.has_table("later")
+        connection.remove_lookup("later")
+
+
 def test_comments_say_role_domain_bins_and_epsilon(engine):
     seen = inspect(engine)
     assert seen.get_table_comment("app")["text"] == "Our app; 4-LDP; hgrr"

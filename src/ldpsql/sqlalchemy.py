@@ -177,7 +177,11 @@ class LdpsqlDialect(default.DefaultDialect):
         """Surveys and look-up tables."""
         if schema not in (None, _SCHEMA):
             return []
-        return [name for (name,) in connection.exec_driver_sql(_NAMES)]
+        # By hand: SQLAlchemy 1.4 cannot decorate a method with such annotations.
+        kept: dict[object, list[str]] = kw.get("info_cache", {})
+        if _NAMES not in kept:
+            kept[_NAMES] = [name for (name,) in connection.exec_driver_sql(_NAMES)]
+        return [*kept[_NAMES]]
 
     def get_view_names(
         self, connection: Connection, schema: str | None = None, **kw: Any
