@@ -78,6 +78,11 @@ def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
         finally:
             for beside in (".snapshot", ".lock"):
                 unfinished.with_name(unfinished.name + beside).unlink(missing_ok=True)
+        if unfinished.with_name(f"{unfinished.name}.wal").exists():
+            # DuckDB closes a file in silence whose log it could not write into it.
+            raise StoreError(
+                f"{target} cannot be written: what was merged did not get into the file"
+            )
     put_in_place(unfinished, target)
     return done
 

@@ -21,6 +21,7 @@ from ldpsql.lookups import PublicTable
 from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql.store import Selection, merge_stores, open_store
 from ldpsql.store import base as store_base
+from ldpsql.store.duckdb.store import DuckDBStore
 from ldpsql_device.errors import DataError, FingerprintError, InterfaceError, StoreError
 from ldpsql_device.errors import IntegrityError as Conflict
 from ldpsql_device.survey import utc_today
@@ -255,6 +256,24 @@ def test_stores_are_merged_into_a_new_one(make, tmp_path):
     with pytest.raises(StoreError, match="there is no store"):
         merge_stores([one, tmp_path / "none.duckdb"], tmp_path / "other.duckdb")
     assert files_in(tmp_path) == sorted([*before, "merged.duckdb"])
+
+
+def test_a_merged_store_whose_log_could_not_be_written_into_it_is_refused(
+    make, tmp_path, monkeypatch
+):
+    """DuckDB says nothing of it when it closes a file."""
+    source, close = make("one", fake_survey(), {1: 30}), DuckDBStore.close
+
+    def fail(store):
+        close(store)
+        if store.path.name.endswith(".new"):
+            store.path.with_name(f"{store.path.name}.wal").write_bytes(b"what was committed last")
+
+    monkeypatch.setattr(DuckDBStore, "close", fail)
+    before = files_in(tmp_path)
+    with pytest.raises(StoreError, match="what was merged did not get into the file"):
+        merge_stores([source], tmp_path / "merged.duckdb")
+    assert files_in(tmp_path) == before
 
 
 def test_an_import_that_fails_changes_nothing(make, monkeypatch):
