@@ -43,12 +43,15 @@ run("young = 4")
 given = run("%sql SELECT COUNT(*) AS n FROM app WHERE age < :young")
 run("%%sql --save ages\\nSELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY age")
 bars = run("%sqlplot bar --table ages --column age n")
-tables = run("%sqlcmd tables")
+run("import matplotlib.pyplot; matplotlib.pyplot.close('all')")
+states = run("%sqlplot bar --table app --column state")
+columns = run("%sqlcmd columns --table app")
 print("---", json.dumps({
     "counts": counts.DataFrame().to_dict("list"),
     "given": given.DataFrame()["n"].tolist(),
     "bars": sorted(bar.get_height() for bar in bars.patches),
-    "tables": str(tables),
+    "states": len(states.patches),
+    "columns": str(columns),
 }))
 """
 
@@ -90,4 +93,5 @@ def test_magics_ask_with_parameters_and_draw(tmp_path):
     assert dict(zip(shown["counts"]["state"], shown["counts"]["n"], strict=True)) == by_state
     assert shown["given"] == [young]
     assert shown["bars"] == pytest.approx(sorted(n for (n,) in ages))
-    assert "app" in shown["tables"]
+    assert shown["states"] == 2
+    assert {"age", "state"} <= set(shown["columns"].split())

@@ -11,6 +11,7 @@ from support.two_estimators import known, stored, survey_of_two
 
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
+from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.catalog import COLUMNS, describe, relations
 from ldpsql.store import open_store
 
@@ -145,3 +146,43 @@ def test_labels_and_what_values_count_as_are_described() -> None:
         described = rows(Session(opened), "DESCRIBE app")
     assert table == {"label": survey.label}
     assert [row["label"] for row in described] == [column["label"] for column in found.values()]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM app WHERE 1=0",
+        'SELECT * FROM "app" WHERE FALSE',
+        "SELECT * FROM main.app LIMIT 0",
+        "SELECT * FROM app WHERE 0 = 1 LIMIT 10",
+    ],
+)
+def test_the_columns_of_a_survey_without_rows(session: Session, sql: str) -> None:
+    table = session.execute(sql).table
+    described = rows(session, "SELECT column_name, data_type FROM information_schema.columns")
+    assert table.num_rows == 0
+    assert table.column_names == [row["column_name"] for row in described]
+    kinds = {"VARCHAR": "string", "BIGINT": "int64", "DOUBLE": "double", "BOOLEAN": "bool"}
+    known = {row["column_name"]: kinds.get(str(row["data_type"])) for row in described}
+    for column in table.schema:
+        assert known[column.name] in (None, str(column.type))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM app WHERE 1 = 1",
+        "SELECT * FROM app LIMIT 1",
+        "SELECT *, age FROM app LIMIT 0",
+        "SELECT * FROM app AS a, app AS b LIMIT 0",
+        "SELECT * FROM other.app LIMIT 0",
+    ],
+)
+def test_rows_of_people_are_refused(session: Session, sql: str) -> None:
+    with pytest.raises((QueryError, UnsupportedSQL)):
+        session.execute(sql)
+
+
+def test_an_unknown_table_without_rows_is_refused(session: Session) -> None:
+    with pytest.raises(QueryError, match="no survey 'nothing'"):
+        session.execute("SELECT * FROM nothing LIMIT 0")

@@ -53,6 +53,9 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         else:
             tree = syntax_tree(source, tokens)
             substitute(tree, values)
+            table = catalog.surveyed(tree)
+            if table is not None and lookup_of(table.name) is None:
+                tree = catalog.no_rows(reader.find(table.name, table).schema)
         query = reader.root(tree)
         try:
             outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)

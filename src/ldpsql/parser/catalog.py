@@ -56,6 +56,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 }
 """The tables of information_schema: their columns with their types."""
 
+_FALSE = ("FALSE", "1 = 0", "0 = 1", "1 <> 1")
 _DESCRIBED = (
     "column_name",
     "role",
@@ -130,6 +131,30 @@ def command(tokens: Sequence[Token]) -> tuple[exp.Query, Token | None]:
     raise refuse(
         f"this {words[0]} is not answered", tokens[0], "write SHOW TABLES, or DESCRIBE <survey>"
     )
+
+
+def surveyed(tree: exp.Expr) -> exp.Table | None:
+    """The table of a SELECT * that asks for no rows, by LIMIT 0 or WHERE 1 = 0: so tools ask which
+    columns a table has. None for any other query."""
+    parts = {name for name, value in tree.args.items() if value}
+    if not isinstance(tree, exp.Select) or parts - {"expressions", "from_", "where", "limit"}:
+        return None
+    table = tree.args["from_"].this if tree.args.get("from_") else None
+    where, limit = tree.args.get("where"), tree.args.get("limit")
+    is_empty = (where is not None and where.this.sql() in _FALSE) or (
+        limit is not None and limit.expression.sql() == "0"
+    )
+    is_whole = [type(item) for item in tree.expressions] == [exp.Star]
+    if not (is_empty and is_whole and isinstance(table, exp.Table)):
+        return None
+    return table if table.db.lower() in ("", _MAIN[1]) else None
+
+
+def no_rows(schema: Schema) -> exp.Query:
+    """A SELECT that gives the columns of a survey, and no row."""
+    columns = describe(schema)
+    empty = [exp.cast(exp.null(), c["data_type"]).as_(c["column_name"]) for c in columns]
+    return exp.select(*empty).where("1 = 0")
 
 
 def relations(
