@@ -31,7 +31,7 @@ from ldpsql_device.errors import (
 from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
 from ldpsql_device.statement import Statement
-from ldpsql_device.survey import Schedule, canonical
+from ldpsql_device.survey import Schedule, canonical, utc_today
 from ldpsql_device.survey import Survey as DeviceSurvey
 
 
@@ -169,10 +169,11 @@ def has_both_parts(text: str) -> bool:
 
 
 def check_statement(intake: Intake, statement: Statement, before: str | None) -> None:
-    """Refuse what would have devices that believed the statement before refuse this one.
+    """Refuse what no device would believe, or none that believed the statement before.
 
     before: the statement that is kept. SurveyError for one about another survey than the one that
-    is asked here, or by another author; OperationalError for one that was issued before.
+    is asked here, or by another author; OperationalError for one that was issued before, is issued
+    on a day to come, or has ended.
     """
     if (statement.fingerprint, statement.author) != (intake.fingerprint, intake.author):
         raise SurveyError(
@@ -183,6 +184,11 @@ def check_statement(intake: Intake, statement: Statement, before: str | None) ->
         raise OperationalError(
             f"a statement of {last} about the survey {intake.table} is kept, and this one is of "
             f"{statement.issued}; sign a new one"
+        )
+    if not statement.issued <= (today := utc_today()) <= statement.until:
+        raise OperationalError(
+            f"the statement about the survey {intake.table} is believed from {statement.issued} to "
+            f"{statement.until}, and not on {today}; sign a new one"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from urllib.request import urlopen
 
 import pytest
@@ -18,17 +18,18 @@ from ldpsql.server.writer import Writer
 from ldpsql.shuffler.arrivals import Arrivals
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.errors import StoreError, SurveyError
+from ldpsql_device.errors import OperationalError, StoreError, SurveyError
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 
 KEY = published_key()
 SURVEY = Survey.of("people", SCHEMA, "2", "hio").sign(KEY)
-MAY, JUNE, JULY = date(2026, 5, 1), date(2026, 6, 1), date(2026, 7, 1)
+TODAY, WEEK = utc_today(), timedelta(7)
+EARLIER = TODAY - WEEK
 
 
-def say(issued=MAY, until=JULY, survey=SURVEY, key=KEY):
+def say(issued=EARLIER, until=TODAY + WEEK, survey=SURVEY, key=KEY):
     return Statement.sign(survey, key, issued=issued, until=until)
 
 
@@ -60,7 +61,7 @@ def test_a_statement_is_handed_out_with_the_name_of_its_table(served, tmp_path):
         app = make_app(receiver, own, tokens)
         path = f"/v1/tables/{survey.table}"
         assert ask(app, path).json == {"fingerprint": survey.fingerprint}
-        first, second = say(survey=survey), say(JUNE, survey=survey)
+        first, second = say(survey=survey), say(TODAY, survey=survey)
         for role, status in (("", 401), ("relay", 403), ("analyst", 403)):
             assert post(first, role).status == status
         assert ask(app, path).json == {"fingerprint": survey.fingerprint}
@@ -69,7 +70,7 @@ def test_a_statement_is_handed_out_with_the_name_of_its_table(served, tmp_path):
             assert ask(app, path).body.decode() == said.text
         refused = post(first)
         assert (refused.status, refused.json["error"]) == (422, "OperationalError")
-        assert "statement of 2026-06-01" in refused.json["detail"]
+        assert f"statement of {TODAY}" in refused.json["detail"]
         garbled = ask(
             app,
             "/v1/statements",
@@ -96,6 +97,16 @@ def test_only_what_is_about_the_survey_that_is_asked_is_kept(served, tmp_path):
     assert receiver.statement(receiver.intake(survey.table)) is None
 
 
+@pytest.mark.parametrize("days", [(-14, -1), (1, 14)])
+def test_one_that_no_device_would_believe_is_not_kept(served, days):
+    """And above all none of a day to come, after which no other one would be taken."""
+    receiver, survey = served
+    issued, until = (TODAY + timedelta(day) for day in days)
+    with pytest.raises(OperationalError, match=f"from {issued} to {until}, and not on {TODAY}"):
+        receiver.state(say(issued, until, survey=survey))
+    receiver.state(say(TODAY - timedelta(20), TODAY, survey=survey))
+
+
 def test_a_store_keeps_it_as_long_as_its_survey(tmp_path):
     path, copy = tmp_path / "s.duckdb", tmp_path / "copy.duckdb"
     with open_store(path, read_only=False) as store:
@@ -105,7 +116,7 @@ def test_a_store_keeps_it_as_long_as_its_survey(tmp_path):
     with open_store(path, read_only=True) as store:
         assert store.statement(store.intake("people")) == say().text
         with pytest.raises(StoreError, match="read-only"):
-            store.state(say(JUNE))
+            store.state(say(TODAY))
     with open_store(path, read_only=False) as store:
         assert store.check() == []
         store.export(copy, ["people"])
@@ -137,14 +148,18 @@ def test_an_author_hands_it_to_a_collector_that_runs(tmp_path, monkeypatch):
     (tmp_path / "said.json").write_text(first.text)
     monkeypatch.setenv("LDPSQL_TOKEN", Tokens.beside(db).add("eve", "admin"))
     arguments = ("--db", db, "--survey", source, "--statement", tmp_path / "said.json")
+
+    def read():
+        with urlopen(f"{address}/v1/tables/people") as response:
+            return Statement.from_json(response.read().decode())
+
     with serving(*map(str, arguments)) as (_, address):
-
-        def read():
-            with urlopen(f"{address}/v1/tables/people") as response:
-                return Statement.from_json(response.read().decode())
-
         assert read() == first
         days = ("--until", "2999-01-31")
         done = run("sign", source, "--key", key, *days, "--to", address)
         assert (done.exit_code, done.stdout) == (0, "")
-        assert (read().issued, read().until) == (utc_today(), date(2999, 1, 31))
+        later = read()
+        assert (later.issued, later.until) == (utc_today(), date(2999, 1, 31))
+    complaint = f"said.json is not handed out: a statement of {utc_today()}"
+    with serving(*map(str, arguments), complaint=complaint) as (_, address):
+        assert read() == later

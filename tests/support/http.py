@@ -94,11 +94,19 @@ def fetch(url: str, body: bytes | None = None, **headers: str) -> Answer:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`ldpsql serve` on a free port: its process and its address."""
+def serving(
+    *arguments: str, complaint: str | None = None
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`ldpsql serve` on a free port: its process and its address.
+
+    complaint: what it says on stderr before it starts.
+    """
     command = [sys.executable, "-m", "ldpsql", "serve", "--port", "0", *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as own:
         line = own.stderr.readline()
+        if complaint is not None:
+            assert complaint in line
+            line = own.stderr.readline()
         assert " at http" in line, line
         try:
             yield own, line.split(" at ")[1].split()[0]

@@ -13,7 +13,7 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.text import table_lines
-from ldpsql_device.errors import NotSupportedError
+from ldpsql_device.errors import NotSupportedError, OperationalError, StoreError
 
 LEAST_MEMORY, MEMORY = 100, 500
 """Of the database, in MB."""
@@ -33,8 +33,8 @@ LEAST_MEMORY, MEMORY = 100, 500
     "statements",
     multiple=True,
     type=options.EXISTING,
-    help="What `ldpsql sign` wrote about a survey, to be handed out with it. May be repeated; the "
-    "database keeps it.",
+    help="What `ldpsql sign` wrote about a survey, to be handed out with it; the database keeps "
+    "the latest. May be repeated.",
 )
 @click.option("--host", default="127.0.0.1", help="The address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8080, help="0 for a free one.")
@@ -151,8 +151,13 @@ def serve(
         opened.enter_context(closing(receiver))
         for survey in surveys:
             receiver.register(Intake.read(survey))
-        for statement in statements:
-            receiver.state(Statement.from_json(read_text(statement)))
+        for path in statements:
+            try:
+                receiver.state(Statement.from_json(read_text(path)))
+            except StoreError:
+                raise
+            except OperationalError as error:  # a restart must not fail for what was true before
+                complain(f"{path} is not handed out: {error}")
         receiver.tidy()
         if collector is not None and folder is not None:
             opened.enter_context(Forwarder(folder, RemoteStore(collector, None), complain))
