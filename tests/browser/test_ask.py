@@ -314,7 +314,7 @@ def test_questions_asked_before_come_back(page):
     page.keyboard.press("Alt+ArrowUp")
     page.keyboard.press("Alt+ArrowUp")
     assert page.locator(".cm-content").text_content() == BY_CITY
-    page.get_by_text("Questions before").click()
+    page.get_by_text("Earlier questions").click()
     page.get_by_role("button", name="Forget them").click()
     page.get_by_text("No question yet.").wait_for()
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
-from ldpsql_device.survey import canonical, sha256
+from ldpsql.survey import Survey
+from ldpsql_device.statement import Statement
+from ldpsql_device.survey import canonical, sha256, utc_today
 
 CAME = "section[aria-labelledby=came-title]"
 ERRORS = "section[aria-labelledby=errors-title]"
@@ -36,6 +39,33 @@ def test_it_says_what_is_asked_and_checks_the_promise(person, running):
     said = look(person, running, "odd").locator("#main").inner_text()
     assert f"Its signature is that of the owner of the key {running.surveys['odd'].author}." in said
     assert "The owner has not said that it is the one asked now" in said
+
+
+def test_it_says_what_the_statement_that_it_is_asked_is_worth(person, running):
+    survey, today = running.surveys["odd"], utc_today()
+    week, refuses = timedelta(7), "so apps that name authors refuse it"
+
+    def sign(issued, until, about=survey):
+        return Statement.sign(about, running.key, issued=issued, until=until).text
+
+    def hand_out(text):
+        person.context.route("**/v1/tables/odd", lambda route: route.fulfill(body=text))
+
+    holding = sign(today - week, today + week)
+    other = Survey.of("others", survey.schema, "1", "hgrr").sign(running.key)
+    about_other = json.loads(sign(today, today + week, other))
+    moved = {**about_other, "fingerprint": survey.fingerprint}
+    for text, words in (
+        (holding, f"the one asked from {today - week} to {today + week}."),
+        (sign(today - 2 * week, today - week), f"; today is {today}, {refuses}"),
+        (sign(today + week, today + 2 * week), f"; today is {today}, {refuses}"),
+        (json.dumps(moved), f"is about another survey, {refuses}"),
+        (holding.replace(f"{today + week}", f"{today + 2 * week}"), "is not the owner's, or "),
+    ):
+        hand_out(text)
+        said = look(person, running, "odd").locator("#main").inner_text()
+        assert words in said
+        assert (refuses in said) == (text != holding)
 
 
 def test_expected_errors_are_the_forecast_for_as_many_reports_as_one_says(person, running):

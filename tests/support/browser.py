@@ -96,6 +96,7 @@ class Running:
     site: str
     token: str
     surveys: dict[str, Survey]
+    key: SigningKey
 
     def ask(self, path: str, body: bytes | None = None) -> Any:
         """What it answers to an analyst."""
@@ -127,7 +128,8 @@ class _Site(QuietSite):
 @contextmanager
 def run_collector(folder: Path) -> Iterator[Running]:
     """A collector of its own process, as `ldpsql serve` starts it, and a site on another port."""
-    signed = design(ODD).sign(SigningKey.create(folder / "key.pem"))
+    key = SigningKey.create(folder / "key.pem")
+    signed = design(ODD).sign(key)
     surveys = {survey.table: survey for survey in (design(APP), signed)}
     arguments = ["--db", str(folder / "s.duckdb")]
     for survey in surveys.values():
@@ -138,5 +140,5 @@ def run_collector(folder: Path) -> Iterator[Running]:
         Thread(target=site.serve_forever, daemon=True).start()
         origin = f"http://127.0.0.1:{site.server_port}"
         with serving(*arguments, "--origin", origin) as (_, address):
-            yield Running(address, origin, token, surveys)
+            yield Running(address, origin, token, surveys, key)
         site.shutdown()

@@ -33,7 +33,7 @@ export async function show(root, { parameters, request, remember, announce }) {
 
   function showPast(all = readHistory()) {
     past.replaceChildren(...all.map((sql) => element("li", {}, element("button", { type: "button", class: "question", onclick: () => { editor.write(sql); editor.focus(); } }, sql))));
-    if (!all.length) past.append(element("li", {}, "No question yet."));
+    if (!all.length) past.append(element("li", {}, "No questions yet."));
   }
 
   async function ask() {
@@ -79,14 +79,14 @@ export async function show(root, { parameters, request, remember, announce }) {
   fill(root, { class: "view ask" },
     element("h1", {}, "Ask"),
     element("div", { class: "question-side" },
-      form ? element("details", { class: "card", open: innerWidth > 900 }, element("summary", {}, "Click a question together"), form.element)
+      form ? element("details", { class: "card", open: innerWidth > 900 }, element("summary", {}, "Build a question"), form.element)
         : element("p", {}, "There is no survey here yet: ", element("code", {}, "ldpsql serve --survey FILE"), " asks one."),
       tables.length > 0 && element("details", { class: "card" }, element("summary", {}, "Tables and columns"), tables.map(showColumns)),
-      element("details", { class: "card", ontoggle: () => showPast() }, element("summary", {}, "Questions before"), past,
+      element("details", { class: "card", ontoggle: () => showPast() }, element("summary", {}, "Earlier questions"), past,
         element("p", {}, element("button", { type: "button", onclick: () => { clearHistory(); showPast(); announce("Forgotten"); } }, "Forget them")))),
     element("div", { class: "answer-side" },
       element("h2", { class: "unseen" }, "SQL"), editor.element,
-      element("p", { class: "hint" }, `${isMac ? "⌘" : "Ctrl"}+Enter asks, Ctrl+Space completes, Alt+↑ brings the question before.`),
+      element("p", { class: "hint" }, `${isMac ? "⌘" : "Ctrl"}+Enter asks, Ctrl+Space completes, Alt+↑ brings back the previous question.`),
       element("div", { class: "buttons" },
         element("button", { type: "button", class: "primary", onclick: ask }, "Ask"), stop,
         element("label", { for: "confidence", class: "beside" }, "Confidence"), confidence,
@@ -134,8 +134,8 @@ function showAnswer(question, said, { request, announce }) {
       const response = await request("v1/query", { body: question, accept: type });
       const held = Number(response.headers.get("ldpsql-reports"));
       save(`answer.${suffix}`, await response.arrayBuffer(), type);
-      announce(held === reports ? "Saved" : `Saved: the file is of ${held} reports, as there are now; what is shown is of ${reports}`);
-      if (held !== reports) problem.append(element("p", {}, `The file is of ${held.toLocaleString("en")} reports, as there are now; what is shown is of ${reports.toLocaleString("en")}.`));
+      announce(held === reports ? "Saved" : `Saved: the file is from ${held} reports, all there are now; the answer shown is from ${reports}`);
+      if (held !== reports) problem.append(element("p", {}, `The file is from ${held.toLocaleString("en")} reports, all there are now; the answer shown is from ${reports.toLocaleString("en")}.`));
     } catch (error) {
       problem.append(showProblem(error));
     }
@@ -145,7 +145,7 @@ function showAnswer(question, said, { request, announce }) {
     columns.length > 0 && showPicture(said, files),
     table("Answer as a table", columns.map(({ name }) => name), rows, isNumber),
     texts.length > MOST_ROWS && element("p", {}, `The first ${MOST_ROWS.toLocaleString("en")} of ${texts.length.toLocaleString("en")} rows; the files hold all.`),
-    texts.length === 0 && element("p", {}, "No row."),
+    texts.length === 0 && element("p", {}, "No rows."),
     all.length > 0 && element("ul", { class: "notes", "aria-label": "Notes" }, all.map((note) => element("li", {}, note))),
     surveys.length > 0 && element("p", { class: "hint" }, `From ${reports.toLocaleString("en")} reports. ${from}.`),
     forged.length > 0 && element("p", { class: "hint" }, `One forged report can add up to ${forged.join("; ")}.`),

@@ -2,6 +2,7 @@
 
 import { odds } from "./client/odds.js";
 import { decimalText } from "./client/rational.js";
+import { today } from "./client/survey.js";
 import { element, significant, table } from "./dom.js";
 import { expectErrors, logarithm, plainly, reportsFor } from "./expectations.js";
 import { chooseSurvey, describeSurvey, verify } from "./published.js";
@@ -20,13 +21,15 @@ function roundUp(number) {
 
 /** Whose survey it is, and whether they say that it is asked now. */
 async function tellAuthor({ author, signature, signedText, statement, table: name, fingerprint }) {
-  if (!author) return "Nobody has signed it, so that nothing tells whose survey it is.";
+  if (!author) return "Nobody has signed it, so nothing tells whose survey it is.";
   if (!verify) return `It names the owner of the key ${author}; this browser cannot check signatures.`;
   if (!await verify(author, signature, signedText)) return `Its signature is not that of the owner of the key ${author}, which it names.`;
   const signed = `Its signature is that of the owner of the key ${author}.`;
   if (!statement?.signature) return `${signed} The owner has not said that it is the one asked now, so apps that name authors refuse it.`;
   const isOwn = statement.author === author && statement.table === name && statement.fingerprint === fingerprint && await verify(author, statement.signature, statement.signedText);
-  return isOwn ? `${signed} So is that of the statement that it is the one asked, from ${statement.issued} to ${statement.until}.` : `${signed} The statement that came with it is not the owner's, or about another survey.`;
+  if (!isOwn) return `${signed} The statement that came with it is not the owner's, or is about another survey, so apps that name authors refuse it.`;
+  const day = today(), isBelieved = statement.issued <= day && day <= statement.until;
+  return `${signed} The owner has also signed that it is the one asked from ${statement.issued} to ${statement.until}${isBelieved ? "." : `; today is ${day}, so apps that name authors refuse it.`}`;
 }
 
 /** What this browser has checked of the survey, whoever made it. */
@@ -56,7 +59,7 @@ function tellAudit({ table: name }) {
     "where reports are shuffled, what a batch keeps besides.",
   ];
   return [
-    element("p", {}, "A browser checks numbers, and not what runs on a device. The full audit takes seconds, and both files that ", element("code", {}, "ldpsql design"), " wrote; this collector hands out the first of them alone, so ask the author for the other one. ", element("code", {}, "--html"), " writes a page to read, print and sign:"),
+    element("p", {}, "This browser checks numbers, not what runs on a device. The full audit needs both files that ", element("code", {}, "ldpsql design"), " wrote. This collector hands out only the first, so ask the author for the other one. ", element("code", {}, "--html"), " writes a page to read, print and sign:"),
     element("pre", { tabindex: "0" }, `pip install ldpsql\nldpsql audit ${name}.survey.json --html ${name}.audit.html`),
     element("p", {}, "It checks"),
     element("ul", {}, checks.map((line) => element("li", {}, line))),
@@ -85,7 +88,7 @@ function tellErrors({ people, level, kinds }, given) {
   };
   update();
   return [
-    element("p", {}, `± is half the width of ${100 * level} % intervals, computed from the design for answers spread evenly: in people or in units of the measure, and in % of what all people could make of the answer at most, which shrinks with the root of the number of reports.`),
+    element("p", {}, `± is half the width of ${100 * level} % intervals, computed from the design for answers spread evenly: in people or in units of the measure, and as a percentage of what the last column names, which shrinks with the square root of the number of reports.`),
     element("div", { class: "fields", oninput: update },
       element("p", { class: "field" }, element("label", { for: "reports" }, "Reports"), reports),
       element("p", { class: "field" }, element("label", { for: "wanted" }, "Wanted precision, ± %"), wanted)),
@@ -98,7 +101,7 @@ async function showErrors(root, survey, request, given) {
     root.replaceChildren(...tellErrors(await (await request(`v1/surveys/${survey.fingerprint}/forecast`)).json(), given).flat());
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    root.replaceChildren(element("p", {}, `No error is expected: ${error.message}.`));
+    root.replaceChildren(element("p", {}, `Errors cannot be predicted: ${error.message}.`));
   }
 }
 
@@ -126,7 +129,7 @@ async function drawDays(days) {
 async function tellReports({ reports, days, spread: { groups, chi_square: statistic, degrees, score, suspicious }, signs }) {
   const rows = days.map(({ day, reports: count }) => [day ?? "from files", whole(count)]);
   const tested = degrees
-    ? `Chi-square of the ${whole(groups)} questions' counts: ${significant(statistic, 4)} over ${whole(degrees)} degrees of freedom, ${Math.abs(score).toFixed(1)} standard deviations ${score < 0 ? "below" : "above"} what chance makes; from ${suspicious} on it is no chance (one in a thousand million).`
+    ? `Chi-square of the ${whole(groups)} questions' counts: ${significant(statistic, 4)} over ${whole(degrees)} degrees of freedom, ${Math.abs(score).toFixed(1)} standard deviations ${score < 0 ? "below" : "above"} what chance gives on average; by chance, ${suspicious} or more above it come about once in a billion times.`
     : "There are too few reports, or questions, to tell.";
   return [
     element("p", {}, element("strong", {}, `${whole(reports)} report${reports === 1 ? "" : "s"}.`), " The collector keeps no time of arrival but the day, in UTC, and none for reports from files."),
@@ -153,7 +156,7 @@ export async function show(root, context) {
     element("h2", {}, "What is asked and promised"), await describeSurvey(survey),
     element("p", {}, element("a", { href: `#take-part?${new URLSearchParams({ table: survey.table })}` }, "Take part in a demonstration")),
     element("h2", {}, "Checked by this browser"),
-    element("p", {}, "Nobody's word was taken for it, neither the collector's nor the author's."),
+    element("p", {}, "Nobody's word is taken for this: neither the collector's nor the author's."),
     element("ul", {}, (await audit(survey)).map((line) => element("li", {}, line))),
     ...tellAudit(survey),
     element("h2", { id: "errors-title" }, "How well it answers"), errors,

@@ -83,10 +83,10 @@ const listed = (numbers) => numbers.join(", ") || "none";
 /** An answer in words: what it is about, the honest one, and the one that was drawn. */
 function tellAnswer({ kind, honest, about, size, sent }) {
   const subject = about.length ? `It is about ${about.join(", ")}. ` : "", own = honest === undefined ? "" : `The honest answer is number ${honest}`;
-  if (kind === "bits") return `${subject}${own && `${own} of ${size}, one bit. `}Every bit was kept or turned at random; these were sent as ones: ${listed(sent)}.`;
+  if (kind === "bits") return `${subject}${own && `${own} of ${size}, one bit. `}Every bit was kept or flipped at random; these were sent as ones: ${listed(sent)}.`;
   if (kind === "keep") return `${subject}${own && `${own} of ${size}. `}What was sent: ${listed(sent)}, in ascending order.`;
-  const drawn = honest === undefined ? "" : sent[0] === honest ? ", which chance let be the honest one" : ", which is another one";
-  return `${subject}There are ${size} answers, numbered from 0. ${own && `${own}. `}The device drew number ${sent[0]}${drawn}.`;
+  const drawn = honest === undefined ? "" : sent[0] === honest ? ", which happens to be the honest one" : ", which is another one";
+  return `${subject}There are ${size} possible answers, numbered from 0. ${own && `${own}. `}The device drew number ${sent[0]}${drawn}.`;
 }
 
 /** What the device read and drew for a new report. */
@@ -97,7 +97,7 @@ function tellDraw(survey, record, line, bytes) {
   return [
     element("h3", {}, "What it read"),
     element("p", {}, "This stays in the browser. Whatever you give is answered, so that no refusal tells anything of it: what is missing or outside counts as the survey says."),
-    table("What it read", ["column", "you gave", "counts as", "since it is"], readRecord(survey, record, bytes).map(({ name, counts, why }) => [name, given(name), counts, why])),
+    table("What it read", ["column", "you gave", "counts as", "because it is"], readRecord(survey, record, bytes).map(({ name, counts, why }) => [name, given(name), counts, why])),
     element("h3", {}, "What it drew"),
     element("p", {}, `First a question, before it looked at your answers: number ${question} of ${questions}, numbered from 0, which is drawn with probability ${percent(chance)}.`),
     answers.map((answer) => element("p", {}, tellAnswer(answer))),
@@ -178,10 +178,10 @@ export async function show(root, context) {
       return;
     }
     const line = lines.at(-1), isSame = lines.every((each) => each === line);
-    const repeated = lines.length > 1 ? `Asked ${lines.length} times since this page was opened: ${isSame ? "the same report each time, letter by letter, whatever the answers were." : "the reports differ."}` : "";
+    const repeated = lines.length > 1 ? `Asked ${lines.length} times since this page was opened: ${isSame ? "the same report each time, character for character, whatever the answers were." : "the reports differ."}` : "";
     if (bytes) drawn = tellDraw(survey, record, line, bytes).flat();
     happened.replaceChildren(
-      element("h2", {}, bytes || !drawn.length ? "What happened" : "What happened when it answered first"),
+      element("h2", {}, bytes || !drawn.length ? "What happened" : "What happened when it first answered"),
       ...drawn,
       ...(bytes ? [] : [element("h3", {}, "Asked again"), element("p", { class: "notice" }, "Nothing was read and nothing was drawn: the ledger of this device holds its report to this survey, and gives it again. New noise would let the answers be averaged out.")]),
       element("h3", {}, "The report"), tellReport(line),
@@ -203,7 +203,7 @@ export async function show(root, context) {
       refused && `${count(refused, "refused by the collector for good; not to be sent again")}.`,
       waiting && `${count(waiting, "not taken by the collector yet; to be sent again")}.`,
     ].filter(Boolean);
-    const said = told.join(" ") || "Nothing was sent: the collector has answered the report.";
+    const said = told.join(" ") || "Nothing was sent: the collector has already dealt with the report.";
     left.replaceChildren(
       element("h3", {}, "What left this browser"), element("p", { id: "sent" }, said),
       requests.length > 0 && table("Requests", ["request", "body", "answer"], requests.map(({ method = "GET", url, body, answer: said = "none" }) => [element("code", { class: "long" }, `${method} ${new URL(url).pathname}`), element("code", { class: "long" }, body ?? ""), said])));
@@ -227,7 +227,7 @@ export async function show(root, context) {
   root.append(
     element("h2", {}, "What you are asked"), element("p", {}, `Survey ${survey.table}`, survey.label !== undefined && `: ${survey.label}`), await describeSurvey(survey),
     element("h2", {}, "What this device allows"),
-    element("p", {}, "An app decides this for its people, whatever a survey asks. It is looked at before the answers are."),
+    element("p", {}, "An app decides this for its people, whatever a survey asks. It is checked before the answers are looked at."),
     element("div", { class: "fields", oninput: judge }, policyFields), verdict,
     element("form", { autocomplete: "off", onsubmit: (event) => { event.preventDefault(); return answer(); } },
       element("h2", {}, "Your answers"),
