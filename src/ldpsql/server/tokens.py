@@ -7,6 +7,7 @@ import json
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -47,6 +48,7 @@ class Tokens:
         """All tokens, by hash; StoreError for a file that cannot be read."""
         try:
             found = self.path.stat()
+            self._require_own(found)
             seen = (found.st_mtime_ns, found.st_ino)
             if seen != self._seen:
                 self._known, self._seen = self._read(), seen
@@ -89,7 +91,8 @@ class Tokens:
         removed keeps nobody out of the next one."""
         lock = self.path.with_name(f"{self.path.name}.lock")
         try:
-            descriptor = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+            flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+            descriptor = os.open(lock, flags, 0o600)
         except OSError as error:
             raise StoreError(f"cannot write {lock}: {error.strerror}") from None
         try:
@@ -99,6 +102,19 @@ class Tokens:
             self._write(known)
         finally:
             os.close(descriptor)
+
+    def _require_own(self, found: os.stat_result) -> None:
+        """StoreError for tokens that others may have put there: in a folder for everybody, such as
+        /tmp, whoever comes first does, and would be let in."""
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreError(f"{self.path} is not an ordinary file; remove it")
+        if os.name == "posix":
+            owners = (os.geteuid(), self.path.parent.stat().st_uid, 0)
+            if found.st_uid not in owners:
+                raise StoreError(
+                    f"{self.path} belongs to another user, who could let anybody in; remove it, or "
+                    "make it yours"
+                )
 
     def _read(self) -> dict[str, Token]:
         try:

@@ -11,6 +11,7 @@ so that an outdated one is told.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,8 +34,10 @@ from ldpsql.store.duckdb.layout import (
 )
 from ldpsql.store.duckdb.opening import (
     Connection,
+    explain_failures,
     find_state,
     open_memory,
+    permit_as,
 )
 
 MOST_COUNTS = 50_000
@@ -63,7 +66,7 @@ class Snapshot:
 def load(path: Path) -> Snapshot | None:
     """Read the snapshot of a store; None where there is none that this version can read."""
     companion = companion_of(path)
-    if not companion.exists():
+    if not _is_genuine(companion, path):
         return None
     connection = open_memory()
     try:
@@ -77,10 +80,25 @@ def load(path: Path) -> Snapshot | None:
 
 
 def find_published(path: Path) -> str | None:
-    """Of which state of a store its snapshot is; None where there is none."""
-    with suppress(duckdb.Error, ValueError), open_memory() as connection:
-        return _attach(connection, companion_of(path))[0]
+    """Of which state of a store its snapshot is; None where there is none, or one that more people
+    may read than the store."""
+    companion = companion_of(path)
+    with suppress(duckdb.Error, ValueError, OSError), open_memory() as connection:
+        more = companion.stat().st_mode & ~path.stat().st_mode & 0o777
+        if not more and _is_genuine(companion, path):
+            return _attach(connection, companion)[0]
     return None
+
+
+def _is_genuine(companion: Path, path: Path) -> bool:
+    """Whether a file was put there by who may write to the store, as far as its owner tells: in a
+    folder for everybody, such as /tmp, others may have been there first."""
+    try:
+        found, owners = companion.lstat(), {path.stat().st_uid, companion.parent.stat().st_uid, 0}
+    except OSError:
+        return False
+    is_own = os.name != "posix" or found.st_uid in owners | {os.geteuid()}
+    return stat.S_ISREG(found.st_mode) and is_own
 
 
 def _attach(connection: Connection, companion: Path) -> tuple[str, datetime]:
@@ -108,6 +126,9 @@ def publish(cursor: Connection, path: Path, layouts: Iterable[Layout]) -> None:
         cursor.execute("CHECKPOINT")  # or closing the store would change its state
     state = find_state(path)
     companion = companion_of(path)
+    with explain_failures(path):
+        if companion.is_symlink():  # or the file that somebody has it lead to would be replaced
+            companion.unlink()
     with write_beside(companion) as unfinished:
         cursor.execute(f"ATTACH {literal(str(unfinished))} AS {_COPY} (READ_WRITE)")
         try:
@@ -127,7 +148,7 @@ def publish(cursor: Connection, path: Path, layouts: Iterable[Layout]) -> None:
             raise
         finally:
             cursor.execute(f"DETACH {_COPY}")
-        unfinished.chmod(path.stat().st_mode & 0o777)
+        permit_as(path, unfinished)
     put_in_place(unfinished, companion)
 
 

@@ -17,6 +17,7 @@ from ldpsql.store.duckdb.opening import (
     connect,
     disconnect,
     explain_failures,
+    permit_as,
     remove_unfinished,
     strict_umask,
 )
@@ -53,7 +54,7 @@ def vacuum(path: Path, patience: float) -> None:
         with write_beside(path) as unfinished:
             connection.execute("CHECKPOINT")  # or its log would be taken for one of the copy
             _fill(connection, unfinished, ())
-            unfinished.chmod(path.stat().st_mode & 0o777)
+            permit_as(path, unfinished)
         # The old file is locked until it is gone; who opens its name from now on has the new one,
         # and who has opened the old one without its lock looks again.
         put_in_place(unfinished, path)

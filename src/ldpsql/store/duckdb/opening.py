@@ -260,10 +260,27 @@ def strict_umask() -> Iterator[None]:
 def make_log(path: Path | None) -> None:
     """Make the log that DuckDB is about to write, for those alone who may read the store."""
     if path is not None:
-        log = f"{os.path.realpath(path)}.wal"
+        log = Path(f"{os.path.realpath(path)}.wal")
         with suppress(OSError):  # it is there, or DuckDB will fail too and say why
-            mode = path.stat().st_mode & 0o777
-            os.close(os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+            os.close(os.open(log, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            permit_as(path, log)
+
+
+def permit_as(path: Path, made: Path) -> None:
+    """Let those who may use a store, and nobody else, use a file that was made for its owner alone.
+
+    Where another user made it and may not give it to the store's group, it stays closed to all
+    groups: those of who made it may be others.
+    """
+    found, own = path.stat(), made.stat()
+    mode = found.st_mode & 0o777
+    if os.name == "posix" and (found.st_uid, found.st_gid) != (own.st_uid, own.st_gid):
+        try:
+            owner = found.st_uid if os.geteuid() == 0 else -1
+            os.chown(made, owner, found.st_gid)
+        except PermissionError:
+            mode &= 0o700
+    made.chmod(mode)
 
 
 def _require_database(path: Path) -> None:

@@ -9,9 +9,11 @@ two files of its name.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import stat
 import sys
 import threading
 from contextlib import suppress
@@ -27,7 +29,7 @@ except ImportError:  # there is none on Windows, where writers try again and aga
 
 _TEXT, _NUMBERS = 1 << 30, (1 << 30) + 1
 """The byte that is locked while the text is written, and that of number 0, which nobody draws."""
-_LENGTH = 512
+_LENGTH, _MOST = 512, 1 << 40
 _WORD = re.compile(r"[a-z][a-z-]{0,30}")
 
 
@@ -95,7 +97,7 @@ def find_writer(place: str) -> str | None:
     with _JOINING, suppress(OSError):
         if place in _TURNS:
             return _describe(_TURNS[place].descriptor)
-        descriptor = os.open(_queue_of(place), os.O_RDONLY)
+        descriptor = _open(_queue_of(place), os.O_RDONLY)
         try:
             return _describe(descriptor)
         finally:
@@ -111,9 +113,20 @@ def _queue_of(place: str) -> str:
     return f"{place}.lock"
 
 
+def _open(path: str, flags: int, mode: int = 0) -> int:
+    """Open the queue's file; OSError for anything else that somebody put there, such as a link to a
+    file that would be written over."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not an ordinary file", path)
+    return descriptor
+
+
 def _draw(place: str) -> Turn:
     mode = Path(place).stat().st_mode & 0o666
-    descriptor = os.open(_queue_of(place), os.O_RDWR | os.O_CREAT, mode)
+    descriptor = _open(_queue_of(place), os.O_RDWR | os.O_CREAT, mode)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX, 1, _TEXT)
         last, writer = _read(descriptor)
@@ -139,9 +152,12 @@ def _is_locked(descriptor: int, first: int, length: int) -> bool:
 def _read(descriptor: int) -> tuple[int, dict[str, Any] | None]:
     """The last number that was drawn, and who wrote last."""
     os.lseek(descriptor, 0, os.SEEK_SET)
-    with suppress(ValueError):
+    with suppress(ValueError, LookupError, TypeError):  # somebody else may have written it
         found = json.loads(os.read(descriptor, _LENGTH))
-        return int(found["last"]), found["writer"]
+        last, writer = found["last"], found["writer"]
+        numbers = (last,) if writer is None else (last, writer["number"])
+        if all(type(number) is int and 0 <= number < _MOST for number in numbers):
+            return last, writer
     return 0, None
 
 
