@@ -268,3 +268,54 @@ def test_a_population_is_a_census_or_left_out() -> None:
     text = survey_toml(integer("age", 0, 7), mechanism="grr", population="everybody")
     with pytest.raises(SurveyError, match="population must be 'census', or be left out"):
         design(text)
+
+
+def ask_of_census(asked: str, people: int, columns: tuple[str, ...], **more: Any) -> Any:
+    """An answer about those who answered, and the usual one."""
+    survey = design(survey_toml(*columns, epsilon="4", **more))
+    random = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "age": random.integers(0, 8, people),
+            "state": np.array(["CA", "NY"])[random.integers(0, 2, people)],
+            "pay": random.uniform(0, 10, people),
+        }
+    )
+    with simulate(survey, table, seed=5) as connection:
+        usual = connection.execute(asked).result
+        return Session(connection.session.store, census=True).execute(asked), usual
+
+
+TWO = (
+    "SELECT COUNT(*) FILTER (WHERE age < 3) AS young, COUNT(*) FILTER (WHERE state = 'CA') AS ca "
+    "FROM app"
+)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"mechanism": "srr-ss", "options": {"ways": 1}},
+        {"mechanism": "fourier", "workload": {"max_predicates": 1}},
+    ],
+    ids=["srr-ss", "fourier"],
+)
+def test_a_census_asks_for_nothing_that_is_not_collected(declared: dict[str, Any]) -> None:
+    """Who is young and in CA is unknown; each alone is known, and has no part of the sample."""
+    columns = (integer("age", 0, 7), category("state", "CA", "NY"))
+    found, usual = ask_of_census(TWO, 2_000, columns, **declared)
+    assert found.table == usual.table
+    np.testing.assert_array_equal(found.intervals[0].stderr, usual.intervals[0].stderr)
+    alone, usual = ask_of_census(
+        "SELECT COUNT(*) AS n FROM app WHERE age < 3", 2_000, columns, **declared
+    )
+    assert alone.intervals[0].stderr[0] < 0.99 * usual.intervals[0].stderr[0]
+
+
+@pytest.mark.parametrize("people", [1, 2])
+def test_a_census_of_too_few_reports_leaves_errors_as_they_are(people: int) -> None:
+    """Of most groups of trees there is nobody, so that most sums are unknown."""
+    columns = (integer("age", 0, 7), category("state", "CA", "NY"), measure("pay", 0, 10))
+    asked = "SELECT AVG(pay) AS a, AVG(pay) FILTER (WHERE age = 3) AS b, COUNT(*) AS n FROM app"
+    found, usual = ask_of_census(asked, people, columns, mechanism="ehio")
+    assert found.table == usual.table

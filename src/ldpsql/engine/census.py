@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from ldpsql.decoders.base import (
     Estimators,
     PlannedQuery,
 )
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
 from ldpsql.report import Histogram
 from ldpsql.survey import Survey
@@ -114,14 +116,33 @@ class CensusEstimator(Estimator[CensusQuery]):
         found = self.own.answer_rows([[query.planned for query in row] for row in rows])
         if not self.people:
             return found
-        wanted = [products([query.linear for query in row]) for row in rows]
-        distinct = list(dict.fromkeys(each for row in wanted if row is not None for each in row))
-        values = self.own.values([self.design.prepare(query) for query in distinct])
-        totals = dict(zip(distinct, values.tolist(), strict=True))
+        planned: dict[LinearQuery, Any] = {}
+        wanted = [self._plan_products(row, planned) for row in rows]
+        values = self.own.values(list(planned.values()))
+        totals = dict(zip(planned, values.tolist(), strict=True))
         return [
-            estimates if own is None else self._without_sample(estimates, row, own, totals)
+            self._without_sample(estimates, row, own, totals)
+            # What few reports leave unknown stays in, too.
+            if own is not None and all(isfinite(totals[query]) for query in own)
+            else estimates
             for estimates, row, own in zip(found, rows, wanted, strict=True)
         ]
+
+    def _plan_products(
+        self, row: Sequence[CensusQuery], planned: dict[LinearQuery, Any]
+    ) -> list[LinearQuery] | None:
+        """The `products` of a row, which join those planned; None also where the design does not
+        collect them: who satisfies two conditions at once may be unknown where each is not."""
+        found = products([query.linear for query in row])
+        if found is None:
+            return None
+        try:
+            planned |= {
+                query: self.design.prepare(query) for query in found if query not in planned
+            }
+        except UnsupportedSQL:
+            return None
+        return found
 
     def values(self, queries: Sequence[CensusQuery]) -> Array:
         """See `Estimator`."""
