@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -132,6 +133,19 @@ def test_what_takes_too_long_is_left_out(monkeypatch):
     assert choose_by(tick / 10.0)[0] == set()
     late, told = choose_by(tick / 10.0, quick=True)
     assert (late, told) == ({"fourier"}, "trying staircase (1 of 3), at most 303 s left")
+
+
+def test_without_time_nothing_is_said_to_take_more_than_0_s(monkeypatch):
+    few = {name: mechanism(name) for name in ("staircase", "fourier")}
+    monkeypatch.setattr(auto, "MECHANISMS", few)
+    ticks = itertools.count()
+    monkeypatch.setattr(auto, "clock", lambda: 1e-3 * next(ticks))
+    reasons = []
+    for seconds in (10.0, 0.0):
+        monkeypatch.setattr(auto, "MOST_SECONDS", seconds)
+        reasons.append(choose(everyday(12), ONE, 1000).left_out)
+    used_up = "the time to compare mechanisms is used up; name it to have it"
+    assert reasons == [{}, {"fourier": used_up}]
 
 
 def test_nothing_unsound_is_chosen(monkeypatch):

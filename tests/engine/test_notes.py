@@ -197,6 +197,30 @@ def test_a_day_that_is_its_midnight_and_values_that_are_only_declared_are_noted(
             assert [note for note in found if "NULL" not in note] == expected
 
 
+def test_keys_in_bins_are_noted() -> None:
+    """A row of 17 holds everybody up to 29: without the note it would be taken for a single age."""
+    asked = design(
+        '[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "fourier"\n'
+        '[dimension.age]\ntype = "int"\nedges = [17, 18, 30, 91]\n'
+        '[dimension.size]\ntype = "float"\ndomain = [0, 2]\nbins = 4\n'
+        '[dimension.kids]\ntype = "int"\ndomain = [0, 3]\n'
+    )
+    start = "is collected in bins, each shown by its lower end:"
+    ages, sizes = f"age {start} 18 is 18..29", f"size {start} 0.0 is [0.0, 0.5)"
+    with open_store(None, read_only=False) as store:
+        store.register(asked)
+        for sql, expected in (
+            ("SELECT age, COUNT(*) FROM app GROUP BY age", [ages]),
+            ("SELECT n FROM (SELECT age, COUNT(*) n FROM app GROUP BY age) WHERE age = 18", [ages]),
+            ("SELECT size, age, COUNT(*) FROM app GROUP BY ALL", [sizes, ages]),
+            ("SELECT kids, COUNT(*) FROM app GROUP BY kids", []),
+            ("SELECT age < 30 AS young, COUNT(*) FROM app GROUP BY young", []),
+            ("SELECT bin(size, 1), COUNT(*) FROM app GROUP BY ALL", []),
+        ):
+            found = Session(store).execute(sql).notes
+            assert [note for note in found if "bins" in note] == expected, sql
+
+
 # -- public columns --------------------------------------------------------------------------------
 
 

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.aggregates import Ordering, Ranked, aggregates, ends_of_codes, find_aggregate
-from ldpsql.domains import as_day, find_dimension, find_public_column, is_outside, match_codes
+from ldpsql.domains import (
+    as_day,
+    domain_labels,
+    extent,
+    find_dimension,
+    find_public_column,
+    is_listed_out,
+    is_outside,
+    match_codes,
+)
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.propagation import ErrorBars
 from ldpsql.engine.relation import Relation
@@ -86,7 +95,7 @@ def notes_on_query(plan: QueryPlan) -> list[str]:
     """Where a person counts several times, and where nobody can be found."""
     outside = _on_domains(plan) or _on_nobody(plan)
     found = [*_on_joins(plan), *_on_periods(plan), *outside, *_on_days(plan)]
-    return [*found, *_on_keys(plan), *_on_orders(plan)]
+    return [*found, *_on_keys(plan), *_on_bins(plan), *_on_orders(plan)]
 
 
 def _on_orders(plan: QueryPlan) -> list[str]:
@@ -138,6 +147,25 @@ def _on_keys(plan: QueryPlan) -> list[str]:
     if plan.query.columns or not any(key.is_private(schema) for key in plan.query.keys):
         return []
     return ["these are declared values: reports cannot tell which of them anybody has"]
+
+
+def _on_bins(plan: QueryPlan) -> list[str]:
+    """A note for every key that is a dimension in bins, with the first that holds several values:
+    a row of the value 17 may be one of all values from 17 to 29."""
+    schema, notes = plan.survey.schema, dict[str, None]()
+    for key in plan.query.keys:
+        index = find_dimension(schema, key.column)
+        if index is None or key.scalar is not None or key.width is not None:
+            continue
+        domain = schema.dimensions[index].domain
+        if is_listed_out(domain):
+            continue
+        bins = ((value, extent(domain, c, c + 1)) for c, value in enumerate(domain_labels(domain)))
+        value, values = next(each for each in bins if str(each[0]) != each[1])
+        notes[
+            f"{key.column} is collected in bins, each shown by its lower end: {value} is {values}"
+        ] = None
+    return list(notes)
 
 
 def _on_days(plan: QueryPlan) -> list[str]:

@@ -9,6 +9,7 @@ SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 28 | 483.843 +/- 191.4
 50 | 468.613 +/- 200.4
 48 | 438.034 +/- 259.9
+note: age is collected in bins, each shown by its lower end: 18 is 18..19
 note: app: estimator adaptive is biased: frequencies are made non-negative and leaves that were not split are spread evenly; the errors hold noise, sampling and what the grid lets expect of this bias
 
 SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL

@@ -8,6 +8,7 @@ SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 22 | 357.184 +/- 79.52
 54 | 339.914 +/- 78.95
 44 | 316.889 +/- 78.17
+note: age is collected in bins, each shown by its lower end: 18 is 18..19
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------

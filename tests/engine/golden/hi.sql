@@ -9,6 +9,7 @@ SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 50 | 1138.55 +/- 747.3
 34 | 800.292 +/- 747.4
 30 | 736.868 +/- 747.4
+note: age is collected in bins, each shown by its lower end: 18 is 18..19
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------

@@ -9,6 +9,7 @@ SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 46 | 338.154 +/- 76.81
 50 | 338.154 +/- 76.81
 30 | 326.154 +/- 75.88
+note: age is collected in bins, each shown by its lower end: 18 is 18..19
 note: app: not differentially private (lgrr-fd)
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day

@@ -10,6 +10,7 @@ SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 44 | 298 +/- 24.07
 46 | 298 +/- 24.07
 48 | 298 +/- 24.07
+note: age is collected in bins, each shown by its lower end: 18 is 18..19
 note: app: estimator by_share is biased: leaves are answered as even shares of their parents
 note: app: not differentially private (lgrr)
 

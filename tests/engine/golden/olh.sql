@@ -8,6 +8,7 @@ SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 28 | 487.788 +/- 166.8
 18 | 446.856 +/- 166.6
 44 | 439.181 +/- 166.6
+note: age is collected in bins, each shown by its lower end: 18 is 18..19
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------

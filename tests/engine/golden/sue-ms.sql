@@ -8,6 +8,7 @@ SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 34 | 426.647 +/- 100.3
 40 | 417.935 +/- 100.2
 18 | 370.022 +/- 99.82
+note: age is collected in bins, each shown by its lower end: 18 is 18..19
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------

@@ -8,6 +8,7 @@ SELECT age, COUNT(*) AS n FROM app GROUP BY age ORDER BY n DESC LIMIT 4
 52 | 560.992 +/- 214.3
 54 | 452.821 +/- 211.8
 48 | 398.736 +/- 211.1
+note: age is collected in bins, each shown by its lower end: 18 is 18..19
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
 ----------------------------------------
