@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.cli.forecast import comparison
+from ldpsql.cli.forecast import comparison, forecast
+from ldpsql.designer import design_survey
 from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import Forecast, SampledQueries
 from ldpsql.recipes.fourier.recipe import Fourier
@@ -24,3 +25,13 @@ def test_coarse_bins_are_named_beside_errors_that_leave_them_out(
     candidate = Candidate("fourier", {"bins": bins}, Forecast.of(made, [sample], 1000))
     lines = comparison(Ranking((candidate,), {}, None), 1000)
     assert any("fourier counts the people of a coarse bin" in line for line in lines) == is_coarse
+
+
+def test_shares_of_people_have_no_exponents() -> None:
+    """Of ten people an interval is wider than all of them."""
+    text = '[survey]\ntable = "app"\nepsilon = "0.5"\nmechanism = "grr"\nusers = 10\n'
+    text += '[dimension.age]\ntype = "int"\ndomain = [0, 63]\n'
+    line = forecast(design_survey(text))[1]
+    share = float(line.partition("(")[2].partition("%")[0])
+    assert "e+" not in line
+    assert share > 1000.0

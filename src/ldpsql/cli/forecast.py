@@ -64,7 +64,7 @@ def forecast(designed: DesignedSurvey) -> list[str]:
         [
             f"  {entry.text}",
             f"± {significant(_HALF * entry.error):>{room}}",
-            f"({100 * _HALF * entry.share:.2g}% of {entry.limit})",
+            f"({_in_short(100 * _HALF * entry.share)}% of {entry.limit})",
             *([_times(ratios.get(entry.text, []))] if ratios else []),
         ]
         for entry in entries
@@ -75,6 +75,11 @@ def forecast(designed: DesignedSurvey) -> list[str]:
         head += "questions alone could have:"
     lines = table_lines(first, others, [False] * len(first))
     return [head, *(line.rstrip() for line in lines), *distance(designed)]
+
+
+def _in_short(number: float) -> str:
+    """Two significant digits, without an exponent where there are more before the point."""
+    return f"{number:.2g}" if number < 99.5 else f"{number:.0f}"
 
 
 def _times(ratios: list[float]) -> str:
@@ -106,7 +111,7 @@ def predicates(designed: DesignedSurvey) -> list[str]:
         return []
     costs = find_costs(designed.workload, is_fair=designed.is_fair)
     others = [
-        f"{cost:.2g} times with {most}"
+        f"{_in_short(cost)} times with {most}"
         for most, cost in costs.items()
         if abs(math.log(cost)) > _NO_MATTER
     ]
