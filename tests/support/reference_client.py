@@ -213,8 +213,8 @@ def is_signed(survey: Json) -> bool:
 
 
 def is_believed(said: Json, survey: Json, day: str, seen: dict[str, list[str]]) -> bool:
-    """Whether a collector's answer says that a survey is asked on a day; seen: by author and table,
-    when the latest one was issued, and about which survey."""
+    """Whether a collector's answer says that a survey is asked on a day, the latest that the device
+    has seen; seen: by author and table, when the latest one was issued, and about which survey."""
     text = json.dumps(survey, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     wanted = {
         "ldpsql_statement": 1,

@@ -677,6 +677,21 @@ def statements() -> dict[str, Any]:
         ("another survey, of a later day", second, MAY_2, say(second, MAY_2, "2026-05-09"), True),
         ("the first survey once more", first, MAY_2, say(first, MAY_1, "2026-05-03"), False),
         ("a day that is over", second, "2026-05-10", say(second, MAY_2, "2026-05-09"), False),
+        (
+            "a day seen, by a clock set back",
+            first,
+            MAY_2,
+            say(first, "2026-05-09", "2026-05-14"),
+            True,
+        ),
+        (
+            "a later one that is over",
+            second,
+            "2026-05-13",
+            say(second, "2026-05-11", "2026-05-12"),
+            False,
+        ),
+        ("the one before it", first, "2026-05-13", say(first, "2026-05-09", "2026-05-14"), True),
     ]
     return {
         "survey": json.loads(first.device_text),

@@ -1,7 +1,7 @@
 /** What a person has given so far, and which reports are still to be sent: one value in a store. */
 
 import { LdpsqlError } from "./json.js";
-import { expect, readNumber, refuse } from "./policy.js";
+import { expect, readNumber, refuse, requireBelieved } from "./policy.js";
 import { NOTHING, add, decimal, decimalText, exceeds } from "./rational.js";
 import { DAY } from "./schema.js";
 import { hashText, toHex } from "./sha256.js";
@@ -55,13 +55,14 @@ export class Ledger {
     });
     demand(latest >= day, `is not answered, as the clock says ${day}, more than ${this.longestAbsence} days after ${latest}, the latest day seen: set the clock, or allow a longer absence (longestAbsence)`);
     if (statement) {
+      requireBelieved(statement, survey, latest);
       const { author, table, issued, fingerprint } = statement, key = `${author}:${table}`, said = issued + fingerprint;
       const newest = await this.#change((state) => {
         const all = (state.statements ??= {});
         if (!(all[key]?.slice(0, issued.length) >= issued)) all[key] = said;
         return all[key];
       });
-      demand(newest === said && latest <= statement.until, "is an earlier one than its author was seen to ask");
+      demand(newest === said, "is older than one its author was seen to ask");
     }
     return this.#change((state) => {
       demand(survey.isOpen(latest), `is not answered on ${latest}`);

@@ -20,6 +20,11 @@ export function readNumber(given, name) {
   return number;
 }
 
+/** Throw unless a statement about a survey is believed on a day. */
+export function requireBelieved({ issued, until }, survey, day) {
+  if (issued > day || day > until) refuse("policy", survey, `is not what its author says is asked on ${day}, but from ${issued} to ${until}: ask the collector again`);
+}
+
 const KEYS = ["maxEpsilon", "maxDelta", "disclosure", "noGuarantee", "public", "authors", "fingerprints", "tables", "renewal"];
 
 /** The most that a survey may take from a person; what it does not name is refused. */
@@ -38,7 +43,7 @@ export class Policy {
 
   /**
    * Throw, for what the survey says, unless it takes no more than this on this day; give its author's
-   * statement that it is asked, where one is needed.
+   * statement that it is asked, where one is needed, to be believed on the latest day seen.
    *
    * verify: (author, signature, text) => whether the Ed25519 signature is valid, or a promise of it;
    * missing, surveys of named authors and later rounds are refused.
@@ -62,8 +67,8 @@ export class Policy {
     demand(survey.isOpen(day), `is not answered on ${day}`);
     const { statement } = survey;
     if (!this.authors || !statement) return undefined;
-    const isMeant = statement.author === author && statement.table === survey.table && statement.fingerprint === survey.fingerprint && statement.issued <= day && day <= statement.until;
-    demand(isMeant && (await verify(author, statement.signature, statement.signedText)) === true, `is not what its author says is asked on ${day} (ldpsql sign): ask the collector again`);
+    const isMeant = statement.author === author && statement.table === survey.table && statement.fingerprint === survey.fingerprint;
+    demand(isMeant && (await verify(author, statement.signature, statement.signedText)) === true, "is not what its author says is asked: ask the collector again");
     return statement;
   }
 }

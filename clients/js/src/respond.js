@@ -1,7 +1,7 @@
 /** One person's answer to one survey: policy, ledger, encoding, draw, report. */
 
 import { LdpsqlError } from "./json.js";
-import { expect } from "./policy.js";
+import { expect, requireBelieved } from "./policy.js";
 import { today } from "./survey.js";
 
 const BLOCK = 65536;
@@ -24,5 +24,6 @@ export async function respond(survey, record, { policy, ledger, day = today(), r
   const statement = await policy.require(survey, day, verify);
   const values = typeof record === "object" && record !== null ? record : {};
   const draw = (drawn) => survey.draw(values, drawn, random);
+  if (statement && !ledger) requireBelieved(statement, survey, day);
   return ledger ? ledger.answer(survey, day, policy.renewal, draw, random, statement) : draw(day);
 }
