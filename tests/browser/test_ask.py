@@ -316,7 +316,7 @@ def test_questions_asked_before_come_back(page):
     assert page.locator(".cm-content").text_content() == BY_CITY
     page.get_by_text("Earlier questions").click()
     page.get_by_role("button", name="Forget them").click()
-    page.get_by_text("No question yet.").wait_for()
+    page.get_by_text("No questions yet.").wait_for()
 
 
 def test_answers_are_saved(page, asked):
