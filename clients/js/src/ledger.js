@@ -62,7 +62,7 @@ export class Ledger {
         if (!(all[key]?.slice(0, issued.length) >= issued)) all[key] = said;
         return all[key];
       });
-      demand(newest === said, "is older than one its author was seen to ask");
+      demand(newest === said, "is older than one that its author was seen to ask");
     }
     return this.#change((state) => {
       demand(survey.isOpen(latest), `is not answered on ${latest}`);

@@ -24,6 +24,7 @@ export async function respond(survey, record, { policy, ledger, day = today(), r
   const statement = await policy.require(survey, day, verify);
   const values = typeof record === "object" && record !== null ? record : {};
   const draw = (drawn) => survey.draw(values, drawn, random);
-  if (statement && !ledger) requireBelieved(statement, survey, day);
-  return ledger ? ledger.answer(survey, day, policy.renewal, draw, random, statement) : draw(day);
+  if (ledger) return ledger.answer(survey, day, policy.renewal, draw, random, statement);
+  if (statement) requireBelieved(statement, survey, day);
+  return draw(day);
 }
