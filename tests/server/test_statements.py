@@ -107,6 +107,24 @@ def test_one_that_no_device_would_believe_is_not_kept(served, days):
     receiver.state(say(TODAY - timedelta(20), TODAY, survey=survey))
 
 
+def test_of_two_stores_the_later_one_is_taken(tmp_path):
+    """Whichever is taken into which; and none that nobody signed."""
+    paths = [tmp_path / f"{name}.duckdb" for name in "abcd"]
+    forged = say(TODAY).text.replace(str(TODAY + WEEK), "2999-01-01")
+    for path, text in zip(paths, (say().text, say(TODAY).text, forged, None), strict=True):
+        with open_store(path, read_only=False) as store:
+            store.register(SURVEY)
+            if text is not None:
+                store._keep_statement("people", text)
+    earlier, later, bad, own = paths
+    with open_store(own, read_only=False) as store:
+        with pytest.raises(SurveyError, match="signature"):
+            store.import_surveys(bad)
+        for source, day in ((earlier, EARLIER), (later, TODAY), (earlier, TODAY)):
+            store.import_surveys(source)
+            assert store.statement(store.intake("people")) == say(day).text
+
+
 def test_a_store_keeps_it_as_long_as_its_survey(tmp_path):
     path, copy = tmp_path / "s.duckdb", tmp_path / "copy.duckdb"
     with open_store(path, read_only=False) as store:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from ldpsql import limits
 from ldpsql.decoders.base import Decoding
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake, day_of_forgetting
+from ldpsql.intake import Intake, check_statement, day_of_forgetting
 from ldpsql.lookups import PublicTable
 from ldpsql.report import Decoded, Histogram, Integers
 from ldpsql.sql import literal, quote
@@ -51,7 +51,14 @@ from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.incoming import AcceptedRows, ArrivedRows
 from ldpsql.store.rules import Imported, KnownSurvey, StoredBatch
-from ldpsql_device.errors import DataError, InterfaceError, StoreError, SurveyError
+from ldpsql_device.errors import (
+    DataError,
+    InterfaceError,
+    OperationalError,
+    StoreError,
+    SurveyError,
+)
+from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 
 _INCOMING = "ldpsql_incoming"
@@ -471,8 +478,14 @@ class DuckDBStore(Store):
         intake = self._read_intake(known.text)
         self._register(intake, "")
         layout, statement = Layout(intake), other._read_statement(intake.key)
-        if statement is not None and self._read_statement(intake.key) is None:
-            self._keep_statement(intake.key, statement)
+        if statement is not None:
+            own = self._read_statement(intake.key)
+            try:
+                check_statement(intake, Statement.from_json(statement), own)
+            except OperationalError:
+                pass  # it has ended, or the one that is kept is later
+            else:
+                self._keep_statement(intake.key, statement)
         with self._read_snapshot() as cursor:
             self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
             oldest = day_of_forgetting(utc_today(), self._latest_day())
