@@ -107,7 +107,8 @@ def test_a_truthful_survey_warns_of_what_it_cannot_estimate(source):
     """And is no epsilon-LDP survey to be compared with the best one if it promises a delta."""
     skewed = "prior = [0.5, 0.3, 0.1, 0.02, 0.02, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.0]"
     options = f"[survey.options]\n{skewed}\n[dimension.age]"
-    truthful = ONE_LINE.replace("[dimension.age]", options).replace("staircase", "truthful")
+    line = survey_toml(integer("age", 0, 11), mechanism="truthful")
+    truthful = line.replace("[dimension.age]", options)
     source.write_text(truthful)
     text = run("design", source).stderr
     assert "note         it makes reports agree with values" in text
@@ -313,6 +314,28 @@ def test_a_workload_that_is_not_answered_is_said_and_the_survey_written(tmp_path
     assert "does not collect a and b together" in warning
     assert "max_predicates under [workload]" in warning
     assert Survey.from_json(target).design.name == "srr-ss"
+
+
+@pytest.mark.parametrize(
+    ("workload", "is_answered"),
+    [
+        ('queries = ["SELECT COUNT(*) FROM app WHERE a AND b"]', False),
+        ("max_predicates = 2", False),
+        ('queries = ["SELECT a, COUNT(*) FROM app GROUP BY a"]', True),
+        ("max_predicates = 1", True),
+    ],
+)
+def test_a_workload_that_is_asked_for_is_answered_or_refused(tmp_path, workload, is_answered):
+    source, target = tmp_path / "s.toml", tmp_path / "s.json"
+    text = survey_toml(boolean("a"), boolean("b"), mechanism="srr-ss")
+    source.write_text(f"{text}\n[workload]\n{workload}\n")
+    done = run("design", source, "-o", target)
+    assert (done.exit_code == 0) == target.exists() == is_answered
+    if not is_answered:
+        words = refusal(done, 1)
+        assert words.startswith("srr-ss cannot answer its workload: ")
+        assert "this survey does not collect a and b together" in words
+        assert words.endswith("ask for less under [workload], or let auto choose the mechanism")
 
 
 def test_labels_are_printed_and_wrong_ones_refused(tmp_path):

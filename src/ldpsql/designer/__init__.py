@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ldpsql.bounds import BOUND_BELOW
-from ldpsql.designer.auto import FINAL, Candidate, Ranking, bound_of, choose
+from ldpsql.designer.auto import FINAL, RACE, Candidate, Ranking, bound_of, choose
 from ldpsql.designer.fairness import Distance, find_distances, weigh_fairly
 from ldpsql.designer.file import WEIGHTS, read_file, read_workload
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
@@ -21,6 +21,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import AUTO, Survey
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import Error, SurveyError
 
 
 @dataclass(frozen=True)
@@ -215,4 +216,23 @@ def design_survey(
         schedule=file.schedule,
         label=file.label,
     )
+    if ranking is None and file.workload_options is not None:
+        _check_answers(survey, workload)
     return DesignedSurvey(survey, workload, ranking, people, (*file.notes, *notes), is_fair=is_fair)
+
+
+def _check_answers(survey: Survey, workload: Workload) -> None:
+    """SurveyError where a mechanism that was asked for by name cannot answer what was asked for.
+
+    What nobody asked for, the workload that a survey has without a table, is answered as far as
+    the mechanism can.
+    """
+    for sample in sample_queries(workload, RACE):
+        for query in sample.queries:
+            try:
+                survey.design.prepare(query)
+            except Error as error:
+                raise SurveyError(
+                    f"{survey.design.name} cannot answer its workload: {sample.text}\n{error}\n"
+                    "ask for less under [workload], or let auto choose the mechanism"
+                ) from error
