@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldpsql.bounds import sign_bound, spectral_bound
-from ldpsql.recipes.bound_of_totals import bound_of_total, largest_excess, least_variance
+from ldpsql.recipes.bound_of_totals import bound_of_total, find_excess, least_variance
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import QueryClass, Workload
@@ -23,7 +23,7 @@ def test_the_largest_excess_is_that_of_some_pattern():
     for _ in range(50):
         slopes, prices = random.normal(size=10), random.random(10) * random.choice([0.1, 1.0, 5.0])
         excess = (levels @ slopes) ** 2 / levels.sum(axis=1) - levels @ prices
-        assert largest_excess(slopes, prices, 3.0) == pytest.approx(excess.max(), rel=1e-9)
+        assert find_excess(slopes, prices, 3.0)[2].max() == pytest.approx(excess.max(), rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2", "2.9"])
@@ -32,7 +32,7 @@ def test_a_design_comes_near_the_bound_and_two_levels_do_not(epsilon):
     least = least_variance(TOTAL, budget)
     assert least == bound_of_total(budget) > spectral_bound(TOTAL, budget)
     found = mechanism("staircase").design(DOMAIN, budget, {}, TOTAL).mean_variance
-    assert least < found < 1.35 * least
+    assert least < found < 1.1 * least
     two = mechanism("staircase").design(DOMAIN, budget, {"levels": 2}, TOTAL).mean_variance
     assert two == pytest.approx(sign_bound(TOTAL, budget), rel=1e-6)
     assert two > found
