@@ -18,9 +18,10 @@ import pyarrow as pa
 from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.boxes import LinearQuery, Weight
+from ldpsql.decoders.base import Estimator
 from ldpsql.decoders.linear import Answer, CellQuery, LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.estimate import Estimates, rows_of
+from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Reports, Rows
@@ -197,7 +198,7 @@ class ExactBoxes(ExactDesign):
 
 
 @dataclass(frozen=True)
-class BoxCounter:
+class BoxCounter(Estimator[LinearQuery]):
     """Sums over the people in a box."""
 
     design: ExactBoxes
@@ -208,6 +209,10 @@ class BoxCounter:
 
     def answer_rows(self, rows: Sequence[Sequence[LinearQuery]]) -> list[Estimates]:
         return rows_of(self.answer, rows)
+
+    def influence(self, queries: Sequence[LinearQuery], slopes: Array) -> Array:
+        """Unknown: nobody forges raw data."""
+        return np.full((2, len(slopes)), np.nan)
 
     def _sum(self, query: LinearQuery) -> float:
         persons = self.rows.columns[0]

@@ -108,8 +108,10 @@ def _constrain(turns: Array, levels: Array, root: float) -> tuple[Array, Array]:
 
 
 def find_excess(slopes: Array, prices: Array, odds: float) -> tuple[Array, Array, Array]:
-    """Where 2 t a'x_S - t^2 1'x_S - lambda'x_S is largest: t, x_S and by how much, one row for every
-    stretch of t on which the best pattern S, all numbers of 2 t a - t^2 - lambda > 0, is the same.
+    """Where 2 t a'x_S - t^2 1'x_S - lambda'x_S is largest: t, x_S and by how much.
+
+    One row for every stretch of t on which the best pattern S is the same, which holds all numbers
+    of positive 2 t a - t^2 - lambda.
 
     The largest of them is the most of (a'x_S)^2 / (1'x_S) - lambda'x_S over all patterns. Between
     two t at which some number enters or leaves, it is one parabola.
