@@ -134,9 +134,9 @@ class RemoteStore:
                 tell(batches[-1])
         return batches
 
-    def state(self, statement: Statement) -> None:
-        """Have what an author says of a table handed out, as `Store.state`; it needs the token of
-        an admin."""
+    def keep_statement(self, statement: Statement) -> None:
+        """Have what an author says of a table handed out, as `Store.keep_statement`; it needs the
+        token of an admin."""
         self.ask("/v1/statements", statement.text.encode())
 
     def synthesize(

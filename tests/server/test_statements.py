@@ -91,10 +91,10 @@ def test_only_what_is_about_the_survey_that_is_asked_is_kept(served, tmp_path):
     earlier = Survey.of(survey.table, SCHEMA, "1", "hio").sign(KEY)
     for bad in (say(survey=theirs, key=other), say(survey=earlier)):
         with pytest.raises(SurveyError, match="not about the survey"):
-            receiver.state(bad)
+            receiver.keep_statement(bad)
     with pytest.raises(QueryError, match="there is no survey"):
-        receiver.state(say(survey=Survey.of("others", SCHEMA, "1", "hio").sign(KEY)))
-    assert receiver.statement(receiver.intake(survey.table)) is None
+        receiver.keep_statement(say(survey=Survey.of("others", SCHEMA, "1", "hio").sign(KEY)))
+    assert receiver.find_statement(receiver.intake(survey.table)) is None
 
 
 @pytest.mark.parametrize("days", [(-14, -1), (1, 14)])
@@ -103,8 +103,8 @@ def test_one_that_no_device_would_believe_is_not_kept(served, days):
     receiver, survey = served
     issued, until = (TODAY + timedelta(day) for day in days)
     with pytest.raises(OperationalError, match=f"from {issued} to {until}, and not on {TODAY}"):
-        receiver.state(say(issued, until, survey=survey))
-    receiver.state(say(TODAY - timedelta(20), TODAY, survey=survey))
+        receiver.keep_statement(say(issued, until, survey=survey))
+    receiver.keep_statement(say(TODAY - timedelta(20), TODAY, survey=survey))
 
 
 def test_of_two_stores_the_later_one_is_taken(tmp_path):
@@ -122,27 +122,27 @@ def test_of_two_stores_the_later_one_is_taken(tmp_path):
             store.import_surveys(bad)
         for source, day in ((earlier, EARLIER), (later, TODAY), (earlier, TODAY)):
             store.import_surveys(source)
-            assert store.statement(store.intake("people")) == say(day).text
+            assert store.find_statement(store.intake("people")) == say(day).text
 
 
 def test_a_store_keeps_it_as_long_as_its_survey(tmp_path):
     path, copy = tmp_path / "s.duckdb", tmp_path / "copy.duckdb"
     with open_store(path, read_only=False) as store:
         store.register(SURVEY)
-        assert store.statement(store.intake("people")) is None
-        store.state(say())
+        assert store.find_statement(store.intake("people")) is None
+        store.keep_statement(say())
     with open_store(path, read_only=True) as store:
-        assert store.statement(store.intake("people")) == say().text
+        assert store.find_statement(store.intake("people")) == say().text
         with pytest.raises(StoreError, match="read-only"):
-            store.state(say(TODAY))
+            store.keep_statement(say(TODAY))
     with open_store(path, read_only=False) as store:
         assert store.check() == []
         store.export(copy, ["people"])
         store.remove_survey("people")
         store.register(SURVEY)
-        assert store.statement(store.intake("people")) is None
+        assert store.find_statement(store.intake("people")) is None
     with open_store(copy, read_only=True) as store:
-        assert store.statement(store.intake("people")) == say().text
+        assert store.find_statement(store.intake("people")) == say().text
 
 
 def test_a_shuffler_keeps_it(tmp_path):
@@ -150,9 +150,9 @@ def test_a_shuffler_keeps_it(tmp_path):
     for _ in range(2):
         with Arrivals(tmp_path / "w.db", tmp_path / "batches") as arrivals:
             arrivals.register(survey)
-            arrivals.state(say(survey=survey))
+            arrivals.keep_statement(say(survey=survey))
     with Arrivals(tmp_path / "w.db", tmp_path / "batches") as arrivals:
-        assert arrivals.statement(arrivals.intake(survey.table)) == say(survey=survey).text
+        assert arrivals.find_statement(arrivals.intake(survey.table)) == say(survey=survey).text
 
 
 def test_an_author_hands_it_to_a_collector_that_runs(tmp_path, monkeypatch):

@@ -285,7 +285,7 @@ def sign(
     own, days = SigningKey.read(key), {"issued": utc_today(), "until": until.date()}
     statement = Statement.sign(read_device_part(survey), own, **days)
     if collector is not None:
-        RemoteStore(collector, None).state(statement)
+        RemoteStore(collector, None).keep_statement(statement)
     if target is not None:
         with replace_file(target) as temporary:
             temporary.write_text(statement.text, encoding="utf-8")

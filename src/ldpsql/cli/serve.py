@@ -153,7 +153,7 @@ def serve(
             receiver.register(Intake.read(survey))
         for path in statements:
             try:
-                receiver.state(Statement.from_json(read_text(path)))
+                receiver.keep_statement(Statement.from_json(read_text(path)))
             except StoreError:
                 raise
             except OperationalError as error:  # a restart must not fail for what was true before

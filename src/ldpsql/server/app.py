@@ -62,7 +62,7 @@ def make_app(
         Route("/v1/surveys/{fingerprint}/reports", _Answer(devices.reports), methods=["POST"]),
         Route("/v1/surveys/{fingerprint}", _Answer(devices.survey), methods=["GET"]),
         Route("/v1/tables/{table}", _Answer(devices.table), methods=["GET"]),
-        Route("/v1/statements", _Answer(devices.state), methods=["POST"]),
+        Route("/v1/statements", _Answer(devices.keep_statement), methods=["POST"]),
         Route("/healthz", _Answer(health), methods=["GET"]),
         Route("/openapi.json", _Answer(describe), methods=["GET"]),
     ]

@@ -80,7 +80,7 @@ class Devices:
 
         def find() -> str:
             intake = self._receiver.intake(name)
-            said = self._receiver.statement(intake)
+            said = self._receiver.find_statement(intake)
             return said or canonical({"fingerprint": intake.fingerprint})
 
         try:
@@ -90,13 +90,13 @@ class Devices:
         headers = {"Cache-Control": "public, max-age=300"}
         return Response(said, 200, headers, "application/json")
 
-    async def state(self, request: Request) -> Response:
+    async def keep_statement(self, request: Request) -> Response:
         """Keep an author's statement about the survey of a table."""
         require_role(request, self._tokens, "admin")
         body = await read_body(request, BYTES)
 
         def keep() -> None:
-            self._receiver.state(Statement.from_json(body.decode("utf-8", "replace")))
+            self._receiver.keep_statement(Statement.from_json(body.decode("utf-8", "replace")))
 
         try:
             await run_in_threadpool(keep)

@@ -27,10 +27,10 @@ class Receiver(Protocol):
     def intake_of(self, fingerprint: str) -> Intake | None:
         """The survey of a fingerprint; None if there is none."""
 
-    def statement(self, intake: Intake) -> str | None:
+    def find_statement(self, intake: Intake) -> str | None:
         """What its author has said last of a survey being asked; None if nothing was kept."""
 
-    def state(self, statement: Statement) -> None:
+    def keep_statement(self, statement: Statement) -> None:
         """Keep what an author says of a table, to be handed out. SurveyError for what is not about
         the survey that is asked here, OperationalError for an old statement."""
 

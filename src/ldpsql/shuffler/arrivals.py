@@ -141,12 +141,12 @@ class Arrivals:
         known = self._intakes.get(fingerprint)
         return None if known is None else known[1]
 
-    def statement(self, intake: Intake) -> str | None:
+    def find_statement(self, intake: Intake) -> str | None:
         """What its author has said last of a survey being asked; None if nothing was kept."""
         with self._working, self._explaining():
             return self._find_statement(intake)
 
-    def state(self, statement: Statement) -> None:
+    def keep_statement(self, statement: Statement) -> None:
         """Keep what an author says of a table, to be handed out; see `check_statement`."""
         intake = self.intake(statement.table)
         with self._working, self._change():

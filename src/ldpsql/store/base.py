@@ -193,11 +193,11 @@ class Store(ABC):
 
     # -- statements --------------------------------------------------------------------------
 
-    def statement(self, intake: Intake) -> str | None:
+    def find_statement(self, intake: Intake) -> str | None:
         """What its author has said last of a survey being asked; None if nothing was kept."""
         return self._read_statement(intake.key)
 
-    def state(self, statement: Statement) -> None:
+    def keep_statement(self, statement: Statement) -> None:
         """Keep what an author says of a table, to be handed out.
 
         See `check_statement`; StoreError if the store is open for reading only.
