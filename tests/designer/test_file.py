@@ -8,7 +8,7 @@ import sys
 from functools import cache
 
 import pytest
-from support.surveys import integer, survey_toml
+from support.surveys import integer, measure, survey_toml
 
 import ldpsql
 from ldpsql import designer
@@ -214,6 +214,12 @@ def test_a_survey_that_is_answered_by_smooth_is_designed_for_it(mechanism):
     plain = design_survey(text.replace('estimator = "smooth"\n', ""))
     assert "smooth_for" not in plain.survey.options
     assert made.forecast.error > plain.forecast.error
+
+
+@pytest.mark.parametrize("bounds", [(0, 1e-300), (-1e200, 0), (-1e-60, 1e-60)])
+def test_bounds_whose_squares_are_no_numbers_are_refused(bounds):
+    with pytest.raises(SurveyError, match="measure pay: its larger bound must lie between"):
+        design(survey_toml(integer("age", 0, 3), measure("pay", *bounds), mechanism="fourier"))
 
 
 def test_a_query_that_is_exact_anyway_is_named():

@@ -147,7 +147,7 @@ def test_dates_and_categories_are_merged_as_numbers_are() -> None:
     assert (state.domain.merged, state.size) == ((0, 1, 0, 1, 2), 4)
     notes = " ".join(designed.notes)
     assert "day is collected in 3 bins, edges = [2026-01-01, 2026-04-01, 2026-07-01," in notes
-    assert "state is collected in 3 bins, NY, TX | CA, WA | (other): no declared" in notes
+    assert 'state is collected in 3 bins, "NY", "TX" | "CA", "WA" | (other): no declared' in notes
 
 
 def test_a_bin_of_many_values_is_named_by_the_first_ones() -> None:
@@ -155,8 +155,17 @@ def test_a_bin_of_many_values_is_named_by_the_first_ones() -> None:
     text = KINDS.replace('["NY", "CA", "TX", "WA"]', str(names))
     asked = "\"SELECT COUNT(*) FROM app WHERE state IN ('town 0', 'town 299')\""
     _, (note,) = merge_codes(read_file(text.format(asked)))
-    first = ", ".join(names[1:13])
-    assert f"in 3 bins, town 0, town 299 | {first} and 286 more | (other): no declared" in note
+    first = ", ".join(f'"{name}"' for name in names[1:13])
+    assert f'in 3 bins, "town 0", "town 299" | {first} and 286 more | (other): no' in note
+
+
+def test_values_of_a_bin_are_quoted_without_what_cannot_be_seen() -> None:
+    """A value may hold what ends a line, or has a terminal show its text backwards."""
+    values = r'["NY | CA", "a, b", "\u202Ecod", "x\ny"]'
+    text = KINDS.replace('["NY", "CA", "TX", "WA"]', values)
+    asked = "\"SELECT COUNT(*) FROM app WHERE state IN ('NY | CA', 'a, b')\""
+    _, (note,) = merge_codes(read_file(text.format(asked)))
+    assert r'in 3 bins, "NY | CA", "a, b" | "\u202ecod", "x\u000ay" | (other): no' in note
 
 
 def test_the_device_gets_them_and_answers_the_same() -> None:

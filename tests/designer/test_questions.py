@@ -175,3 +175,16 @@ def test_too_many_sets_of_dimensions_become_smaller_sets():
     schema = Schema.from_keys({"dimension": names})
     assert read_workload({"max_predicates": 30}, "app", schema).max_predicates == 2
     assert read_workload({"max_predicates": 1}, "app", schema).max_predicates == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "size"),
+    [("age * 1e99", "large"), ("age * -1e300", "large"), ("age * 1e-110", "small")],
+)
+def test_what_is_too_large_or_small_to_be_summed_is_refused_at_its_place(asked, size):
+    """Its square over all people would be no number, or 0."""
+    with pytest.raises(QueryError, match=f"query 1: this is too {size} to be summed") as caught:
+        declared(f"SELECT SUM({asked}) FROM app WHERE member")
+    assert "another unit" in caught.value.hint
+    for fits in ("age * 1e90", "age * 1e-90", "EXP(-(age - 30) * (age - 30))"):
+        assert declared(f"SELECT SUM({fits}) FROM app WHERE member")

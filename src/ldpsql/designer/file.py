@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 TRUSTS = ("local", "shuffle")
 WEIGHTS = ("fair", "absolute")
 MOST_QUERIES = 1_000
+_LEAST_BOUND = 1e-50
 _TABLES = ("dimension", "measure", "public", "workload")
 _READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "honest")
 _KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
@@ -200,6 +201,11 @@ def read_file(
             raise SurveyError(
                 f"measure {measure.name}: how a measure is rounded is part of the design; leave "
                 "levels and rounding out"
+            )
+        if not _LEAST_BOUND <= max(map(abs, measure.bounds)) <= 1.0 / _LEAST_BOUND:
+            raise SurveyError(
+                f"measure {measure.name}: its larger bound must lie between {_LEAST_BOUND} and "
+                f"{1.0 / _LEAST_BOUND}, so that squares of sums are numbers; take another unit"
             )
     check_period(schema, ANY_DAY)  # `published_schema` adds the column of a period
     return SurveyFile(

@@ -383,6 +383,6 @@ def typical_error(replicates: Array, values: Array) -> Array:
     square of these replicates (r, R) about the values (R,), times 1.15, is the typical error. It
     is a measured habit, not a promise: the interval beside it is. See docs/spec/fourier.md#8.5.
     """
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         square = np.square(replicates - values).mean(axis=0)
     return np.where(np.isfinite(square), SURCHARGE * np.sqrt(square), np.nan)

@@ -40,6 +40,10 @@ Key = tuple[Value | None, ...]
 Row = tuple[Key, tuple[Box, ...]]
 Terms = tuple[tuple[float, Box], ...]
 
+_LARGEST_AMOUNT = 1e100
+"""Of what a person adds: far above any measurement, and its square times people is a number. The
+largest of them must not be below its reciprocal, of which the square is not taken for 0."""
+
 
 @dataclass(frozen=True)
 class QueryPlan:
@@ -196,6 +200,11 @@ def amounts_of(target: Target, schema: Schema, sql: str) -> Terms:
                 reason, sql=sql, place=place, hint="use NULLIF or CASE to leave it out"
             )
         terms += [(amount, box) for box in inside if amount]
+    largest = max((abs(amount) for amount, _ in terms), default=1.0)
+    if not 1.0 / _LARGEST_AMOUNT <= largest <= _LARGEST_AMOUNT:
+        reason = f"this is too {'large' if largest > 1.0 else 'small'} to be summed"
+        hint, place = "take another unit", target.amounts.place
+        raise QueryError(reason, sql=sql, place=place, hint=hint)
     return tuple(terms)
 
 

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from support.fourier_designs import by_hand, domain_of, elements
+from support.surveys import integer, survey_toml
 
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier.group import Group, spread_faces
@@ -18,6 +19,7 @@ from ldpsql.decoders.fourier.spectra import (
     floor,
     side_transform,
 )
+from ldpsql.designer import design
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
@@ -205,6 +207,19 @@ def test_a_frequency_without_information_is_refused() -> None:
     fresh.collected.__dict__["information"] = holes
     with pytest.raises(UnsupportedSQL, match="x"):
         fresh.prepare(LinearQuery.count(Box((((0, 1),), None, None))))
+
+
+@pytest.mark.parametrize("amount", [1e-90, 1e-11, 1.0, 1e11, 1e90])
+def test_what_is_refused_does_not_depend_on_the_unit(amount: float) -> None:
+    """What a person adds may be tiny, or large beside what rounding leaves of a frequency."""
+    text = "SELECT COUNT(*) FROM app WHERE x < 6 AND y < 3"
+    columns = integer("x", 0, 11), integer("y", 0, 5)
+    options, workload = {"one_sided": "no"}, {"queries": [text], "merge": False}
+    keys = {"mechanism": "fourier", "epsilon": "0.5", "options": options, "workload": workload}
+    made = design(survey_toml(*columns, **keys)).design
+    made.prepare(LinearQuery(((amount, Box((((0, 6),), ((0, 3),)))),)))
+    with pytest.raises(UnsupportedSQL, match="x and y"):
+        made.prepare(LinearQuery(((amount, Box((((0, 5),), ((0, 2),)))),)))
 
 
 def test_the_refusal_says_what_the_workload_would_have_to_contain() -> None:

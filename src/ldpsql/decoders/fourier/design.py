@@ -60,7 +60,8 @@ from ldpsql_device.publish import plan_to_json
 if TYPE_CHECKING:
     from ldpsql.decoders.fourier.smoothing import SmoothEstimator
 
-NO_ENERGY = 1e-20
+_ROUNDING = 1e-10
+"""Of a query's largest coefficient: smaller ones of a spectrum are of rounding."""
 MANY = 4
 """Histograms for which contributions are worked out once, if not for too many cells."""
 _AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
@@ -202,9 +203,11 @@ class FourierDesign(Design[BoxQuery]):
 
         @lru_cache(_PATTERNS)
         def find(query: BoxQuery) -> Axes | None:
+            largest = max((abs(term.coefficient) for term in query.terms), default=0.0)
+            least = _ROUNDING * largest * max(abs(query.level), abs(query.contrast))
             for face, piece in query.spectrum(self.group).items():
                 known_there = self.collected.information.get(face)
-                asked = np.abs(piece) ** 2 > NO_ENERGY
+                asked = np.abs(piece) > least
                 if known_there is None or (asked & (known_there <= 0.0)).any():
                     return face
             return None
