@@ -83,14 +83,15 @@ def test_what_is_known_is_not_sent_again(app):
     ["/none.js", "/../app.py", "/client/../../app.py", "//etc/passwd", "/vendor", "/%00", "/v1/x"],
 )
 def test_nothing_else_of_the_disk_is_served(app, address):
-    assert ask(app, address).status == 404
+    answer = ask(app, address)
+    assert (answer.status, answer.json["type"]) == (404, "urn:ldpsql:error:unknown-address")
 
 
-def test_the_page_is_read_only(app):
-    answer = ask(app, "/", b"x")
-    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
-    # What is no file keeps the answer that it had.
-    assert ask(app, "/healthz", b"x").status == 405
+@pytest.mark.parametrize("address", ["/", "/healthz"])
+def test_what_is_read_only_refuses_a_body(app, address):
+    answer = ask(app, address, b"x")
+    assert (answer.status, answer.json["type"]) == (405, "urn:ldpsql:error:wrong-method")
+    assert {"GET", "HEAD"} == set(answer.headers["allow"].split(", "))
 
 
 def test_the_page_has_the_client_itself(app):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -88,7 +89,7 @@ def make_app(
             Route("/metrics", _Answer(analysts.metrics), methods=["GET"]),
         ]
     page = answer_page if isinstance(receiver, Store) else None
-    router = Router(routes, default=page, lifespan=life)
+    router = _Router(routes, default=page, lifespan=life)
     if not origins:
         return router
     return CORSMiddleware(
@@ -118,6 +119,23 @@ class _Answer:
             print(f"ldpsql: a request failed: {type(error).__name__}", file=sys.stderr)  # noqa: T201
             response = _tell_fault(error).response()
         await response(scope, receive, send)
+
+
+class _Router(Router):
+    """Refuses addresses and methods by problem documents too."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Only within an application does a router raise what it otherwise answers in plain text.
+        scope["app"] = self
+        try:
+            await super().__call__(scope, receive, send)
+        except HTTPException as refused:
+            if refused.status_code == 405:
+                kind, detail = "wrong-method", "this address takes other methods; see /openapi.json"
+            else:
+                kind, detail = "unknown-address", "nothing is here; see /openapi.json"
+            response = Problem(refused.status_code, kind, detail, refused.headers).response()
+            await response(scope, receive, send)
 
 
 def _tell_fault(error: Exception) -> Problem:

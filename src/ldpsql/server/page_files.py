@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 HEADERS = {
@@ -70,16 +71,16 @@ def page_files() -> Mapping[str, _File]:
 
 
 async def answer_page(scope: Scope, receive: Receive, send: Send) -> None:
-    """The application that answers with these files, and with 404 at any other address."""
+    """The application that answers with these files; HTTPException 404 at any other address."""
     await _answer(Request(scope))(scope, receive, send)
 
 
 def _answer(request: Request) -> Response:
     file = page_files().get(request.url.path)
     if file is None:
-        return PlainTextResponse("Not Found", 404)
+        raise HTTPException(404)
     if request.method not in ("GET", "HEAD"):
-        return PlainTextResponse("Method Not Allowed", 405, {"Allow": "GET, HEAD"})
+        raise HTTPException(405, headers={"Allow": "GET, HEAD"})
     headers = {**HEADERS, "ETag": file.tag}
     if file.tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
