@@ -119,6 +119,12 @@ QUESTIONS = [
 ]
 CASES = {
     "execute": [lambda c, q=question: c.execute(*q) for question in QUESTIONS],
+    "sql": [
+        lambda c: c.sql(GROUPS).rows(),
+        lambda c: c.sql(GROUPS).arrow(intervals=True),
+        lambda c: c.sql("SELECT COUNT(*) FROM app WHERE age < ?", [30]).rows(),
+        lambda c: c.sql("SELECT agee FROM app"),
+    ],
     "cursor": [lambda c: c.cursor().execute(GROUPS), lambda c: c.cursor().fetchone()],
     "surveys": [lambda c: [survey.to_json() for survey in c.surveys]],
     "lookups": [lambda c: c.lookups],
@@ -154,6 +160,11 @@ CASES = {
     "add_lookup": [lambda c: (c.add_lookup({"a": [1]}, "more"), c.remove_lookup("more"))],
     "remove_lookup": [lambda c: c.remove_lookup("more")],
     "executemany": [lambda c: c.cursor().executemany(GROUPS, [])],
+    "answer": [
+        lambda c: c.cursor().answer,
+        on_cursor(lambda cursor: [cursor.answer.rows(), repr(cursor.answer)]),
+        on_cursor(lambda cursor: cursor.answer._repr_html_()),
+    ],
     "result": [
         on_cursor(lambda cursor: [cursor.result.level, cursor.result.reports]),
         on_cursor(lambda cursor: list(map(str, cursor.result.promised))),

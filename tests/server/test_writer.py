@@ -89,5 +89,6 @@ def test_it_is_counted_and_not_tried_with_every_commit(hasty, monkeypatch, capsy
             assert counters.endswith("\nldpsql_failed_tidying_total 1\n")
         finally:
             own.close()
-        assert own.untidied == 2  # at last, whatever the time
+        # At the end, whatever the time, and once more where the writer is about to try.
+        assert own.untidied in (2, 3)
     assert capsys.readouterr().err == f"ldpsql: {LATER}ZeroDivisionError\n"

@@ -18,7 +18,8 @@ from support.noise_free import BoxCounter, ExactBoxes, ExactMechanism, exact_sur
 from support.surveys import ANYTHING
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.estimate import Estimates, rows_of
+from ldpsql.decoders.base import Estimator
+from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.recipes import registry
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy
@@ -40,7 +41,7 @@ STDERR = 10.0
 
 
 @dataclass(frozen=True)
-class Plain:
+class Plain(Estimator[LinearQuery]):
     """Exact answers that claim a variance."""
 
     counter: BoxCounter
@@ -52,9 +53,12 @@ class Plain:
     def answer_rows(self, rows: Sequence[Sequence[LinearQuery]]) -> list[Estimates]:
         return rows_of(self.answer, rows)
 
+    def influence(self, queries: Sequence[LinearQuery], slopes: Array) -> Array:
+        return self.counter.influence(queries, slopes)
+
 
 @dataclass(frozen=True)
-class Grown:
+class Grown(Estimator[LinearQuery]):
     """What stands for smoothing."""
 
     plain: Plain
@@ -67,6 +71,9 @@ class Grown:
 
     def answer_rows(self, rows: Sequence[Sequence[LinearQuery]]) -> list[Estimates]:
         return rows_of(self.answer, rows)
+
+    def influence(self, queries: Sequence[LinearQuery], slopes: Array) -> Array:
+        return self.plain.influence(queries, slopes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -356,7 +356,7 @@ class Propagation:
     def influence(self, gradients: Gradients) -> tuple[float, float]:
         """The least and the most by which one more report moves any number of a column, to first
         order; NaN where that is not known of one, or there are more than MOST_FOLLOWED."""
-        rows = np.unique(gradients.rows)
+        rows = distinct(gradients.rows)
         if len(rows) > MOST_FOLLOWED or (gradients.unknown < 0).any():
             return float("nan"), float("nan")
         found = [np.zeros(2)]
