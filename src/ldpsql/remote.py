@@ -188,7 +188,10 @@ class RemoteStore:
         try:
             said = json.loads(body)
             detail, name = str(said["detail"]), said.get("error")
+            is_elsewhere = said.get("type") == "urn:ldpsql:error:unknown-address"
         except (ValueError, LookupError, TypeError):
+            is_elsewhere = True
+        if is_elsewhere:
             return StoreError(f"{self.url} is no collector (it answers {status}); check it")
         if not isinstance(name, str):
             way_out = f"; set {TOKEN}, or give token=" if status == 401 else ""
