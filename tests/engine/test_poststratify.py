@@ -126,7 +126,7 @@ def weighted(survey: Survey, estimator: AnyEstimator, margins: Margins) -> Relat
     def estimators_of(_: Selection) -> Mapping[Key, AnyEstimator]:
         return {(): estimator}
 
-    sample = Sample.of(plan, estimators_of)
+    sample = Sample.of(plan, estimators_of, "unbiased")
     return Relation(
         Poststratified.of(sample, strata_of(margins, survey.schema), estimators_of), 0.95
     )

@@ -35,6 +35,7 @@ from ldpsql.bench.questions import Question
 from ldpsql.bench.truth import Answers, People, Truth
 from ldpsql.dbapi import Connection
 from ldpsql.designer.file import SurveyFile
+from ldpsql.engine.arithmetic import Interval
 from ldpsql.estimate import CONFIDENCE, Array
 from ldpsql.parser.query import GroupKey, Measurement
 from ldpsql.simulation import Spent, simulate
@@ -232,7 +233,9 @@ class Runner:
             measured = [(i, output) for i, output in shown if isinstance(output, Measurement)]
             exact = np.array(truth.in_order(keys)).reshape(-1, len(measured))
             for (index, output), true_values, scale in zip(measured, exact.T, scales, strict=True):
-                bars, rows = result.intervals[index], len(exact)
+                rows = len(exact)
+                none = Interval(*np.full((3, rows), np.nan))
+                bars = result.intervals.get(index, none)  # none where a bias is left out
                 value = result.table.column(index).to_numpy(zero_copy_only=False)
                 numbers = (true_values, np.full(rows, scale), value)
                 columns = {

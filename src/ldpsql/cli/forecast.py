@@ -42,7 +42,8 @@ def expectations(
             )
     except Error as error:
         lines.append(
-            f"warning      it does not answer all of its workload, so no error is expected: {error}"
+            "warning      it does not answer all of its workload with an error, so none is "
+            f"expected: {error}"
         )
     lines += predicates(designed)
     return lines if half_width is None else lines + plan(designed, half_width)

@@ -230,6 +230,13 @@ class Design(ABC, Generic[Q]):
         """
         return {}
 
+    def hides_bias(self, planned: Q, estimator: str) -> bool:
+        """Whether an answer of an estimator may have a bias that its covariance leaves out.
+
+        Such an answer has no error, and no interval.
+        """
+        return False
+
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes for whoever designs a survey: sentences without a full stop."""

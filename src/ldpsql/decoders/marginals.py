@@ -393,6 +393,10 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         """See `Design.biases`."""
         return {"maxent": BIAS} if self.fits else {}
 
+    def hides_bias(self, planned: CellQuery, estimator: str) -> bool:
+        """See `Design.hides_bias`: what is fitted."""
+        return estimator == "maxent" and isinstance(planned, FittedQuery)
+
     def spread_evenly(self) -> list[Array]:
         """The share of people at each node of each group of reports, where records are even."""
         return [np.full(size, 1.0 / size) for size in self.sizes]

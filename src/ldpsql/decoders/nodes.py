@@ -121,7 +121,7 @@ class GroupDesign(LinearDesign[Q]):
         cells = prod(self.domain.sizes) * (2 if self.domain.bounds else 1)
         is_hashed = any(answer.oracle.kind == "olh" for answer in self.answers)
         most = MOST_HASHED if is_hashed else MOST_SMOOTHED
-        return cells <= most and max(self.domain.sizes) <= MOST_CODES
+        return cells <= most and max(self.domain.sizes, default=1) <= MOST_CODES
 
     def tables(self) -> Tables:
         """See `LinearDesign`."""

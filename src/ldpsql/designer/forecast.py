@@ -258,7 +258,17 @@ class Forecast:
         best: float = math.inf,
     ) -> Forecast:
         """Predict, for records spread evenly. SurveyError where the design cannot answer, and as
-        soon as it is certain that its error is more than HOPELESS times the best one so far."""
+        soon as it is certain that its error is more than HOPELESS times the best one so far.
+
+        An answer with a bias that no error holds has no expected error.
+        """
+        if design.biases:
+            name = next(iter(design.estimators))
+            for sample in samples:
+                if any(design.hides_bias(design.prepare(q), name) for q in sample.queries):
+                    raise SurveyError(
+                        f"answers to {sample.text} are biased, by what reports do not tell"
+                    )
         variances, sure, total = [], 0.0, sum(sample.weight for sample in samples)
         centered = design
         if any(sample.is_about_middle for sample in samples):

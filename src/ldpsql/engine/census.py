@@ -68,6 +68,10 @@ class CensusDesign(Design[CensusQuery]):
         """See `Design`."""
         return self._own.biases
 
+    def hides_bias(self, planned: CensusQuery, estimator: str) -> bool:
+        """See `Design`."""
+        return self._own.hides_bias(planned.planned, estimator)
+
     @property
     def earlier(self) -> int:
         """See `Design`."""

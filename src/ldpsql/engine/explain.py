@@ -30,12 +30,14 @@ MOST_SUMS = 12
 class SliceReports:
     """What the reports of one slice say about its plan.
 
-    people: how many there are.  errors: standard errors of the first row's targets as estimated,
-    shape (T,), or None where they were not worked out.  forged: the least and the most by which one
-    more report moves each of them, shape (2, T); as predicted where None.
+    people: how many there are.  estimator: who answers; None for the default.  errors: standard
+    errors of the first row's targets as estimated, shape (T,), or None where they were not worked
+    out.  forged: the least and the most by which one more report moves each of them, shape (2, T);
+    as predicted where None.
     """
 
     people: int
+    estimator: str | None = None
     errors: Array | None = None
     forged: Array | None = None
 
@@ -99,6 +101,8 @@ def _slice(piece: Slice, schema: Schema, people: str = "") -> list[str]:
 def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float) -> list[str]:
     """How the sums of the first row are answered, and how well."""
     design, (keys, _) = plan.survey.design, plan.private_rows[0]
+    default = next(iter(design.estimators))
+    estimator = reports.estimator or default
     lines = [f"group: {', '.join(map(str, keys))}"] if keys else []
     forged, asked = reports.forged, plan.planned[place][0][:MOST_SUMS]
     if forged is None and reports.people and asked:
@@ -107,10 +111,12 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float)
         planned = plan.planned[place][0][number]
         lines.append(target.label)
         note = " per unit of the public column" if target.weight else ""
-        if reports.people:
+        if reports.people and not design.hides_bias(planned, default):
             stderr = float(np.sqrt(design.variance([planned], reports.people)[0]))
             lines.append(f"  predicted standard error: {_with_interval(stderr, level)}{note}")
-        if reports.errors is not None:
+        if design.hides_bias(planned, estimator):
+            lines.append(f"  no error: {design.biases[estimator]}")
+        elif reports.errors is not None:
             shown = _with_interval(reports.errors[number], level)
             lines.append(f"  standard error of these reports: {shown}")
         if forged is not None:

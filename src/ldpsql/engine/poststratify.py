@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.boxes import Box, LinearQuery
@@ -118,6 +119,15 @@ class Poststratified(Source):
         for row in range(len(self.plan.private_rows)):
             limits.check()
             found.append(self.joint([(key, row)]))
+        return found
+
+    def hide_biases(self, key: Key) -> NDArray[np.bool_]:
+        """Of what is asked, and of all sums where the sizes of strata have such a bias."""
+        design, name = self.plan.survey.design, self.sample.name
+        found = self.sample.hide_biases(key)
+        if name in design.biases:
+            strata = map(design.prepare, self._inside)
+            found |= any(design.hides_bias(planned, name) for planned in strata)
         return found
 
     # -- weights ------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ _ROUNDING = 1e-12
 
 _TOO_MANY = "it depends on too many estimates; ask for fewer rows"
 _OVERLAP = "it compares people with some of the same, told apart by public columns"
+_BIASED = "it has a bias of which reports do not tell the size"
 """Why numbers have no error bar."""
 
 EstimatorsOf = Callable[[str, Selection], Mapping[Key, AnyEstimator]]
@@ -307,6 +308,7 @@ class Propagation:
         self._take_over(gradients.choose(counts == 1), centre, (stderr, low, high))
         places = enumerate(self.reasons)
         unknown = {reason: gradients.unknown == UNKNOWN - place for place, reason in places}
+        unknown[_BIASED] = self._hide_biases(gradients)
         if (counts > 1).any():
             variances, more = self._variances(gradients.choose(counts > 1))
             spread = np.sqrt(variances)
@@ -320,6 +322,16 @@ class Propagation:
         ends = (np.where(is_lost, np.nan, each) for each in (stderr, low, high))
         kept = {reason: count for reason, count in lost.items() if count}
         return ErrorBars(Interval(*ends), kept, self._typical(gradients))
+
+    def _hide_biases(self, gradients: Gradients) -> NDArray[np.bool_]:
+        """Which numbers depend on an estimate that has no error, shape (R,)."""
+        found = np.zeros(len(gradients.unknown), dtype=bool)
+        for m, (number, place) in enumerate(self.measured):
+            own = np.flatnonzero(gradients.numbers % len(self.measured) == m)
+            base = gradients.numbers[own] // len(self.measured)
+            hidden = self.covariances.relations[number].hides_bias(place)
+            found[gradients.rows[own[hidden[base]]]] = True
+        return found
 
     def _take_over(
         self, gradients: Gradients, centre: Array, bars: tuple[Array, Array, Array]
@@ -396,6 +408,7 @@ class Propagation:
         joint = slopes @ np.where(is_known, covariance, 0.0) @ slopes.T
         used = (slopes != 0.0).astype(np.float64)
         unknown = np.stack([each.unknown for each in gradients], axis=1).ravel() < 0
+        unknown |= np.stack([*map(self._hide_biases, gradients)], axis=1).ravel()
         unknown |= np.isnan(values.ravel())
         is_lost = (used @ ~is_known @ used.T > 0) | unknown[:, None] | unknown
         moved = self._move(together)

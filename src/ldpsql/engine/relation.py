@@ -88,6 +88,17 @@ class Relation:
         """Between which values every measurement must lie."""
         return tuple(bounds_of(column.expression, self.plan) for column in self.plan.query.columns)
 
+    @cached_property
+    def _biases(self) -> NDArray[np.bool_]:
+        """Which sums have no error, shape (R, T); see `Source.hide_biases`."""
+        shape = (len(self), len(self.plan.targets))
+        found = [self.source.hide_biases(key) for key in self.source.keys]
+        return np.array(found, dtype=bool).reshape(shape)
+
+    def hides_bias(self, index: int) -> NDArray[np.bool_]:
+        """In which rows one measurement may have a bias that its error leaves out, shape (R,)."""
+        return np.asarray((self._biases & (self.forms[index].slope != 0.0)).any(axis=1))
+
     def replicates(self, index: int) -> Array | None:
         """One measurement evaluated on every replicate, (r, R); None where there are none."""
         return replicate(self._expressions[index], self.plan.targets, self.sums)
@@ -97,10 +108,12 @@ class Relation:
         """As Arrow, NaN written as NULL; see `relation_types` for its columns."""
         columns: list[Sequence[Value | None] | Array] = [*self._keys()]
         measured = zip(self.forms, self.bounds, self.plan.query.columns, strict=True)
-        for form, bounds, column in measured:
-            is_value = column.what == "value"
-            bars = form.interval.within(*bounds)
-            columns.append(form.value if is_value else getattr(bars, column.what))
+        for place, (form, bounds, column) in enumerate(measured):
+            if column.what == "value":
+                columns.append(form.value)
+            else:
+                bar = getattr(form.interval.within(*bounds), column.what)
+                columns.append(np.where(self.hides_bias(place), np.nan, bar))
         columns.append(range(len(self)))
         types = relation_types(self.plan.query, self.plan.survey.schema)
         arrays = [_array(column, kind) for column, kind in zip(columns, types.types, strict=True)]

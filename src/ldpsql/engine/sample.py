@@ -14,6 +14,7 @@ from functools import reduce
 from operator import add
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.decoders.base import AnyEstimator, PlannedQuery
@@ -61,6 +62,11 @@ class Source(ABC):
     def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
         """The sums of some rows, each a public key and a private row, with their covariance."""
 
+    @abstractmethod
+    def hide_biases(self, key: Key) -> NDArray[np.bool_]:
+        """Which sums under a public key may have a bias that their covariance leaves out, shape
+        (private rows, targets)."""
+
     def ask(self, key: Key, row: int) -> list[tuple[Slice, Sequence[PlannedQuery]]] | None:
         """The slices with people under a public key, and what they are asked for a private row;
         None where its sums are not simply theirs."""
@@ -76,21 +82,22 @@ class Source(ABC):
 class Sample(Source):
     """The people who answered one survey.
 
-    estimators: per slice of the plan, by public key.
+    estimators: per slice of the plan, by public key.  name: what the design calls them.
     """
 
     plan: QueryPlan
     keys: tuple[Key, ...]
     estimators: tuple[Mapping[Key, AnyEstimator], ...]
+    name: str
 
     @classmethod
-    def of(cls, plan: QueryPlan, estimators_of: EstimatorsOf) -> Sample:
-        """Fetch what the plan's slices need."""
+    def of(cls, plan: QueryPlan, estimators_of: EstimatorsOf, name: str) -> Sample:
+        """Fetch what the plan's slices need; name: of the estimators."""
         estimators = tuple(estimators_of(selection(plan, piece)) for piece in plan.slices)
         keys = sort_keys(key for by_key in estimators for key in by_key)
         keys = keys if plan.public_keys else ((),)
         limits.require_numbers(len(keys) * len(plan.private_rows), len(plan.targets))
-        return cls(plan, keys, estimators)
+        return cls(plan, keys, estimators, name)
 
     @property
     def samples(self) -> tuple[Sample, ...]:
@@ -120,6 +127,15 @@ class Sample(Source):
             values[where] = found.values
             covariance[np.ix_(where, where)] = found.covariance
         return Estimates(values, covariance)
+
+    def hide_biases(self, key: Key) -> NDArray[np.bool_]:
+        """Of any slice that has people under the key."""
+        design, name = self.plan.survey.design, self.name
+        found = np.zeros((len(self.plan.private_rows), len(self.plan.targets)), dtype=bool)
+        if name in design.biases:
+            for planned, _ in self._list_asked(key):
+                found |= [[design.hides_bias(each, name) for each in row] for row in planned]
+        return found
 
     def ask(self, key: Key, row: int) -> list[tuple[Slice, Sequence[PlannedQuery]]]:
         """The sums of a row are those of the slices, added."""

@@ -273,7 +273,7 @@ class Session:
         for subject in subjects:
             estimators_of = partial(self._estimators_of, subject)
             plan = make_plans(base, subject.survey, sql)[-1][1]
-            sample = Sample.of(plan, estimators_of)
+            sample = Sample.of(plan, estimators_of, subject.estimator)
             if is_sample:
                 strata = self._strata(subject.survey, sum(people))
                 sources.append(Poststratified.of(sample, strata, estimators_of))
@@ -498,8 +498,9 @@ class Session:
         piece = plan.slices[place]
         people = self._people(subject, piece.condition)
         if plan.public_keys or not people or not piece.boxes or not plan.planned[place]:
-            return SliceReports(people)
+            return SliceReports(people, subject.estimator)
         estimator = self._estimators_of(subject, selection(plan, piece))[()]
         row = plan.planned[place][0]
         forged = estimator.influence(row[:MOST_SUMS], np.eye(len(row))[:MOST_SUMS, :MOST_SUMS])
-        return SliceReports(people, estimator.answer_rows([row])[0].stderr, forged)
+        errors = estimator.answer_rows([row])[0].stderr
+        return SliceReports(people, subject.estimator, errors, forged)

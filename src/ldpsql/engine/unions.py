@@ -15,6 +15,7 @@ from itertools import chain
 from operator import add
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.sample import Sample, Source, sort_keys, whole_where_exact
@@ -73,6 +74,10 @@ class Union(Source):
             for source, own in zip(self.sources, self.weights, strict=True)
         )
         return [_exact(reduce(add, row)) for row in zip(*parts, strict=True)]
+
+    def hide_biases(self, key: Key) -> NDArray[np.bool_]:
+        """Of any source."""
+        return np.asarray(np.any([each.hide_biases(key) for each in self.sources], axis=0))
 
     def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
         """Different surveys are different people, hence independent."""

@@ -22,7 +22,7 @@ docs/spec/h4mda.md#11.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +45,7 @@ from ldpsql.decoders.linear import (
     list_nodes,
 )
 from ldpsql.decoders.nodes import Piece, cover_query
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.numerics import Array
 from ldpsql.recipes.base import AnyOptions, Recipe, Task
 from ldpsql.recipes.hierarchical import TreeOptions, signed_combinations, trees_for
@@ -149,6 +150,11 @@ class PublishedEstimator(LinearEstimator):
         return (forest.odds - 1.0) / total, weights @ (forest.path / total * forest.even[nodes])
 
 
+@dataclass(frozen=True, eq=False)
+class LeafQuery(CellQuery):
+    """A query some of whose leaves are answered as even shares of their parents."""
+
+
 @dataclass(frozen=True)
 class Witness:
     """Two records and a report that the first can send and the second never."""
@@ -220,15 +226,40 @@ class LgrrDesign(LinearDesign[CellQuery]):
         )
 
     def prepare(self, query: LinearQuery) -> CellQuery:
-        """The nodes of the forests that answer a query, in every sub-survey that can."""
+        """The nodes of the forests that answer a query, in every sub-survey that can.
+
+        UnsupportedSQL about a dimension whose only level was that of its leaves.
+        """
+        found_leaves: list[bool] = []
 
         def change(piece: Piece) -> Piece:
-            return answer_leaves_from_parents(piece, self.table.trees)
+            changed = answer_leaves_from_parents(piece, self.table.trees)
+            found_leaves.append(changed[0] != piece[0])
+            return changed
 
+        if self.virtual_leaves:
+            self._require_collected(query)
         optional = (change,) if self.virtual_leaves else ()
         planned = cover_query(query, self.table, self.domain, *optional)
         forests = tuple((self._in_forest(cells),) for cells in planned.alternatives)
-        return replace(planned, alternatives=forests)
+        kind = LeafQuery if any(found_leaves) else CellQuery
+        return kind(planned.known, planned.is_asked, forests, planned.weight)
+
+    def _require_collected(self, query: LinearQuery) -> None:
+        """UnsupportedSQL where a box constrains a dimension of which only the root is left."""
+        sizes = self.domain.sizes
+        for _, box in query.terms:
+            if box.is_empty:
+                continue
+            sides = zip(box.normal(sizes).sides, self.table.trees, strict=True)
+            for axis, (side, tree) in enumerate(sides):
+                if side is not None and len(tree.fanouts) < 2:
+                    name = self.domain.names[axis]
+                    raise UnsupportedSQL(
+                        f"{self.name} does not collect {name}, which has {tree.size} values: it "
+                        "leaves out the leaves of every tree, and nothing else is left of this one",
+                        hint="take lgrr-fd, or a mechanism that promises something",
+                    )
 
     def _in_forest(self, alternative: Sequence[GroupCells]) -> GroupCells:
         """Nodes of level combinations as distinct nodes of their forest."""
@@ -271,6 +302,12 @@ class LgrrDesign(LinearDesign[CellQuery]):
         if self.virtual_leaves:
             biases["by_share"] = "leaves are answered as even shares of their parents"
         return biases
+
+    def hides_bias(self, planned: CellQuery, estimator: str) -> bool:
+        """See `Design.hides_bias`: of all that is asked, or of leaves answered from parents."""
+        if estimator == "published":
+            return planned.is_asked
+        return isinstance(planned, LeafQuery)
 
     def to_json(self) -> Mapping[str, Any]:
         """What `Recipe.restore` needs besides domain and epsilon."""
