@@ -192,6 +192,11 @@ def check_statement(intake: Intake, statement: Statement, before: str | None) ->
         )
 
 
+def end_of_statement(text: str) -> date:
+    """The last day on which a statement that was checked is believed."""
+    return date.fromisoformat(json.loads(text)["until"])
+
+
 # -- days ---------------------------------------------------------------------------------------
 # A clock may be set forward or back while devices send reports again. An id that is forgotten too
 # early lets a report count twice; one that is kept too long does less harm.

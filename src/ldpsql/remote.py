@@ -38,6 +38,7 @@ from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.rules import Batch
 from ldpsql.survey import Survey
 from ldpsql_device import errors as device_errors
+from ldpsql_device.collector import open_directly
 from ldpsql_device.errors import DatabaseError, Error, InterfaceError, NotSupportedError, StoreError
 from ldpsql_device.statement import Statement
 
@@ -51,19 +52,6 @@ _GRACE = 30.0
 def is_address(place: object) -> bool:
     """Whether a store is a collector's address, not a file."""
     return str(place).startswith(("http://", "https://"))
-
-
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Takes a redirection for an answer: a token goes to the address that it was given for."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Nothing else is asked."""
-
-
-def _open(scheme: str) -> urllib.request.OpenerDirector:
-    """What asks. The environment's proxies are for https, which passes through them unread."""
-    proxies = urllib.request.getproxies() if scheme == "https" else {}
-    return urllib.request.build_opener(_Stay, urllib.request.ProxyHandler(proxies))
 
 
 class RemoteStore:
@@ -80,7 +68,7 @@ class RemoteStore:
             raise InterfaceError(
                 f"a token is a word of letters and digits; check {TOKEN} or token="
             )
-        self._opener = _open(parts.scheme)
+        self._opener = open_directly(parts.scheme)
         self._texts: dict[str, tuple[str, str]] = {}
         self._surveys: dict[str, Survey] = {}
 

@@ -7,12 +7,14 @@ import json
 import math
 import time
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.http import ask
 from support.shuffled_survey import SCHEMA, USERS, raw_reports, shuffled_survey
+from support.vectors import published_key
 
 from ldpsql.engine.session import Session
 from ldpsql.engine.wire import unpack
@@ -24,6 +26,8 @@ from ldpsql.server.writer import Writer
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
+from ldpsql_device.statement import Statement
+from ldpsql_device.survey import utc_today
 
 SURVEY = Survey.of("app", SCHEMA, "2", "hio")
 SQL = "SELECT member, COUNT(*) AS n FROM app WHERE age >= ? GROUP BY member"
@@ -245,6 +249,19 @@ def test_counters_tell_reports_by_result_and_no_more(app, secret):
     assert 'ldpsql_reports_total{survey="app",result="refused"} 1\n' in lines
     reason = "its report is not the 8 hexadecimal digits of one of app"
     assert f'ldpsql_refused_reports_total{{survey="app",reason="{reason}"}} 1\n' in lines
+
+
+def test_metrics_say_when_a_statement_ends(tokens, secret):
+    """So that somebody is told in time: devices answer nothing afterwards."""
+    key, today = published_key(), utc_today()
+    survey = SURVEY.sign(key)
+    with answering(tokens, (survey, raw_reports(survey, 10))) as (app, store):
+        asked = {"client": "127.0.0.1", "authorization": secret}
+        assert "seconds{" not in ask(app, "/metrics", **asked).body.decode()
+        store.keep_statement(Statement.sign(survey, key, issued=today, until=date(2999, 12, 31)))
+        lines = ask(app, "/metrics", **asked).body.decode()
+    end = int(datetime(3000, 1, 1, tzinfo=UTC).timestamp())
+    assert f'ldpsql_statement_end_timestamp_seconds{{survey="app"}} {end}\n' in lines
 
 
 def test_a_question_ends_when_its_asker_leaves(app, secret):

@@ -171,7 +171,8 @@ def test_an_author_hands_it_to_a_collector_that_runs(tmp_path, monkeypatch):
         with urlopen(f"{address}/v1/tables/people") as response:
             return Statement.from_json(response.read().decode())
 
-    with serving(*map(str, arguments)) as (_, address):
+    soon = f"devices believe the statement about people until {TODAY + WEEK}"
+    with serving(*map(str, arguments), complaint=soon) as (_, address):
         assert read() == first
         days = ("--until", "2999-01-31")
         done = run("sign", source, "--key", key, *days, "--to", address)

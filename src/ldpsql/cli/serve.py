@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
+from datetime import timedelta
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,8 +18,13 @@ from ldpsql.cli import options
 from ldpsql.text import table_lines
 from ldpsql_device.errors import NotSupportedError, OperationalError, StoreError
 
+if TYPE_CHECKING:
+    from ldpsql.server.receiver import Receiver
+
 LEAST_MEMORY, MEMORY = 100, 500
 """Of the database, in MB."""
+_SOON = timedelta(14)
+"""An author who is asked for another statement so long before one ends has time to sign it."""
 
 
 @click.command(short_help="Take reports and answer questions over HTTP.")
@@ -120,8 +128,6 @@ def serve(
     from ldpsql.remote import RemoteStore  # noqa: PLC0415
     from ldpsql.shuffler.arrivals import Arrivals  # noqa: PLC0415
     from ldpsql.store import Store, open_store  # noqa: PLC0415
-    from ldpsql_device.statement import Statement  # noqa: PLC0415
-    from ldpsql_device.survey import read_text  # noqa: PLC0415
 
     try:
         from ldpsql.server.app import make_app  # noqa: PLC0415
@@ -151,19 +157,45 @@ def serve(
         opened.enter_context(closing(receiver))
         for survey in surveys:
             receiver.register(Intake.read(survey))
-        for path in statements:
-            try:
-                receiver.keep_statement(Statement.from_json(read_text(path)))
-            except StoreError:
-                raise
-            except OperationalError as error:  # a restart must not fail for what was true before
-                complain(f"{path} is not handed out: {error}")
+        _keep_statements(receiver, statements, complain)
+        _name_ending(receiver, [Intake.read(path).table for path in surveys], complain)
         receiver.tidy()
         if collector is not None and folder is not None:
             opened.enter_context(Forwarder(folder, RemoteStore(collector, None), complain))
         writer, tokens = Writer(receiver, "http", complain), Tokens.beside(database)
         app = make_app(receiver, writer, tokens, origins=origins, rate=rate)
         listen(app, host=host, port=port, tell=tell, **tls)
+
+
+def _keep_statements(
+    receiver: Receiver, paths: Iterable[Path], complain: Callable[[str], None]
+) -> None:
+    from ldpsql_device.statement import Statement  # noqa: PLC0415
+    from ldpsql_device.survey import read_text  # noqa: PLC0415
+
+    for path in paths:
+        try:
+            receiver.keep_statement(Statement.from_json(read_text(path)))
+        except StoreError:
+            raise
+        except OperationalError as error:  # a restart must not fail for what was true before
+            complain(f"{path} is not handed out: {error}")
+
+
+def _name_ending(
+    receiver: Receiver, tables: Iterable[str], complain: Callable[[str], None]
+) -> None:
+    """Complain of statements that have ended, or soon will."""
+    from ldpsql.intake import end_of_statement  # noqa: PLC0415
+    from ldpsql_device.survey import utc_today  # noqa: PLC0415
+
+    for table in tables:
+        said = receiver.find_statement(receiver.intake(table))
+        if said is not None and (end := end_of_statement(said)) < utc_today() + _SOON:
+            complain(
+                f"devices believe the statement about {table} until {end}, and answer nothing "
+                "afterwards; sign another one (`ldpsql sign --to`)"
+            )
 
 
 def _stop_with_stdin() -> None:

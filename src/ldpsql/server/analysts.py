@@ -8,10 +8,12 @@ import io
 import json
 import secrets
 import tempfile
+from calendar import timegm
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path, PurePath
 from threading import Event, Lock
@@ -36,6 +38,7 @@ from ldpsql.engine.wire import (
 from ldpsql.errors import Located
 from ldpsql.estimate import CONFIDENCE
 from ldpsql.forgery import SUSPICIOUS, Spread, suspect, uneven_questions
+from ldpsql.intake import end_of_statement
 from ldpsql.limits import MOST_NUMBERS, SECONDS, deadline, ending_with
 from ldpsql.margins import Margins
 from ldpsql.server.access import require_role
@@ -233,7 +236,8 @@ class Analysts:
             return JSONResponse(await self._work(take))
 
     async def metrics(self, request: Request) -> Response:
-        """Counters since the process started, as Prometheus reads them."""
+        """Counters since the process started, and when authors' statements end, as Prometheus reads
+        them."""
         require_role(request, self._tokens, "analyst")
         lines = ["# TYPE ldpsql_reports_total counter"]
         lines += [
@@ -249,7 +253,21 @@ class Analysts:
         lines += [f"ldpsql_waiting_reports {self._writer.waiting}"]
         lines += ["# TYPE ldpsql_failed_tidying_total counter"]
         lines += [f"ldpsql_failed_tidying_total {self._writer.untidied}"]
+        lines += ["# TYPE ldpsql_statement_end_timestamp_seconds gauge"]
+        lines += [
+            f'ldpsql_statement_end_timestamp_seconds{{survey="{table}"}} {end}'
+            for table, end in (await self._work(self._find_ends)).items()
+        ]
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+    def _find_ends(self) -> dict[str, int]:
+        """When what authors said of tables ends, in seconds since 1970."""
+        kept = {i.table: self._store.find_statement(i) for i in self._store.intakes()}
+        return {
+            table: timegm((end_of_statement(said) + timedelta(1)).timetuple())
+            for table, said in kept.items()
+            if said is not None
+        }
 
     # -- questions -----------------------------------------------------------------------------
 
