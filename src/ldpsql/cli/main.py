@@ -22,6 +22,7 @@ from ldpsql.cli.demo import demo
 from ldpsql.cli.design import design, keygen, schema, sign
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.lookup import lookup
+from ldpsql.cli.publish import publish
 from ldpsql.cli.serve import serve, token
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
@@ -132,6 +133,7 @@ _LIFE_OF_A_SURVEY = (
     query,
     explain,
     shell,
+    publish,
     schema,
 )
 for _command in (*_LIFE_OF_A_SURVEY, db, lookup, keygen, sign, synthesize, bench, demo):
