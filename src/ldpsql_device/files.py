@@ -12,9 +12,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from ldpsql_device.arrow import ID_COLUMN, arrow_types
 from ldpsql_device.atomic import replace_file
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24
 Progress = Callable[[int, int | None], None]
+Choose = Callable[[int, int], NDArray[np.bool_]]
+"""Which of so many rows from a row on, counted from 0, are asked."""
 
 
 def randomize_file(
@@ -49,13 +53,15 @@ def randomize_file(
     *,
     policy: Policy,
     keep_order: bool = False,
+    choose: Choose | None = None,
     progress: Progress | None = None,
 ) -> Tally:
     """Write one report per person of `source` to `target`, drawn from the system's entropy.
 
     policy: what the survey may take; PolicyError otherwise.  keep_order: as in `randomize`;
-    otherwise memory is bounded as for `permute_rows`.  progress: called with the number of people
-    done and their total, where that is known. Raises RecordError, which never shows a value, for a
+    otherwise memory is bounded as for `permute_rows`.  choose: who is asked, by the number of the
+    row alone; everybody if left out.  progress: called with the number of people
+    read and their total, where that is known. Raises RecordError, which never shows a value, for a
     file that cannot be read, or has no such column, or one of another type.
     """
     policy.require(survey)
@@ -70,11 +76,14 @@ def randomize_file(
 
     def draw_reports() -> Iterator[pa.Table]:
         nonlocal tally
+        done = 0
         for chunk in _refuse_damaged_chunks(read, source):
-            reports, part = draw_part(survey, chunk, today)
-            tally += part
+            count = chunk.num_rows
+            asked = chunk if choose is None else chunk.filter(pa.array(choose(done, count)))
+            reports, part = draw_part(survey, asked, today)
+            tally, done = tally + part, done + count
             if progress is not None:
-                progress(tally.people, total)
+                progress(done, total)
             yield reports
 
     drawn = draw_reports()

@@ -10,26 +10,25 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.command_line import run
 from support.node_sources import X1, X2
 from support.significance import ALPHA, chi_square_bound, coverage_fits, variance_fits
-from support.surveys import ANYTHING
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.cli.forecast import expectations
 from ldpsql.decoders.adaptive_grids import MeasuredGrid, Node, Partition, fit_pairs
-from ldpsql.designer import design
+from ldpsql.designer import design, design_survey
 from ldpsql.estimate import quantile
 from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.ahead import AheadDesign, splitting_threshold
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy, histogram_of, simulate
-from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.table import randomize_batch
 
 NODES = (
     Node(0, (0,), -1, 1.0),
@@ -237,25 +236,36 @@ domain = [0, 7]
 
 
 def test_rounds_on_the_command_line(tmp_path: Path) -> None:
-    """Each round is a survey of its own that names the one before; the last one answers."""
+    """Each round is a survey of its own that names the one before; the last one answers.
+
+    Everybody of one table is dealt to one round.
+    """
     (tmp_path / "app.toml").write_text(TEXT)
     path = tmp_path / "r1.json"
     assert "round 1 of 3" in run("design", tmp_path / "app.toml", "-o", path).stdout
     ages = np.random.default_rng(1).binomial(7, 0.2, 30_000)
+    table = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"age": ages}), table)
     previous = None
     for number in (1, 2, 3):
         survey = Survey.from_json(path)
         assert json.loads(survey.device_text).get("previous") == previous
         assert survey.design.round == number
         previous = survey.fingerprint
-        people = pa.table({"age": ages[number - 1 :: 3]})
-        reports, _ = randomize_batch(survey, people, SeededEntropy(number), policy=ANYTHING)
-        database = tmp_path / f"r{number}.duckdb"
-        with open_store(database, read_only=False) as store:
-            store.ingest_table(reports, survey)
+        reports, database = tmp_path / f"r{number}.parquet", tmp_path / f"r{number}.duckdb"
+        dealt = run("randomize", "--rounds", table, "--survey", path, "-o", reports)
+        assert f"10000 reports, round {number} of 3" in dealt.stderr
+        assert run("ingest", reports, "--db", database).exit_code == 0
         path = tmp_path / f"r{number + 1}.json"
-        made = run("design", "--next", database, "-o", path)
+        made = run("design", "--next", database, "--users", 40_000, "-o", path)
         assert made.exit_code == (0 if number < 3 else 1)
+        if number == 1:
+            assert "people       10,000 answered in 1 round\n" in made.stdout
+            assert "30,000 of 40,000 are left, 15,000 for each of 2 rounds" in made.stdout
+            again = run("design", "--next", database, "--users", 10_000, "-o", tmp_path / "no.json")
+            assert again.exit_code == 1
+            assert "--users 10000 is no more" in again.stderr
+            assert not (tmp_path / "no.json").exists()
     assert "was the last one" in made.stderr
     asked = "SELECT COUNT(*) FROM app WHERE age BETWEEN 1 AND 2"
     answer = json.loads(run("--db", database, "--format", "json", asked).stdout)
@@ -356,7 +366,7 @@ def test_a_last_round_without_reports_answers_from_the_others() -> None:
 
 
 def test_answers_say_what_they_leave_out_and_whom_they_count() -> None:
-    """The bias as a note; EXPLAIN predicts for the people of all rounds."""
+    """The bias as a note; EXPLAIN tells the error of the reports, and predicts none."""
     ages = np.random.default_rng(1).binomial(7, 0.2, 9_000)
     young = "SELECT COUNT(*) FROM app WHERE age < 2"
     with simulate(design(TEXT), pa.table({"age": ages})) as connection:
@@ -365,9 +375,13 @@ def test_answers_say_what_they_leave_out_and_whom_they_count() -> None:
     assert found.reports == 9_000
     (note,) = [note for note in found.notes if "biased" in note]
     assert note.startswith("app: estimator adaptive is biased: frequencies are made non-negative")
-    errors = [
-        float(line.rsplit(" ", 1)[1].rstrip(")"))
-        for line in plan.splitlines()
-        if "error" in line and ":" in line and "biased" not in line
-    ]
-    assert errors[0] == pytest.approx(errors[1], rel=0.3)
+    assert f"standard error of these reports: {found.intervals[0].stderr[0]:.4g}" in plan
+    assert "predicted" not in plan
+
+
+def test_no_error_is_expected_before_people_have_answered() -> None:
+    """What people who are spread evenly would get was up to 22 times too small."""
+    made = design_survey(TEXT)
+    with pytest.raises(SurveyError, match="its error depends on the people"):
+        made.forecast  # noqa: B018
+    assert not any("±" in line for line in expectations(made, None, is_asked=True))

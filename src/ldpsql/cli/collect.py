@@ -48,6 +48,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write the reports in the order of the people, which tells whose report is whose.",
 )
+@click.option(
+    "--rounds",
+    "deals",
+    is_flag=True,
+    help="Deal the people to the rounds of a survey that asks in rounds, and let those of this one "
+    "answer: everybody is in one round, the same with every round's survey.",
+)
 def randomize(
     data: Path,
     survey: Path,
@@ -58,18 +65,21 @@ def randomize(
     accept_disclosure: bool,
     accept_no_guarantee: bool,
     keep_order: bool,
+    deals: bool,
 ) -> None:
     """Write one randomized report per person of DATA, a Parquet or CSV file.
 
     This simulates a fleet of devices. Only declared columns are read. Reports come in random order,
     and only you can read their file.
     """
-    from ldpsql.survey import read_device_part  # noqa: PLC0415
+    from ldpsql.dealing import Deal  # noqa: PLC0415
+    from ldpsql.survey import Survey, read_device_part  # noqa: PLC0415
     from ldpsql_device.files import randomize_file  # noqa: PLC0415
     from ldpsql_device.policy import Policy  # noqa: PLC0415
 
     options.keep_inputs(target, survey)
     published = read_device_part(survey)
+    deal = Deal.of(Survey.from_json(survey)) if deals else None
     guarantee = published.guarantee
     if max_epsilon is None:  # an empty text is not a limit, and is refused
         max_epsilon = str(guarantee.epsilon or 0)
@@ -87,9 +97,11 @@ def randomize(
             target,
             policy=policy,
             keep_order=keep_order,
+            choose=None if deal is None else deal.choose,
             progress=progress.advance,
         )
-    click.echo(f"{target}: {pluralize(tally.people, 'report')}", err=True)
+    which = "" if deal is None else f", round {deal.round} of {deal.rounds}"
+    click.echo(f"{target}: {pluralize(tally.people, 'report')}{which}", err=True)
     if keep_order:
         click.echo(
             "warning: the reports are in the order of the people: whoever knows that order knows "

@@ -17,10 +17,12 @@ from ldpsql import domains
 from ldpsql.cli import options
 from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
+from ldpsql.errors import pluralize
 from ldpsql.record_domain import RecordDomain
 from ldpsql.text import labelled_lines
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.describe import name_with_label
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import ANY_DAY
 
@@ -41,7 +43,8 @@ _MOST_PEOPLE = 10_000_000_000
 @click.option(
     "--users",
     type=click.IntRange(min=1, max=_MOST_PEOPLE),
-    help="Predict the intervals of the workload for this many people.",
+    help="Predict the intervals of the workload for this many people; with --next, say how many of "
+    "so many are left for each round.",
 )
 @click.option(
     "--target",
@@ -132,10 +135,13 @@ def design(
                 save_figure(draw_survey(designed), picture)
                 lines.append(f"plot         {picture}")
     elif source is None and finished is not None:
+        users = asked.pop("users")
         if any(asked.values()) or half_width or picture:
-            raise click.UsageError("--next takes everything but --sign from the finished round")
+            raise click.UsageError(
+                "--next takes everything but --sign and --users from the finished round"
+            )
         survey = _next_round(finished, key)
-        lines = labelled_lines(_facts(survey))
+        lines = labelled_lines([*_facts(survey), *_rounds_to_come(survey, users)])
     else:
         raise click.UsageError("name a survey file, or a finished round with --next")
     if target is None:
@@ -149,7 +155,6 @@ def _next_round(finished: Path, key: SigningKey | None) -> Survey:
     """The next round of the one survey in a database that asks in rounds."""
     from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.store.base import Selection  # noqa: PLC0415
-    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
 
     with open_store(finished, read_only=True) as store:
         surveys = [s for s in store.surveys() if s.design.asks_in_rounds]
@@ -160,6 +165,19 @@ def _next_round(finished: Path, key: SigningKey | None) -> Survey:
             )
         ((_, histogram),) = store.histograms(surveys[0].table, Selection())
         return surveys[0].next_round(histogram, key)
+
+
+def _rounds_to_come(survey: Survey, users: int | None) -> Iterator[tuple[str, str]]:
+    """How many people have answered, and how many of all are left for each round from this on."""
+    design, left = survey.design, pluralize(survey.design.rounds - survey.design.round + 1, "round")
+    yield "people", f"{design.earlier:,} answered in {pluralize(design.round - 1, 'round')}"
+    if users is None:
+        return
+    rest = users - design.earlier
+    if rest < 1:
+        raise SurveyError(f"{design.earlier} people have answered, and --users {users} is no more")
+    each = rest // (design.rounds - design.round + 1)
+    yield "", f"{rest:,} of {users:,} are left, {each:,} for each of {left}"
 
 
 def _facts(survey: Survey) -> Iterator[tuple[str, str]]:

@@ -41,10 +41,7 @@ def expectations(
                 f"{significant(forged)} people, whoever sends it"
             )
     except Error as error:
-        lines.append(
-            "warning      it does not answer all of its workload with an error, so none is "
-            f"expected: {error}"
-        )
+        lines.append(f"warning      no error is expected for the whole workload: {error}")
     lines += predicates(designed)
     return lines if half_width is None else lines + plan(designed, half_width)
 

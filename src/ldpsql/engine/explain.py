@@ -111,7 +111,8 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float)
         planned = plan.planned[place][0][number]
         lines.append(target.label)
         note = " per unit of the public column" if target.weight else ""
-        if reports.people and not design.hides_bias(planned, default):
+        is_known = not design.asks_in_rounds and not design.hides_bias(planned, default)
+        if reports.people and is_known:
             stderr = float(np.sqrt(design.variance([planned], reports.people)[0]))
             lines.append(f"  predicted standard error: {_with_interval(stderr, level)}{note}")
         if design.hides_bias(planned, estimator):

@@ -24,7 +24,6 @@ guarantee: 2-LDP
 reports: all reports (5000)
   box: age in {26..41}
   COUNT(*)
-    predicted standard error: 133.3 (95 % interval: ± 261.3)
     standard error of these reports: 133 (95 % interval: ± 260.6)
     one forged report can add up to 2.7 people, or take away up to 1.25
     adaptive grids of 47 leaves, round 5 of 5
