@@ -18,7 +18,7 @@ import pyarrow as pa
 from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.decoders.base import Estimator
+from ldpsql.decoders.base import JointEstimator
 from ldpsql.decoders.linear import Answer, CellQuery, LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.estimate import Array, Estimates, rows_of
@@ -198,7 +198,7 @@ class ExactBoxes(ExactDesign):
 
 
 @dataclass(frozen=True)
-class BoxCounter(Estimator[LinearQuery]):
+class BoxCounter(JointEstimator[LinearQuery]):
     """Sums over the people in a box."""
 
     design: ExactBoxes
@@ -206,9 +206,6 @@ class BoxCounter(Estimator[LinearQuery]):
 
     def answer(self, queries: Sequence[LinearQuery]) -> Estimates:
         return Estimates.exact([self._sum(query) for query in queries])
-
-    def answer_rows(self, rows: Sequence[Sequence[LinearQuery]]) -> list[Estimates]:
-        return rows_of(self.answer, rows)
 
     def influence(self, queries: Sequence[LinearQuery], slopes: Array) -> Array:
         """Unknown: nobody forges raw data."""

@@ -18,8 +18,8 @@ from support.noise_free import BoxCounter, ExactBoxes, ExactMechanism, exact_sur
 from support.surveys import ANYTHING
 
 from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.base import Estimator
-from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.decoders.base import JointEstimator
+from ldpsql.estimate import Array, Estimates
 from ldpsql.recipes import registry
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy
@@ -41,7 +41,7 @@ STDERR = 10.0
 
 
 @dataclass(frozen=True)
-class Plain(Estimator[LinearQuery]):
+class Plain(JointEstimator[LinearQuery]):
     """Exact answers that claim a variance."""
 
     counter: BoxCounter
@@ -50,15 +50,12 @@ class Plain(Estimator[LinearQuery]):
         values = self.counter.answer(queries).values
         return Estimates(values, STDERR**2 * np.eye(len(values)))
 
-    def answer_rows(self, rows: Sequence[Sequence[LinearQuery]]) -> list[Estimates]:
-        return rows_of(self.answer, rows)
-
     def influence(self, queries: Sequence[LinearQuery], slopes: Array) -> Array:
         return self.counter.influence(queries, slopes)
 
 
 @dataclass(frozen=True)
-class Grown(Estimator[LinearQuery]):
+class Grown(JointEstimator[LinearQuery]):
     """What stands for smoothing."""
 
     plain: Plain
@@ -68,9 +65,6 @@ class Grown(Estimator[LinearQuery]):
         values = GROWTH * unbiased.values
         replicates = FACTORS[:, None] * values + SHIFTS[:, None]
         return replace(unbiased, values=values, replicates=replicates)
-
-    def answer_rows(self, rows: Sequence[Sequence[LinearQuery]]) -> list[Estimates]:
-        return rows_of(self.answer, rows)
 
     def influence(self, queries: Sequence[LinearQuery], slopes: Array) -> Array:
         return self.plain.influence(queries, slopes)

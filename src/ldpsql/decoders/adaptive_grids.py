@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, Side
-from ldpsql.decoders.base import Codes, Estimator, PlannedQuery
+from ldpsql.decoders.base import Codes, JointEstimator, PlannedQuery
 from ldpsql.decoders.linear import Answer
-from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.estimate import Array, Estimates
 from ldpsql.numerics import central_slopes, fit_marginals, join_ranges
 from ldpsql_device.errors import SurveyError
 
@@ -384,7 +384,7 @@ class GridQuery(PlannedQuery):
 
 
 @dataclass(frozen=True)
-class GridEstimator(Estimator[GridQuery]):
+class GridEstimator(JointEstimator[GridQuery]):
     """Answers from the frequencies of all grids.
 
     axes: the dimensions of each grid.  people: whom the answers count.  answers: how people of the
@@ -396,10 +396,6 @@ class GridEstimator(Estimator[GridQuery]):
     people: float
     answers: Sequence[Answer]
     shares: Sequence[Array]
-
-    def answer_rows(self, rows: Sequence[Sequence[GridQuery]]) -> list[Estimates]:
-        """One joint answer per row."""
-        return rows_of(self.answer, rows)
 
     def answer(self, queries: Sequence[GridQuery]) -> Estimates:
         """Values (k,), their covariance (k, k) with the expected bias; NaN, inf without reports."""

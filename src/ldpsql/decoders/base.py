@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.law import Law, enumerate_law
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.limits import check
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, ReportFormat, Reports
@@ -90,6 +90,61 @@ has a `decoding`."""
 
 AnyEstimator = Estimator[Any]
 """An estimator of whatever design, for the planned queries of that design."""
+
+
+class JointEstimator(Estimator[_Asked_contra]):
+    """An estimator that works out the answers to many queries together."""
+
+    @abstractmethod
+    def answer(self, queries: Sequence[_Asked_contra]) -> Estimates:
+        """See `Estimator`."""
+
+    def answer_rows(self, rows: Sequence[Sequence[_Asked_contra]]) -> list[Estimates]:
+        """One joint answer per row."""
+        return rows_of(self.answer, rows)
+
+
+class SmoothingEstimator(Estimator[Any]):
+    """Answers from one table of people, or a few, which is made at the first question.
+
+    They are biased but usually much closer; the covariance stays that of the unbiased answers. A
+    sum of a public column has no table of people behind it and stays unbiased; its replicates lie
+    one standard error to either side.
+
+    unbiased: the estimator on the same reports.
+    """
+
+    unbiased: AnyEstimator
+
+    @property
+    @abstractmethod
+    def people(self) -> float:
+        """How many reported."""
+
+    @abstractmethod
+    def count(self, queries: Sequence[Any]) -> Array:
+        """Queries without a public weight on the table and on its replicates, shape (1 + r, k)."""
+
+    def answer_rows(self, rows: Sequence[Sequence[Any]]) -> list[Estimates]:
+        """One joint answer per row."""
+        plain = self.unbiased.answer_rows(rows)
+        if not self.people:
+            return plain
+        return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
+
+    def influence(self, queries: Sequence[Any], slopes: Array) -> Array:
+        """See `Estimator`."""
+        return self.unbiased.influence(queries, slopes)
+
+    def _smooth(self, row: Sequence[Any], plain: Estimates) -> Estimates:
+        is_public = np.array([query.weight is not None for query in row], dtype=bool)
+        counted = self.count([query for query in row if query.weight is None])
+        sides = np.where(np.arange(len(counted) - 1) % 2, -1.0, 1.0)
+        values = np.empty((len(counted), len(row)))
+        values[:, ~is_public] = counted
+        values[:, is_public] = plain.values[is_public]
+        values[1:, is_public] += np.outer(sides, plain.stderr[is_public])
+        return Estimates(values[0], plain.covariance, values[1:])
 
 
 @dataclass(frozen=True)

@@ -150,12 +150,8 @@ class ConsistentEstimator(Estimator[DetailQuery]):
     table: GroupTable
     direct: LinearEstimator
 
-    def answer(self, queries: Sequence[DetailQuery]) -> Estimates:
-        """Values (k,) and covariance (k, k); NaN and inf where no group informs a query."""
-        return self.direct.answer([self.weigh_nodes(query) for query in queries])
-
     def answer_rows(self, rows: Sequence[Sequence[DetailQuery]]) -> list[Estimates]:
-        """One joint answer per row."""
+        """One joint answer per row; NaN and inf where no group informs a query."""
         return self.direct.answer_rows([[self.weigh_nodes(q) for q in row] for row in rows])
 
     def influence(self, queries: Sequence[DetailQuery], slopes: Array) -> Array:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import Codes, Estimator, Estimators
+from ldpsql.decoders.base import Codes, Estimators, JointEstimator
 from ldpsql.decoders.cells import cells_in
 from ldpsql.decoders.linear import (
     Alternative,
@@ -34,7 +34,7 @@ from ldpsql.decoders.linear import (
 )
 from ldpsql.decoders.nodes import MOST_HASHED, MOST_SMOOTHED, OracleAnswer, answers_of
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.estimate import Array, Estimates
 from ldpsql.limits import in_time
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql.record_domain import RecordDomain
@@ -117,14 +117,10 @@ class UnbiasedEstimator(LinearEstimator):
 
 
 @dataclass(frozen=True)
-class MaxEntEstimator(Estimator[CellQuery]):
+class MaxEntEstimator(JointEstimator[CellQuery]):
     """Fits what was not collected; the rest is answered as by the unbiased estimator."""
 
     collected: LinearEstimator
-
-    def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
-        """One joint answer per row."""
-        return rows_of(self.answer, rows)
 
     def answer(self, queries: Sequence[CellQuery]) -> Estimates:
         """Values (k,) and covariance (k, k): that of the parts, carried over by the slopes of the

@@ -2,9 +2,7 @@
 
 Two tables: the nearest one to the unbiased estimates (Euclidean projection, which never increases
 the squared error), and the likeliest one given the reports (by EM). Both are biased and agree with
-themselves. The covariance stays that of the unbiased estimates; replicates come from simulated
-reports of the table. A sum of a public column has no table of people behind it and stays unbiased;
-its replicates lie one standard error to either side. Source: docs/spec/uldp.md#0.
+themselves; replicates come from simulated reports of the table. Source: docs/spec/uldp.md#0.
 """
 
 from __future__ import annotations
@@ -16,10 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.base import Estimator
+from ldpsql.decoders.base import SmoothingEstimator
 from ldpsql.decoders.linear import CellQuery, LinearEstimator, ReportedSource
 from ldpsql.decoders.uldp import BitChannel, ResponseChannel
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import Array
 from ldpsql.limits import in_time
 from ldpsql.numerics import project_on_simplex
 
@@ -31,40 +29,29 @@ _SEED, _NOBODY, _SMALL, _AT_LEAST = 20, 1e-6, 256, 1e-3
 
 
 @dataclass(eq=False)
-class SmoothTable(Estimator[CellQuery]):
-    """Smooths at the first question.
+class SmoothTable(SmoothingEstimator):
+    """Answers from the table of all cells.
 
-    unbiased: the estimator on the reports.  make: the table and its replicates from the reports,
-    shape (1 + REPLICATES, cells).
+    make: the table and its replicates from the reports, shape (1 + REPLICATES, cells).
     """
 
     reported: ReportedSource
     unbiased: LinearEstimator
     make: Callable[[ReportedSource], Array]
 
-    def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
-        """One joint answer per row."""
-        plain = self.unbiased.answer_rows(rows)
-        if not self.reported.people:
-            return plain
-        return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
+    @property
+    def people(self) -> float:
+        """See `SmoothingEstimator`."""
+        return self.reported.people
 
-    def _smooth(self, row: Sequence[CellQuery], plain: Estimates) -> Estimates:
-        values = np.empty((1 + REPLICATES, len(row)))
-        sides = np.where(np.arange(REPLICATES) % 2, -1.0, 1.0)
-        for number, query in enumerate(row):
-            if query.weight is None:
-                values[:, number] = query.known * self.reported.people
-                for (cells,) in query.alternatives:
-                    values[:, number] += self._tables @ cells.weights
-            else:
-                values[0, number] = plain.values[number]
-                values[1:, number] = plain.values[number] + plain.stderr[number] * sides
-        return Estimates(values[0], plain.covariance, values[1:])
-
-    def influence(self, queries: Sequence[CellQuery], slopes: Array) -> Array:
-        """See `Estimator`."""
-        return self.unbiased.influence(queries, slopes)
+    def count(self, queries: Sequence[CellQuery]) -> Array:
+        """See `SmoothingEstimator`."""
+        values = np.empty((1 + REPLICATES, len(queries)))
+        for number, query in enumerate(queries):
+            values[:, number] = query.known * self.people
+            for (cells,) in query.alternatives:
+                values[:, number] += self._tables @ cells.weights
+        return values
 
     @cached_property
     def _tables(self) -> Array:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.decoders.base import AnyEstimator, Estimator
+from ldpsql.decoders.base import AnyEstimator, SmoothingEstimator
 from ldpsql.decoders.cells import TableDesign
 from ldpsql.decoders.consistent import ConsistentEstimator, InformationTable
 from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
@@ -35,7 +35,7 @@ from ldpsql.decoders.linear import (
 )
 from ldpsql.decoders.marginals import CollectedMarginals
 from ldpsql.decoders.nodes import GroupDesign
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.trees import AxisDetails, Tree
 from ldpsql.workload import spectrum
@@ -44,8 +44,8 @@ _NOTHING = 1e-9
 
 
 @dataclass(eq=False)
-class SmoothNodes(Estimator[Any]):
-    """Smooths at the first question; see `fourier.smoothing.SmoothEstimator`.
+class SmoothNodes(SmoothingEstimator):
+    """Answers of nodes from smoothed tables.
 
     unbiased: the design's estimator on the source.
     """
@@ -54,27 +54,10 @@ class SmoothNodes(Estimator[Any]):
     source: ReportedSource
     unbiased: AnyEstimator
 
-    def answer_rows(self, rows: Sequence[Sequence[Any]]) -> list[Estimates]:
-        """One joint answer per row."""
-        plain = self.unbiased.answer_rows(rows)
-        if not self.source.people:
-            return plain
-        return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
-
-    def influence(self, queries: Sequence[Any], slopes: Array) -> Array:
-        """See `Estimator`."""
-        return self.unbiased.influence(queries, slopes)
-
-    def _smooth(self, row: Sequence[Any], plain: Estimates) -> Estimates:
-        asked = [self._cells(query) for query in row]
-        values = self._values(asked)
-        sides = np.where(np.arange(len(values) - 1) % 2, -1.0, 1.0)
-        for number, query in enumerate(asked):
-            # A sum of a public column has no table of people behind it and stays unbiased.
-            if query.weight is not None:
-                values[0, number] = plain.values[number]
-                values[1:, number] = plain.values[number] + plain.stderr[number] * sides
-        return Estimates(values[0], plain.covariance, values[1:])
+    @property
+    def people(self) -> float:
+        """See `SmoothingEstimator`."""
+        return self.source.people
 
     def _cells(self, query: Any) -> CellQuery:
         """The query by weights of nodes."""
@@ -83,13 +66,14 @@ class SmoothNodes(Estimator[Any]):
         assert isinstance(query, CellQuery)
         return query
 
-    def _values(self, queries: Sequence[CellQuery]) -> Array:
-        """The queries on the smoothed table and its replicates, shape (1 + r, k)."""
-        people, own = self.source.people, self.unbiased
+    def count(self, queries: Sequence[Any]) -> Array:
+        """See `SmoothingEstimator`."""
+        people, own = self.people, self.unbiased
         linear = own.direct if isinstance(own, ConsistentEstimator) else own
         assert isinstance(linear, LinearEstimator)
-        known = np.array([query.known for query in queries])
-        pieces, _ = linear.pieces(queries)
+        cells = [self._cells(query) for query in queries]
+        known = np.array([query.known for query in cells])
+        pieces, _ = linear.pieces(cells)
         values = np.tile(people * known, (len(self._shares[0]), 1))
         for group, entries in pieces.items():
             asked = np.unique([number for number, _, _ in entries])

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.base import Estimator
+from ldpsql.decoders.base import SmoothingEstimator
 from ldpsql.decoders.fourier.design import FourierEstimator
 from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
 from ldpsql.decoders.fourier.prior import fit_power
@@ -29,7 +29,7 @@ from ldpsql.decoders.fourier.projection import (
     project,
 )
 from ldpsql.decoders.fourier.spectra import BoxQuery, demand
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import Array
 from ldpsql.numerics import number_rows
 from ldpsql.workload import Workload
 
@@ -55,50 +55,34 @@ _DRAWS, _DRAWS_ALONE, _DRAWS_GAPS = 2, 8, 4
 
 
 @dataclass(eq=False)
-class SmoothEstimator(Estimator[BoxQuery]):
-    """Smooths at the first question.
-
-    The values are those of the post-processed tables, biased but usually much closer; the
-    covariance stays that of the unbiased estimates. A sum of a public column has no table of people
-    behind it and stays unbiased; its replicates lie one standard error to either side.
-    """
+class SmoothEstimator(SmoothingEstimator):
+    """Answers from a smoothed table per block of the group."""
 
     unbiased: FourierEstimator
     workload: Workload
 
-    def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
-        """One joint answer per row."""
-        plain = self.unbiased.answer_rows(rows)
-        if not self.unbiased.people:
-            return plain
-        return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
+    @property
+    def people(self) -> float:
+        """See `SmoothingEstimator`."""
+        return self.unbiased.people
 
-    def influence(self, queries: Sequence[BoxQuery], slopes: Array) -> Array:
-        """See `Estimator`."""
-        return self.unbiased.influence(queries, slopes)
+    def count(self, queries: Sequence[BoxQuery]) -> Array:
+        """See `SmoothingEstimator`."""
+        if not queries:
+            return np.empty((len(self._tables[0]), 0))
+        return np.stack([self._sum(query) for query in queries], axis=1)
 
     def values(self, queries: Sequence[BoxQuery]) -> Array:
         """The values (k,) alone: the unbiased covariance takes longer than smoothing."""
-        if not self.unbiased.people:
+        if not self.people:
             return self.unbiased.values(queries)
         own = (self._sum(q) if q.weight is None else self.unbiased.values([q]) for q in queries)
         return np.array([values[0] for values in own])
 
-    def _smooth(self, row: Sequence[BoxQuery], plain: Estimates) -> Estimates:
-        count = len(self._tables[0]) - 1
-        sides = np.where(np.arange(count) % 2, -1.0, 1.0)
-        values, replicates = plain.values.copy(), np.empty((count, len(row)))
-        for number, query in enumerate(row):
-            if query.weight is None:
-                values[number], *replicates[:, number] = self._sum(query)
-            else:
-                replicates[:, number] = values[number] + plain.stderr[number] * sides
-        return Estimates(values, plain.covariance, replicates if row else None)
-
     def _sum(self, query: BoxQuery) -> Array:
         """The query on the summary and on every replicate, shape (1 + r,)."""
         group = self.unbiased.collected.group
-        total = np.full(len(self._tables[0]), query.known * float(self.unbiased.people))
+        total = np.full(len(self._tables[0]), query.known * float(self.people))
         sign = () if query.measure is None else (group.dimensions + query.measure,)
         for term in query.terms:
             axes = group.block_of((*term.axes, *sign)) or group.blocks[0]
