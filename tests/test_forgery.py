@@ -9,7 +9,7 @@ import pytest
 from recipes.test_contract import FIRST, Case, design_of, law_of
 
 from ldpsql.decoders.base import AnyDesign
-from ldpsql.forgery import find_signs, largest_chances, suspect, uneven_questions
+from ldpsql.forgery import Spread, find_signs, largest_chances, suspect
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Reports, question_shares
@@ -84,12 +84,12 @@ def test_groups_that_nobody_draws_so_often_are_named() -> None:
     """A tenth more reports in one group; the negative control has them as drawn."""
     plan = design_for("hio").plan
     fair = np.random.default_rng(2).multinomial(100_000, question_shares(plan))
-    assert [*uneven_questions(plan, fair)] == []
+    assert Spread.of(plan, fair).signs == []
     stuffed = fair.copy()
     stuffed[1] += round(0.1 * fair[1])
-    (seen,) = uneven_questions(plan, stuffed)
+    (seen,) = Spread.of(plan, stuffed).signs
     assert "not spread over the groups as devices draw them" in seen
-    assert [*uneven_questions(plan, np.zeros(len(fair), dtype=np.int64))] == []
+    assert Spread.of(plan, np.zeros(len(fair), dtype=np.int64)).signs == []
 
 
 def test_one_note_says_everything() -> None:

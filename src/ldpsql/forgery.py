@@ -27,27 +27,27 @@ FALSE_ALARM = 1e-6
 
 @dataclass(frozen=True)
 class Spread:
-    """How counts are spread over groups: Pearson's chi-square.
+    """How reports are spread over the questions of a plan: Pearson's chi-square.
 
-    degrees: of freedom; 0 where there are too few reports to tell.
+    degrees: of freedom; 0 where there are too few reports to tell.  farthest: the reports of the
+    question that is farthest from what is expected, and how many are.
     """
 
     statistic: float
     degrees: int
+    farthest: tuple[int, float]
 
     @classmethod
-    def of(cls, sizes: Integers, expected: Reals) -> Spread:
-        """Of counts beside the expected ones, shape (groups,); rare groups count together."""
+    def of(cls, plan: Plan, sizes: Integers) -> Spread:
+        """Of reports by question, shape (questions,); rare questions count together."""
+        expected = question_shares(plan) * int(sizes.sum())
         rare = expected < 5.0
         observed = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
         wanted = np.append(expected[~rare], expected[rare].sum())
         observed, wanted = observed[wanted >= 5.0], wanted[wanted >= 5.0]
-        return cls(float(np.sum((observed - wanted) ** 2 / wanted)), max(len(wanted) - 1, 0))
-
-    @classmethod
-    def of_questions(cls, plan: Plan, sizes: Integers) -> Spread:
-        """Of reports over the questions of a plan, shape (questions,)."""
-        return cls.of(sizes, question_shares(plan) * int(sizes.sum()))
+        statistic = float(np.sum((observed - wanted) ** 2 / wanted))
+        far = int(np.argmax(np.abs(sizes - expected) / np.sqrt(np.maximum(expected, 1.0))))
+        return cls(statistic, max(len(wanted) - 1, 0), (int(sizes[far]), float(expected[far])))
 
     @property
     def score(self) -> float:
@@ -60,24 +60,21 @@ class Spread:
         spread = 2.0 / (9.0 * self.degrees)
         return float(((self.statistic / self.degrees) ** (1.0 / 3.0) - 1.0 + spread) / spread**0.5)
 
+    @property
+    def signs(self) -> list[str]:
+        """What is to be said where questions are not as frequent as devices draw them."""
+        if self.score <= SUSPICIOUS:
+            return []
+        reports, expected = self.farthest
+        return [
+            "reports are not spread over the groups as devices draw them (a group has "
+            f"{reports:,} reports, {expected:,.0f} expected)"
+        ]
+
 
 def find_signs(plan: Plan, histogram: Histogram) -> list[str]:
     """All signs that the reports of a survey show by themselves."""
-    return [*uneven_questions(plan, histogram.sizes), *alike_reports(plan, histogram)]
-
-
-def uneven_questions(plan: Plan, sizes: Integers) -> Iterator[str]:
-    """What is to be said where questions are not as frequent as devices draw them.
-
-    sizes: reports of every type, shape (report types,).
-    """
-    if Spread.of_questions(plan, sizes).score > SUSPICIOUS:
-        expected = question_shares(plan) * int(sizes.sum())
-        far = int(np.argmax(np.abs(sizes - expected) / np.sqrt(np.maximum(expected, 1.0))))
-        yield (
-            "reports are not spread over the groups as devices draw them (a group has "
-            f"{int(sizes[far]):,} reports, {float(expected[far]):,.0f} expected)"
-        )
+    return [*Spread.of(plan, histogram.sizes).signs, *alike_reports(plan, histogram)]
 
 
 def alike_reports(plan: Plan, histogram: Histogram) -> Iterator[str]:

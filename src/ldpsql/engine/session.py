@@ -47,7 +47,7 @@ from ldpsql.engine.strata import Strata, make_undivided, strata_of
 from ldpsql.engine.unions import Union
 from ldpsql.errors import QueryError
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
-from ldpsql.forgery import suspect, uneven_questions
+from ldpsql.forgery import Spread, suspect
 from ldpsql.lookups import PublicTable
 from ldpsql.margins import Margins
 from ldpsql.parser import Parameters, catalog, parse
@@ -249,7 +249,7 @@ class Session:
         )
 
     def _uneven_questions(self, subject: Subject) -> list[str]:
-        return [*uneven_questions(subject.survey.plan, self._sizes_of(subject))]
+        return Spread.of(subject.survey.plan, self._sizes_of(subject)).signs
 
     def _people(self, subject: Subject, condition: str | None = None) -> int:
         """How many people there are; the last round answers for those of all of them."""

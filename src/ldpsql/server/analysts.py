@@ -37,7 +37,7 @@ from ldpsql.engine.wire import (
 )
 from ldpsql.errors import Located
 from ldpsql.estimate import CONFIDENCE
-from ldpsql.forgery import SUSPICIOUS, Spread, suspect, uneven_questions
+from ldpsql.forgery import SUSPICIOUS, Spread, suspect
 from ldpsql.intake import end_of_statement
 from ldpsql.limits import MOST_NUMBERS, SECONDS, deadline, ending_with
 from ldpsql.margins import Margins
@@ -144,8 +144,7 @@ class Analysts:
                 days = self._store.arrivals(intake.table)
                 survey = self._store.survey(intake.table)
                 sizes = self._store.sizes(intake.table)
-            seen = [*uneven_questions(survey.plan, sizes)]
-            spread = Spread.of_questions(survey.plan, sizes)
+            spread = Spread.of(survey.plan, sizes)
             return {
                 "reports": sum(count for _, count in days),
                 "days": [{"day": day and day.isoformat(), "reports": n} for day, n in days],
@@ -156,7 +155,7 @@ class Analysts:
                     "score": spread.score,
                     "suspicious": SUSPICIOUS,
                 },
-                "signs": suspect(survey.table, seen),
+                "signs": suspect(survey.table, spread.signs),
             }
 
         return JSONResponse(await self._work(find))
