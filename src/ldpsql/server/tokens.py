@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ldpsql.ownership import is_foreign
 from ldpsql_device.atomic import lock_file, replace_file
 from ldpsql_device.errors import DataError, StoreError
 
@@ -104,17 +105,14 @@ class Tokens:
             os.close(descriptor)
 
     def _require_own(self, found: os.stat_result) -> None:
-        """StoreError for tokens that others may have put there: in a folder for everybody, such as
-        /tmp, whoever comes first does, and would be let in."""
+        """StoreError for tokens that others may have put there, who would be let in."""
         if not stat.S_ISREG(found.st_mode):
             raise StoreError(f"{self.path} is not an ordinary file; remove it")
-        if os.name == "posix":
-            owners = (os.geteuid(), self.path.parent.stat().st_uid, 0)
-            if found.st_uid not in owners:
-                raise StoreError(
-                    f"{self.path} belongs to another user, who could let anybody in; remove it, or "
-                    "make it yours"
-                )
+        if is_foreign(found, self.path.parent):
+            raise StoreError(
+                f"{self.path} belongs to another user, who could let anybody in; remove it, or "
+                "make it yours"
+            )
 
     def _read(self) -> dict[str, Token]:
         try:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import duckdb
 
+from ldpsql.ownership import is_foreign
 from ldpsql.sql import literal, quote
 from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.copying import put_in_place, write_beside
@@ -91,13 +92,12 @@ def find_published(path: Path) -> str | None:
 
 
 def _is_genuine(companion: Path, path: Path) -> bool:
-    """Whether a file was put there by who may write to the store, as far as its owner tells: in a
-    folder for everybody, such as /tmp, others may have been there first."""
+    """Whether a file was put there by who may write to the store, as far as its owner tells."""
     try:
-        found, owners = companion.lstat(), {path.stat().st_uid, companion.parent.stat().st_uid, 0}
+        found = companion.lstat()
+        is_own = not is_foreign(found, companion.parent, path.stat().st_uid)
     except OSError:
         return False
-    is_own = os.name != "posix" or found.st_uid in owners | {os.geteuid()}
     return stat.S_ISREG(found.st_mode) and is_own
 
 
