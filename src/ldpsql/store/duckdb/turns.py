@@ -97,7 +97,7 @@ def find_writer(place: str) -> str | None:
     with _JOINING, suppress(OSError):
         if place in _TURNS:
             return _describe(_TURNS[place].descriptor)
-        descriptor = _open(_queue_of(place), os.O_RDONLY)
+        descriptor = _open(queue_of(place), os.O_RDONLY)
         try:
             return _describe(descriptor)
         finally:
@@ -109,7 +109,8 @@ if hasattr(os, "register_at_fork"):  # no lock is the child's
     os.register_at_fork(after_in_child=_TURNS.clear)
 
 
-def _queue_of(place: str) -> str:
+def queue_of(place: str) -> str:
+    """Where the queue of a store lies."""
     return f"{place}.lock"
 
 
@@ -126,7 +127,7 @@ def _open(path: str, flags: int, mode: int = 0) -> int:
 
 def _draw(place: str) -> Turn:
     mode = Path(place).stat().st_mode & 0o666
-    descriptor = _open(_queue_of(place), os.O_RDWR | os.O_CREAT, mode)
+    descriptor = _open(queue_of(place), os.O_RDWR | os.O_CREAT, mode)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX, 1, _TEXT)
         last, writer = _read(descriptor)
