@@ -10,7 +10,7 @@ from ldpsql.information import (
     SHAPES,
     information_of_sums,
     information_with_sums,
-    most_told,
+    largest_information,
 )
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
@@ -42,8 +42,8 @@ def ratios(shape: tuple[int, int, float], odds: float, counts: float, sums: floa
         inside &= (np.arange(16) < random.integers(1, 17))[:, None]
         report = 1.0 + (odds - 1.0) * inside
         level = report.mean(axis=1)
-        told = counts * np.var(level) + sums * np.mean((report @ amounts / 240.0) ** 2)
-        found.append(told / (level.mean() * np.mean(report @ prices / 240.0)))
+        gained = counts * np.var(level) + sums * np.mean((report @ amounts / 240.0) ** 2)
+        found.append(gained / (level.mean() * np.mean(report @ prices / 240.0)))
     return np.array(found)
 
 
@@ -52,22 +52,22 @@ def ratios(shape: tuple[int, int, float], odds: float, counts: float, sums: floa
 @pytest.mark.parametrize(("counts", "sums"), [(0.0, 1.0), (1.0, 0.6)])
 def test_no_report_tells_more_and_some_tell_nearly_as_much(shape, epsilon, counts, sums):
     odds = float(Epsilon.parse(epsilon).odds)
-    found, most = ratios(shape, odds, counts, sums), most_told(odds, shape, counts, sums)
+    found, most = ratios(shape, odds, counts, sums), largest_information(odds, shape, counts, sums)
     assert found.max() <= 1.001 * most
     assert found.max() >= 0.9 * most  # a tenth less would be false
-    assert most == pytest.approx(most_told(odds, shape, counts, sums, ends=160), rel=5e-4)
+    assert most == pytest.approx(largest_information(odds, shape, counts, sums, ends=160), rel=5e-4)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_counts_alone_tell_what_is_known(epsilon):
     budget = Epsilon.parse(epsilon)
     for shape in SHAPES:
-        told = most_told(float(budget.odds), shape, 1.0, 1e-6)
+        gained = largest_information(float(budget.odds), shape, 1.0, 1e-6)
         if not shape[2]:  # without prices
-            assert told == pytest.approx(limit_of_information(budget), rel=1e-3)
-    weights, told = zip(*information_with_sums(budget), strict=True)
+            assert gained == pytest.approx(limit_of_information(budget), rel=1e-3)
+    weights, gained = zip(*information_with_sums(budget), strict=True)
     assert weights == tuple(sorted(weights))
-    assert min(told) > 0.999 * limit_of_information(budget)
+    assert min(gained) > 0.999 * limit_of_information(budget)
     # Sums alone tell more than beside counts, and less than if people were at their bounds.
     assert 1.0 < information_of_sums(budget) / limit_of_information(budget) < 9.0 / 4.0
 

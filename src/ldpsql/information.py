@@ -37,7 +37,7 @@ _ROUNDS, _HALVINGS, _CLOSE = 16, 40, 1e-7
 def information_of_sums(epsilon: Epsilon) -> float:
     """The least kappa where only sums of a measure are asked, with the weight 1."""
     odds = float(epsilon.odds)
-    return min(most_told(odds, shape, 0.0, 1.0) for shape in SHAPES)
+    return min(largest_information(odds, shape, 0.0, 1.0) for shape in SHAPES)
 
 
 @lru_cache
@@ -45,11 +45,12 @@ def information_with_sums(epsilon: Epsilon) -> tuple[tuple[float, float], ...]:
     """Weights of sums beside counts, and the least kappa for each."""
     odds = float(epsilon.odds)
     return tuple(
-        (weight, min(most_told(odds, shape, 1.0, weight) for shape in SHAPES)) for weight in WEIGHTS
+        (weight, min(largest_information(odds, shape, 1.0, weight) for shape in SHAPES))
+        for weight in WEIGHTS
     )
 
 
-def most_told(
+def largest_information(
     odds: float, shape: tuple[int, int, float], counts: float, sums: float, ends: int = _ENDS
 ) -> float:
     """kappa, to about a thousandth.
@@ -61,13 +62,13 @@ def most_told(
     # Among them that of the reports which tell most of counts alone.
     means = np.geomspace(1.0, odds, _MEANS + 2)[1:-1, None]
     means[0] = 2.0 * odds / (odds + 1.0)
-    told = counts * (level - means) ** 2 + sums * ((odds - 1.0) * amount) ** 2
+    gained = counts * (level - means) ** 2 + sums * ((odds - 1.0) * amount) ** 2
     away, paid = level - means, means * cost
     found = np.zeros_like(means)
-    # For every A the largest ratio of what mixtures with the mean A tell and pay (Dinkelbach): the
+    # For every A the largest ratio of what mixtures with the mean A gain and pay (Dinkelbach): the
     # best mixture for the ratio so far, which has the mean A and two intervals, gives the next.
     for _ in range(_ROUNDS):
-        excess = told - found * paid
+        excess = gained - found * paid
         room = np.ptp(excess, axis=1, keepdims=True)
         low, high = -room / (odds - means), room / (means - 1.0)
         for _ in range(_HALVINGS):
@@ -78,7 +79,7 @@ def most_told(
         pair = [(excess - slope * away).argmax(axis=1)[:, None] for slope in (high, low)]
         left, right = (np.take_along_axis(away, own, axis=1) for own in pair)
         share = np.where(right > left, right / np.where(right > left, right - left, 1.0), 1.0)
-        ratio = _mix(told, pair, share) / _mix(paid, pair, share)
+        ratio = _mix(gained, pair, share) / _mix(paid, pair, share)
         is_close = bool((ratio - found <= _CLOSE * ratio.max()).all())
         found = np.maximum(ratio, found)
         if is_close:

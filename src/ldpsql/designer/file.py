@@ -142,8 +142,8 @@ class SurveyFile:
     @property
     def _on_exact_queries(self) -> tuple[str, ...]:
         texts = read_texts(self.workload_options or {})
-        told = {query.text for query in self.workload.queries}
-        numbers = [str(number) for number in range(1, len(texts) + 1) if number not in told]
+        collected = {query.text for query in self.workload.queries}
+        numbers = [str(at) for at in range(1, len(texts) + 1) if at not in collected]
         if not numbers:
             return ()
         which = (

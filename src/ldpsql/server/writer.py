@@ -34,7 +34,7 @@ _WHILE = 60.0
 Sent: TypeAlias = Sequence[bytes] | pa.RecordBatch
 """Lines of a body as they came, or reports that were checked, with their ids."""
 Refused = list[tuple[int, str]]
-_Told = tuple[asyncio.Future[Refused], Refused | Exception]
+_Outcome = tuple[asyncio.Future[Refused], Refused | Exception]
 
 
 @dataclass
@@ -149,21 +149,21 @@ class Writer:
             taken = self._receiver.take(intake, batches, self._source) if batches else 0
         except Exception as error:  # the next ones may fare better, and no request waits for ever
             known = error if isinstance(error, Error) else RuntimeError(type(error).__name__)
-            _tell([(request.done, known) for request in requests])
+            _deliver([(request.done, known) for request in requests])
             return
         self._untidy += taken
         good = sum(len(batch) for batch in batches)
         for what, count in (("counted", taken), ("repeats", good - taken)):
             self.counts[intake.table, what] += count
         self.count_refused(intake, [reason for _, reason in refused])
-        reasons, start, told = dict(refused), 0, list[_Told]()
+        reasons, start, outcomes = dict(refused), 0, list[_Outcome]()
         for request in requests:
             is_checked = isinstance(request.sent, pa.RecordBatch)
             places = range(0 if is_checked else len(request.sent))
             own = [(at, reasons[start + at]) for at in places if start + at in reasons]
-            told.append((request.done, own))
+            outcomes.append((request.done, own))
             start += len(places)
-        _tell(told)
+        _deliver(outcomes)
 
     def _tidy(self, *, at_rest: bool) -> None:
         """Put what came in order if it is time to: when a day is over, when it has doubled, and, as
@@ -187,7 +187,7 @@ class Writer:
         self._tidied, self._untidy, self._day = 0 if is_new else whole, 0, today
 
     def _report(self, trouble: str) -> None:
-        """Tell what is wrong now, or that it is over, where that was not told before."""
+        """Say what is wrong now, or that it is over, where that was not said before."""
         if trouble != self._trouble:
             over = "what came was put in order"
             later = f"what came cannot be put in order, and is tried again: {trouble}"
@@ -199,18 +199,18 @@ def _complain(what: str) -> None:
     print(f"ldpsql: {what}", file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _tell(told: Sequence[_Told]) -> None:
+def _deliver(outcomes: Sequence[_Outcome]) -> None:
     """Hand results to the loops that wait for them, which wakes each of them once."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Told]] = {}
-    for each in told:
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
+    for each in outcomes:
         by_loop.setdefault(each[0].get_loop(), []).append(each)
     for loop, own in by_loop.items():
         with suppress(RuntimeError):  # the loop has ended, and nobody waits
             loop.call_soon_threadsafe(_settle, own)
 
 
-def _settle(told: Sequence[_Told]) -> None:
-    for future, result in told:
+def _settle(outcomes: Sequence[_Outcome]) -> None:
+    for future, result in outcomes:
         if future.done():  # its request was given up
             continue
         if isinstance(result, Exception):

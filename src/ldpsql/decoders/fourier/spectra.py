@@ -39,7 +39,7 @@ Spectrum = Mapping[Axes, Complexes]
 """A query or a population by face, the empty one for the zero frequency."""
 BLIND = 1e-20
 """Below this share of a perfect report's information a frequency counts as not collected:
-transforms leave 1e-32 of it where there is none; a single cell of 2^24 is told with 1e-15 of it."""
+transforms leave 1e-32 of it where there is none; a single cell of 2^24 leaves 1e-15."""
 NO_POWER = 1e-24
 """A query's |q^(f)|^2 / N^2 times its weight below this is what rounding leaves of a zero."""
 LARGEST_RESTRICTED = 2048
@@ -213,8 +213,8 @@ def mean_power(queries: Iterable[tuple[float, BoxQuery]], group: Group) -> dict[
             ]
             tables[column] = np.array([(s[half] * np.conj(t[half])).real for s, t in pairs])
         power = sum_outer_products(np.array(list(own.values())), tables)
-        # What rounding leaves of a zero is none of the demand; between terms it cannot be told
-        # from a little of it, which then counts.
+        # What rounding leaves of a zero is none of the demand; between terms nothing
+        # distinguishes it from a little of it, which then counts.
         faint = _ROUNDING * float(power.max(initial=0.0)) if face in crossed else 0.0
         power = np.maximum(np.where(power > NO_POWER, power, 0.0), faint)
         folded = [
