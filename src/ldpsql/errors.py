@@ -8,7 +8,9 @@ NotSupportedError
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Self
 
 from ldpsql_device.errors import Error, NotSupportedError, ProgrammingError
@@ -69,3 +71,13 @@ class UnsupportedSQL(Located, NotSupportedError):
 def pluralize(count: int, noun: str) -> str:
     """A number of things in words: 1 report, 2 reports."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def did_you_mean(
+    name: str, names: Iterable[str], write: Callable[[str], str] = lambda name: name
+) -> str:
+    """The beginning of a hint, which names what comes close to an unknown name; empty if nothing
+    does. write: how a name is shown."""
+    known = {each.lower(): each for each in names}
+    close = get_close_matches(name.lower(), known, n=1)
+    return f"did you mean {write(known[close[0]])}? " if close else ""

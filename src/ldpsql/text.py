@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ldpsql_device.table import Tally
 
 Rows = Sequence[Sequence[str]]
+WIDTH = 80
+"""Columns of a terminal that nobody has widened."""
 
 
 def table_lines(
@@ -62,9 +64,20 @@ def markdown_lines(head: Sequence[str], rows: Rows, right: Sequence[bool]) -> li
     return [f"| {' | '.join(row)} |" for row in cells]
 
 
-def labelled_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
-    """Lines of a label, which may be empty, and a text in a second column."""
-    return [f"{label:<13}{text}" for label, text in facts]
+def labelled_lines(
+    facts: Iterable[tuple[str, str]], *, indent: int = 13, width: int = WIDTH
+) -> list[str]:
+    """Lines of a label, which may be empty, and a text in a second column, which is broken into
+    lines of its own where it would be too long.
+
+    indent: of the second column.  width: of a line.
+    """
+    lines = []
+    for label, text in facts:
+        own = wrap(text, width - indent, break_long_words=False, break_on_hyphens=False)
+        for number, part in enumerate(own or [""]):
+            lines.append(f"{'' if number else label:<{indent}}{part}")
+    return lines
 
 
 def one_line(text: str) -> str:

@@ -151,7 +151,7 @@ def test_the_place_in_the_sql_is_shown():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("desing", "survey.toml"), "did you mean 'design'"),
+        (("desing", "survey.toml"), "did you mean design?"),
         (("--nonsense", COUNT), "No such option"),
         ((COUNT, "--format", "xml"), "xml"),
         ((COUNT, "--confidence", "1"), "confidence"),

@@ -64,6 +64,7 @@ class Format:
 
     suffix: of its files, None where no suffix means it.  takes: "rows" where it writes the rows of
     a document batch by batch, "cells" where it needs a table, "all" where it can write anything.
+    is_single: whether a file holds no more than one document.
     """
 
     name: str
@@ -71,19 +72,28 @@ class Format:
     write: Callable[[Document, BinaryIO], None]
     takes: Literal["all", "cells", "rows"] = "rows"
     is_binary: bool = False
+    is_single: bool = False
 
 
-def write_document(document: Document, form: str | None, target: Path | None) -> None:
+def write_document(
+    document: Document, form: str | None, target: Path | None, *, append: bool = False
+) -> None:
     """Write to a file, whole or not at all, or to stdout.
 
-    form: None for what the suffix of the file says, else a table. UsageError for a binary format on
-    a terminal. Where a terminal may not have the sign ±, +/- stands for it.
+    form: None for what the suffix of the file says, else a table.  append: leave what is in the
+    file. UsageError for a binary format on a terminal, and where a file of the format holds one
+    document. Where a terminal may not have the sign ±, +/- stands for it.
     """
     by_suffix = {known.suffix: known for known in FORMATS}
     suffix = target.suffix.lower() if target else ""
     chosen = BY_NAME[form] if form else by_suffix.get(suffix, BY_NAME["table"])
     if target is not None:
+        if append and chosen.is_single:
+            raise click.UsageError(f"{target} holds one answer as {chosen.name}; name another file")
         with replace_file(target) as temporary, temporary.open("wb") as stream:
+            if append:
+                with target.open("rb") as before:
+                    shutil.copyfileobj(before, stream)
             chosen.write(document, stream)
         return
     if sys.stdout.isatty():
@@ -143,15 +153,16 @@ FORMATS = (
     Format("table", None, _write_table, "all"),
     Format("csv", ".csv", lambda d, stream: write_separated(d.schema, d.batches, stream)),
     Format("tsv", ".tsv", lambda d, stream: write_separated(d.schema, d.batches, stream, "\t")),
-    Format("json", ".json", _write_json, "all"),
+    Format("json", ".json", _write_json, "all", is_single=True),
     Format("jsonl", ".jsonl", lambda d, stream: _write_lines(map(_json, d.rows()), stream)),
     Format("markdown", ".md", partial(_write_table, as_markdown=True), "cells"),
-    Format("arrow", ".arrow", _write_arrow, is_binary=True),
+    Format("arrow", ".arrow", _write_arrow, is_binary=True, is_single=True),
     Format(
         "parquet",
         ".parquet",
         lambda d, stream: write_parquet(d.schema, d.batches, stream),
         is_binary=True,
+        is_single=True,
     ),
 )
 BY_NAME = {form.name: form for form in FORMATS}

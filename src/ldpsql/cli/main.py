@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 import click
 
-from ldpsql.cli.ask import explain, query, shell, synthesize
+from ldpsql.cli import options
+from ldpsql.cli.ask import explain, query, synthesize
 from ldpsql.cli.audit import audit
 from ldpsql.cli.bench import bench
 from ldpsql.cli.collect import ingest, randomize, shuffle
@@ -24,6 +25,8 @@ from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.lookup import lookup
 from ldpsql.cli.publish import publish
 from ldpsql.cli.serve import serve, token
+from ldpsql.cli.shell import shell
+from ldpsql.errors import did_you_mean
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 
@@ -39,22 +42,31 @@ class Verbs(click.Group):
     def _verb_first(self, args: list[str], ctx: click.Context) -> list[str]:
         if args and args[0] in _GROUP_OPTIONS:
             return args
-        if not args and sys.stdin.isatty():
-            return ["--help"]
+        if args[:1] == ["help"] or (not args and sys.stdin.isatty()):
+            return [*args[1:], "--help"]
         place = _first_argument(args)
         if place is None:
             return ["query", *args]
         verb = args[place]
+        if verb not in self.commands and options.is_place(verb):
+            return self._verb_of_place(verb, [*args[:place], *args[place + 1 :]], ctx)
         if verb in self.commands:
             end = place + (2 if isinstance(self.commands[verb], click.Group) else 1)
             return [*args[place:end], *args[:place], *args[end:]]
-        if verb.replace("-", "").replace("_", "").isalnum():  # a plain word is no SQL
-            from difflib import get_close_matches  # noqa: PLC0415
+        if not verb.replace("-", "").replace("_", "").isalnum():  # a plain word is no SQL
+            return ["query", *args]
+        hint = did_you_mean(verb, self.commands) or f"there are {', '.join(self.commands)}"
+        raise click.UsageError(f"no command {verb!r}; {hint.strip()}", ctx)
 
-            near = get_close_matches(verb, self.commands, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.commands)}"
-            raise click.UsageError(f"no command {verb!r}; {hint}", ctx)
-        return ["query", *args]
+    def _verb_of_place(self, place: str, others: list[str], ctx: click.Context) -> list[str]:
+        """What is wanted of a database: its shell, where nothing is said."""
+        following = _first_argument(others)
+        is_named = any(word == "--db" or word.startswith("--db=") for word in others)
+        if is_named or (following is not None and options.is_place(others[following])):
+            raise click.UsageError(f"{place} and another database are named; name one", ctx)
+        if following is None:
+            return ["shell", "--db", place, *others]
+        return self._verb_first([*others, "--db", place], ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -108,7 +120,7 @@ def _first_argument(args: list[str]) -> int | None:
     invoke_without_command=False,
     context_settings={
         "help_option_names": ["-h", "--help"],
-        "max_content_width": 100,
+        "max_content_width": 80,
         "show_default": True,
     },
     epilog="Exit codes: 0 fine, 1 query, data or promise at fault, 2 usage, 3 store unreachable.",
@@ -117,8 +129,9 @@ def _first_argument(args: list[str]) -> int | None:
 def cli() -> None:
     """Ask SQL of data that nobody but its owner ever saw.
 
-    `ldpsql "SELECT ..."` answers from the reports in --db; every number comes with its error
-    bar. A survey goes through design, randomize (on the devices) and ingest before that.
+    `ldpsql people.duckdb "SELECT ..."` answers from the reports in a database, or of the
+    collector at an address; every number comes with its error bar. `ldpsql people.duckdb` opens a
+    shell. A survey goes through design, randomize (on the devices) and ingest before that.
     """
 
 

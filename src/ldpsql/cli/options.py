@@ -6,6 +6,7 @@ import errno
 import io
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def _read_place(text: str) -> Path | str:
+def read_place(text: str) -> Path | str:
     """A file, or an address as it is."""
     return text if text.startswith(("http://", "https://")) else Path(text)
 
@@ -48,7 +49,7 @@ wait = click.option(
 collector_or_database = click.option(
     "--db",
     "database",
-    type=_read_place,
+    type=read_place,
     envvar="LDPSQL_DB",
     default="ldpsql.duckdb",
     show_envvar=True,
@@ -125,6 +126,12 @@ intervals = click.option(
     "COLUMN_typical) to every format; a table has them in place of the +/-.",
 )
 
+bars = click.option(
+    "--plot",
+    is_flag=True,
+    help="Draw bars with the whiskers of their intervals in place of a table, for a terminal.",
+)
+
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 published_survey = click.option(
@@ -144,6 +151,14 @@ def half_width(text: str) -> float:
     if not 0.0 < share < 1.0:
         raise click.BadParameter(f"{text!r} is not a share of the people; write ±2% or 0.02")
     return share
+
+
+def level(text: str) -> float:
+    """A level of confidence; `Session` says which make sense."""
+    try:
+        return float(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a number between 0 and 1") from None
 
 
 def file_with_suffix(what: str, *suffixes: str) -> Callable[[str], Path]:
@@ -207,6 +222,14 @@ def check_writable(target: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
 
 
+def is_place(word: str) -> bool:
+    """Whether a word of a command line is a database or an address, and no SQL."""
+    if re.match(r"[a-z]\w*://", word, re.I):
+        return True
+    is_named_so = word.lower().endswith((".duckdb", ".ddb", ".db")) and not re.search(r"\s", word)
+    return is_named_so or os.path.isfile(word)  # noqa: PTH113  (a long text is no error)
+
+
 def keep_inputs(target: Path | None, *inputs: Path | str | None) -> None:
     """UsageError, before any work, where the output would replace a file that the command reads."""
     for source in inputs:
@@ -218,7 +241,7 @@ def keep_inputs(target: Path | None, *inputs: Path | str | None) -> None:
 
 def add_asking_options(command: Command) -> Command:
     """The options of every command that answers questions."""
-    for option in (intervals, output(), output_format, parameters):
+    for option in (bars, intervals, output(), output_format, parameters):
         command = option(command)
     return settings(command)
 

@@ -36,7 +36,7 @@ def reference() -> str:
     """The text of docs/cli.md."""
     parts = [_HEAD]
     for title, command in _commands("ldpsql", cli):
-        settings = {**cli.context_settings, "terminal_width": 100}
+        settings = {**cli.context_settings, "terminal_width": 80}
         context = click.Context(command, info_name=title, **settings)
         parts.append(f"## {title}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(parts)

@@ -21,10 +21,11 @@ from sqlglot import exp
 from ldpsql import limits
 from ldpsql.aggregates import Target, expand
 from ldpsql.domains import find_dimension, find_public_column
+from ldpsql.errors import did_you_mean
 from ldpsql.lookups import PublicTable
 from ldpsql.parser import catalog
 from ldpsql.parser.query import ROW, Query, atoms
-from ldpsql.parser.source import Refusal, did_you_mean, wrong
+from ldpsql.parser.source import Refusal, wrong
 from ldpsql.sql import DECLARED, DUCKDB_SETTINGS, Scalar
 from ldpsql_device.arrow import ARROW_TYPES, arrow_type, arrow_types
 from ldpsql_device.schema import Schema

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from ldpsql.domains import find_dimension, find_measure, find_public_column, is_listed_out
-from ldpsql.errors import Place
-from ldpsql.parser.source import Refusal, Source, did_you_mean, refuse, wrong
+from ldpsql.errors import Place, did_you_mean
+from ldpsql.parser.source import Refusal, Source, refuse, wrong
 from ldpsql.sql import Join
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Value

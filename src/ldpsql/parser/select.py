@@ -29,6 +29,7 @@ from ldpsql.aggregates import (
     find_aggregate,
 )
 from ldpsql.domains import find_dimension, find_measure, find_public_column
+from ldpsql.errors import did_you_mean
 from ldpsql.parser.allowed import function_name, is_outer, is_scalar
 from ldpsql.parser.columns import Columns, LookupColumn, outside_queries
 from ldpsql.parser.predicate import read_predicate
@@ -42,7 +43,7 @@ from ldpsql.parser.scalars import (
     read_ordering,
     read_scalar,
 )
-from ldpsql.parser.source import Refusal, did_you_mean, refuse, wrong
+from ldpsql.parser.source import Refusal, refuse, wrong
 from ldpsql.parser.values import is_constant, number
 from ldpsql_device.values import Listed
 

@@ -7,10 +7,9 @@ import re
 import sys
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
@@ -121,16 +120,6 @@ class Source:
     @cached_property
     def _line_starts(self) -> list[int]:
         return list(accumulate(map(len, self.sql.splitlines(keepends=True)), initial=0))
-
-
-def did_you_mean(
-    name: str, names: Iterable[str], write: Callable[[str], str] = lambda name: name
-) -> str:
-    """The beginning of a hint, which names what comes close to an unknown name; empty if nothing
-    does. write: how a name is shown."""
-    known = {each.lower(): each for each in names}
-    close = get_close_matches(name.lower(), known, n=1)
-    return f"did you mean {write(known[close[0]])}? " if close else ""
 
 
 # -- text to tokens -------------------------------------------------------------------------------
