@@ -11,7 +11,9 @@ import pytest
 from support.transcripts import ROOT, agree, files_of, prepare, run_python, run_step, steps_of
 
 README = ROOT / "README.md"
-PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if steps_of(page.read_text("utf-8"))]
+PAGES = [
+    page for page in sorted((ROOT / "docs").rglob("*.md")) if steps_of(page.read_text("utf-8"))
+]
 
 
 def check(page: Path) -> None:

@@ -18,13 +18,25 @@ from ldpsql.cli.progress import Progress
     default=8000,
     help="The collector's; if it is taken, another one.",
 )
-def demo(people: int, port: int) -> None:
+@click.option(
+    "--paper",
+    is_flag=True,
+    help="Show the running example of H4MDA instead: its queries, trees and probabilities, and "
+    "what each mechanism answers.",
+)
+def demo(people: int, port: int, *, paper: bool) -> None:
     """Make people up, design a survey for them, start `ldpsql serve`, have a device of everybody
     answer over HTTP, and ask questions, with the truth beside the answers.
 
     On a terminal the collector and its page stay until Ctrl-C; elsewhere it ends by itself. What it
-    writes, in a temporary folder, is deleted.
+    writes, in a temporary folder, is deleted. With --paper all of it happens in this process.
     """
+    if paper:
+        from ldpsql.demo.paper import run as run_paper  # noqa: PLC0415
+
+        run_paper(click.echo, people=people)
+        return
+
     from ldpsql.demo.run import run  # noqa: PLC0415
 
     if hasattr(signal, "SIGHUP"):  # the terminal was closed
