@@ -49,7 +49,7 @@ def test_one_report_has_the_local_promise_alone(survey):
     assert audit_central(survey, 1).epsilon == survey.epsilon.value
 
 
-@pytest.mark.parametrize("name", ["grr", "hio", "oue", "olh"])
+@pytest.mark.parametrize("name", ["grr", "hio", "oue", "olh", "hrr"])
 def test_enumerated_channels_are_no_worse_than_clones(name):
     """Every mechanism's exact channel against the theorem that any mechanism relies on."""
     design = mechanism(name).design(domain_of_codes("2x2", 0), Epsilon.parse("2"), {})

@@ -28,7 +28,7 @@ from ldpsql_device.plan import WORDS
 
 ONE = Epsilon.parse("1")
 PRIVATE = [
-    *("hgrr", "hio", "ahio", "ehio", "grr", "olh", "oue"),
+    *("hgrr", "hio", "ahio", "ehio", "grr", "olh", "oue", "hrr"),
     *("hi", "hh", "haarhrr", "ahead", "lgrr-repaired"),
 ]
 ABOVE = "the odds of some report are above e^1"

@@ -23,7 +23,19 @@ from ldpsql_device.epsilon import Epsilon
 
 PEOPLE, SURVEYS, QUERIES = 20_000, 12, 30
 TREES = {"inference": "consistent"}
-TABLES_AND_TREES = ("grr", "olh", "oue", "hi", "hio", "hh", "ahio", "ehio", "hgrr", "staircase")
+TABLES_AND_TREES = (
+    "grr",
+    "olh",
+    "oue",
+    "hrr",
+    "hi",
+    "hio",
+    "hh",
+    "ahio",
+    "ehio",
+    "hgrr",
+    "staircase",
+)
 TABLES_AND_TREES += ("haarhrr", "srr-ss", "solh", "oue-ms", "arr-ss")
 CASES: Mapping[str, tuple[str, tuple[int, ...], int, Mapping[str, Any]]] = {
     "hio, least squares": ("hio", (16, 8), 0, TREES),

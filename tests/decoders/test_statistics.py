@@ -48,7 +48,7 @@ def design_of(name: str, dimensions: int, epsilon: str = "1.5") -> Design:
     domain = RecordDomain(
         ("x", "y")[:dimensions], sizes, ("pay",) * len(bounds), bounds, (None,) * len(bounds)
     )
-    options = {} if name in ("fourier", "grr", "olh", "oue") else {"fanout": 3}
+    options = {} if name in ("fourier", "grr", "olh", "oue", "hrr") else {"fanout": 3}
     return mechanism(name).design(domain, Epsilon.parse(epsilon), options)
 
 
@@ -100,9 +100,18 @@ def truths(dimensions: int, *, has_measure: bool) -> np.ndarray:
     return np.array([inside.sum(), span.sum(), *rest], dtype=float)
 
 
-MECHANISMS = ("hgrr", "hio", "ahio", "ehio", "grr", "olh", "oue")
+MECHANISMS = ("hgrr", "hio", "ahio", "ehio", "grr", "olh", "oue", "hrr")
 CASES = [(name, dimensions) for name in MECHANISMS for dimensions in (1, 2)]
-FAST = [("hgrr", 1), ("hgrr", 2), ("hio", 1), ("ehio", 1), ("grr", 1), ("olh", 1), ("oue", 1)]
+FAST = [
+    ("hgrr", 1),
+    ("hgrr", 2),
+    ("hio", 1),
+    ("ehio", 1),
+    ("grr", 1),
+    ("olh", 1),
+    ("oue", 1),
+    ("hrr", 1),
+]
 
 
 @pytest.fixture(

@@ -282,6 +282,7 @@ FORECAST_PEOPLE, FORECAST_RUNS = 500, 150
         ("grr", (8, 3)),
         ("olh", (8, 3)),
         ("oue", (8,)),
+        ("hrr", (8,)),
     ],
 )
 def test_forecasts_come_true(name: str, sizes: tuple[int, ...]) -> None:

@@ -11,7 +11,7 @@ ehio           per measure a sub-survey, its sign embedded in the trees  Xu et a
 hgrr           as ehio, by GRR                                           H4MDA 2023, Algorithm 2
 hh             as ehio, of one dimension, by OUE or HRR                  Cormode et al. 2019
 lgrr-repaired  as ehio, by GRR, in proportion to K + e^epsilon - 1       H4MDA 2023, repaired
-grr, olh, oue  all combinations of codes at once, per measure with its sign
+grr, olh, oue, hrr  all combinations of codes at once, per measure with its sign
 """
 
 from __future__ import annotations
@@ -287,9 +287,12 @@ class Flat(Recipe[NoOptions]):
 
     The right choice for one or two dimensions of few codes; ranges add up the noise of every
     code. With private measures, each user reports one of them as a sign beside the codes.
+
+    instead: an oracle that never has more variance, and that `auto` takes.
     """
 
     name: str
+    instead: str = ""
 
     def make(self, task: Task[NoOptions]) -> AnyDesign:
         """One group of all codes, or one per measure with its sign."""
@@ -297,6 +300,10 @@ class Flat(Recipe[NoOptions]):
         signs: list[int | None] = [*range(len(task.domain.bounds))] or [None]
         groups = weigh_evenly(((0,) * len(trees), sign, n) for n, sign in enumerate(signs))
         return self._build(task.domain, task.epsilon, GroupTable(trees, groups))
+
+    def reserved(self, workload: Workload) -> str | None:
+        """See `Recipe.reserved`."""
+        return f"{self.instead} has less variance; ask for it by name" if self.instead else None
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
         """From the design's data."""
@@ -316,3 +323,4 @@ HGRR = Hierarchical("hgrr", collect_embedded, GroupOptions)
 HH = Hierarchical("hh", collect_embedded, HhOptions, ONE_DIMENSION)
 LGRR_REPAIRED = Hierarchical("lgrr-repaired", collect_embedded, RepairedOptions)
 GRR, OLH, OUE = Flat("grr"), Flat("olh"), Flat("oue")
+HRR = Flat("hrr", instead="olh")

@@ -24,7 +24,7 @@ _MODULES: Mapping[str, str] = {
     "haarhrr": "haar",
     "ahead": "ahead",
     **dict.fromkeys(("lgrr", "lgrr-fd"), "lgrr"),
-    **dict.fromkeys(("lgrr-repaired", "grr", "olh", "oue"), "hierarchical"),
+    **dict.fromkeys(("lgrr-repaired", "grr", "olh", "oue", "hrr"), "hierarchical"),
     **dict.fromkeys(("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr", "jd-grr"), "uldp"),
     "truthful": "truthful",
     **dict.fromkeys(("srr-ss", "psrr-ss", "arr-ss"), "marginals"),
