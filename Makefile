@@ -9,6 +9,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start many processes, each of which would compile the library again.
 unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
+# Neighbours in a file share what they make, so they go to one process; who is done takes from others.
+PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test test-all check lint types layers docs client browser bench figures clean
@@ -17,10 +19,10 @@ demo: $(STAMP)
 	$(BIN)/ldpsql demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python $(PYTEST)
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
+	$(BIN)/python $(PYTEST) -m "slow or not slow"
 
 check: lint types layers docs test
 

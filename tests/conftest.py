@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.tiers import choose_tier
 
 from ldpsql.designer import auto
 
@@ -32,6 +33,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if reports:
         reason = reports[0].longrepr[2].removeprefix("Skipped: ")
         terminalreporter.write_line(f"tests in a browser left out: {len(reports)} ({reason})")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    choose_tier(config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep what is collected, which stays, out of the sight of the garbage collector."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # or libraries would call it leaked
 
 
 @pytest.fixture(autouse=True)

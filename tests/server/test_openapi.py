@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from starlette.routing import Route
 from support.http import ask
 from support.shuffled_survey import SCHEMA, raw_reports
+from support.tiers import examples
 
 import ldpsql.server
 from ldpsql.server import writer
@@ -130,7 +131,7 @@ HEADERS = st.fixed_dictionaries(
 NAMES = st.sampled_from([FINGERPRINT, "people", "0" * 64, "r.parquet", "%00", "..", "é"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sampled_from(OPERATIONS),
     NAMES,

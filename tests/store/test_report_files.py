@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.fake_survey import UNARY, fake_survey
+from support.tiers import examples
 
 from ldpsql.store import open_store
 from ldpsql_device.errors import ReportError
@@ -217,7 +218,7 @@ def test_report_columns_may_be_wider_in_files_than_their_values(store):
         assert "row 1: ldpsql_answer0" in refusal(store, survey, bad)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(-1, 4), st.integers(-1, 301), st.integers(-1, 9)),

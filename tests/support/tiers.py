@@ -1,4 +1,4 @@
-"""Which cases of a family the fast tier runs."""
+"""Which cases of a family the fast tier runs, and how many examples of a property."""
 
 from __future__ import annotations
 
@@ -6,6 +6,24 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+_FAST_EXAMPLES = 6
+"""The fast tier tries one in so many of the examples of a property."""
+_is_fast = True
+
+
+def choose_tier(config: pytest.Config) -> None:
+    """Called once, before any test is read."""
+    global _is_fast  # noqa: PLW0603
+    _is_fast = config.option.markexpr == "not slow"
+    settings.register_profile("tier", max_examples=examples(settings.default.max_examples))
+    settings.load_profile("tier")
+
+
+def examples(most: int) -> int:
+    """How many examples hypothesis tries: all, or in the fast tier some."""
+    return max(most // _FAST_EXAMPLES, 1) if _is_fast else most
 
 
 def keep_fast(cases: Iterable[Any], representatives: Collection[Any]) -> list[Any]:

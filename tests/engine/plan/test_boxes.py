@@ -142,7 +142,7 @@ def work_of(where: str) -> int:
 
 @pytest.mark.parametrize("where", LONG.values(), ids=LONG)
 def test_twice_as_long_a_condition_is_at_most_twice_the_work(where: Callable[[int], str]) -> None:
-    assert work_of(where(600)) < 2.2 * work_of(where(300))
+    assert work_of(where(240)) < 2.2 * work_of(where(120))
 
 
 def test_work_that_grows_with_the_square_is_caught() -> None:

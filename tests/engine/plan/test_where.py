@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.sql_survey import survey
+from support.tiers import examples
 
 from ldpsql.boxes import Box
 from ldpsql.domains import labels
@@ -137,7 +138,7 @@ def hits(box: Box) -> np.ndarray[Any, Any]:
 
 @given(st.lists(PREDICATES, min_size=12, max_size=12))
 @settings(
-    max_examples=180,
+    max_examples=examples(180),
     deadline=None,
     derandomize=True,
     database=None,
