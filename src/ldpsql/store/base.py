@@ -43,11 +43,11 @@ from ldpsql.store.rules import (
     KnownSurvey,
     Policy,
     StoredBatch,
+    admit,
     batch_id,
     choose_survey,
     require_batch_size,
     require_open,
-    require_shuffled,
 )
 from ldpsql.survey import Survey
 from ldpsql_device.errors import (
@@ -55,6 +55,7 @@ from ldpsql_device.errors import (
     FingerprintError,
     IntegrityError,
     NotSupportedError,
+    OperationalError,
     ReportError,
     StoreError,
     SurveyError,
@@ -208,6 +209,16 @@ class Store(ABC):
             self._keep_statement(intake.key, statement.text)
         self._publish(at_once=True)
 
+    def _keep_later(self, intake: Intake, text: str) -> None:
+        """Keep what another store has of a survey's author, unless it has ended, or the one that is
+        kept is later. SurveyError for a statement about another survey."""
+        statement = Statement.from_json(text)
+        try:
+            check_statement(intake, statement, self._read_statement(intake.key))
+        except OperationalError:
+            return
+        self._keep_statement(intake.key, text)
+
     @abstractmethod
     def _read_statement(self, key: str) -> str | None:
         """The statement about a survey, None if there is none."""
@@ -352,9 +363,7 @@ class Store(ABC):
             known_as = batch_id(incoming, path)
             if known_as is not None and self._has_batch(intake, known_as):
                 return Batch(incoming.name, 0, 0, known=True)
-            require_shuffled(intake, incoming)
-            require_open(intake, incoming.name, today)
-            reports = AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid)
+            reports = admit(intake, incoming, policy, today)
             last = intake.schedule.last_sending_day(self._arrival)
             taken = self._add_reports(intake, reports, known_as, policy.keep, last, None)
             require_batch_size(intake, incoming.name, taken, policy)

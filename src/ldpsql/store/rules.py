@@ -5,7 +5,8 @@ They hold for every backend and know nothing of SQL; `Store` says when they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
@@ -13,8 +14,8 @@ from pathlib import Path
 
 from ldpsql.intake import Intake
 from ldpsql.report_files import ShuffledBatch
-from ldpsql.store.incoming import Incoming, digest
-from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError
+from ldpsql.store.incoming import AcceptedRows, Incoming, digest
+from ldpsql_device.errors import DataError, FingerprintError, InterfaceError, ReportError
 from ldpsql_device.survey import LARGEST_TEXT
 
 _MOST_BESIDE = 100
@@ -147,6 +148,16 @@ def choose_survey(
     )
 
 
+def admit(intake: Intake, incoming: Incoming, policy: Policy, today: date) -> AcceptedRows:
+    """What a store takes of a file of reports of a survey, once it is read to its end.
+
+    Raises ReportError or FingerprintError for a file that it takes nothing of.
+    """
+    require_shuffled(intake, incoming)
+    require_open(intake, incoming.name, today)
+    return AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid)
+
+
 # -- repeats -----------------------------------------------------------------------------------
 # A report is counted once, whatever file, order, encoding or process brings it, because the store
 # remembers its id for as long as a device may send it again. Afterwards nothing could tell a
@@ -167,6 +178,66 @@ def require_open(intake: Intake, name: str, today: date) -> None:
         raise ReportError(
             f"{name}: survey {intake.table} ended on {intake.schedule.end}, after which no report "
             "is taken; let reports arrive until that day"
+        )
+
+
+# -- repeats in two stores ---------------------------------------------------------------------
+# Of a report that came to two stores in different batches nothing tells which one it is, because
+# ids lie apart from reports. So where both remember ids that no common batch explains, nothing is
+# taken from one into the other.
+
+
+@dataclass(frozen=True)
+class BatchIds:
+    """What a store remembers of the ids of one batch.
+
+    last: until when they are remembered, None where nothing tells.  people: how many there were.
+    has_counts_alone: whether its reports were deleted once they were counted.
+    """
+
+    number: int
+    last: date | None
+    people: int
+    has_counts_alone: bool
+
+
+def require_reports(key: str, common: Iterable[BatchIds]) -> None:
+    """DataError for a batch that two stores have, and the one to take from in counts alone."""
+    for batch in common:
+        if batch.has_counts_alone:
+            raise DataError(
+                f"batch {batch.number} of {key} is in both stores, and the other one has its "
+                "counts alone, which nothing tells from those of others; nothing was taken. Import "
+                "into that one instead"
+            )
+
+
+def require_explained(
+    key: str,
+    common: Iterable[tuple[BatchIds, BatchIds]],
+    their_days: Collection[date],
+    our_days: Collection[date],
+    shared: Mapping[date, int],
+) -> None:
+    """DataError where two stores share ids of reports that are in different batches.
+
+    All ids that are remembered until the same day are forgotten together. So a common batch has all
+    of its ids in both stores, or in one of them none.
+
+    common: batches of both, as each has them.  their_days, our_days: until when ids are remembered
+    in each.  shared: how many ids both remember, by the day as the other store has it.
+    """
+    explained = Counter[date]()
+    for their, our in common:
+        if their.last in their_days and our.last in our_days:
+            assert their.last is not None
+            explained[their.last] += their.people
+    more = sum(max(0, count - explained[day]) for day, count in shared.items())
+    if more:
+        raise DataError(
+            f"{more:,} reports of {key} came to both stores in different batches, and nothing "
+            "tells which they are, since ids lie apart from reports; nothing was taken. Ingest the "
+            "files of one store into the other, which drops repeats"
         )
 
 

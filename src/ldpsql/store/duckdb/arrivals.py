@@ -14,6 +14,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from ldpsql.sql import literal
+from ldpsql.store.counting import Column
 from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.known import KnownIds, hash_ids
 from ldpsql.store.duckdb.layout import (
@@ -21,7 +22,6 @@ from ldpsql.store.duckdb.layout import (
     LAST,
     LAST_COLUMN,
     OWN_ID,
-    Column,
     Layout,
     create,
 )

@@ -11,14 +11,13 @@ from ldpsql.lookups import PublicTable
 from ldpsql.report import Reals
 from ldpsql.report_files import Piece, check_rows, read_arrow
 from ldpsql.sql import literal
+from ldpsql.store.counting import COUNT_COLUMN, Column
 from ldpsql.store.duckdb import decoded, fold
 from ldpsql.store.duckdb.layout import (
     BATCH_COLUMN,
-    COUNT_COLUMN,
     LAST,
     LOOKUPS,
     OWN_ID,
-    Column,
     Layout,
     lookup_table,
 )
@@ -155,8 +154,10 @@ def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[
     if decoding is None or place is None:
         return
     counts = fold.counts(layout, fold.Progress.of(cursor, layout).counted)
-    anew = place.split(cursor, decoding, counts)
-    later = place.split(cursor, decoding, place.later)
+    anew, later = (
+        decoded.LocalRows(cursor, layout, decoding, rows).split(place.columns)
+        for rows in (counts, place.later)
+    )
     numbers = place.number_parts(cursor)
     stored = place.read(cursor, [decoded.EVERYBODY, *numbers.values()])
     everybody = [stored[decoded.EVERYBODY], *(arrays for _, arrays in later)]

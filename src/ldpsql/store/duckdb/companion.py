@@ -22,10 +22,10 @@ import duckdb
 
 from ldpsql.ownership import is_foreign
 from ldpsql.sql import literal, quote
+from ldpsql.store.counting import COUNT_COLUMN
 from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.copying import put_in_place, write_beside
 from ldpsql.store.duckdb.layout import (
-    COUNT_COLUMN,
     FORMAT,
     LOOKUPS,
     MARKER,

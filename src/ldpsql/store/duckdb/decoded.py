@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import isnan
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -29,10 +29,11 @@ from ldpsql.decoders.base import Decoding
 from ldpsql.report import Decoded, Reals
 from ldpsql.sql import literal, quote
 from ldpsql.store.base import Selection
+from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, names, order_ascending
 from ldpsql.store.duckdb import fold
-from ldpsql.store.duckdb.layout import BATCH_COLUMN, COUNT_COLUMN, Column, Layout, create, names
+from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout, create
 from ldpsql.store.duckdb.opening import Connection
-from ldpsql.store.duckdb.reading import Reading, order_ascending
+from ldpsql.store.duckdb.reading import Reading
 from ldpsql_device.arrow import ARROW_TYPES
 from ldpsql_device.schema import RESERVED_PREFIX
 
@@ -108,14 +109,6 @@ class Place:
     def _table(self, part: int) -> str:
         return self.sums if part >= 0 else self.whole
 
-    def split(
-        self, cursor: Connection, decoding: Decoding, rows: str
-    ) -> list[tuple[Values, Arrays]]:
-        """What a subquery of histogram rows decodes to, part by part."""
-        selection = Selection(keys=tuple(column.name for column in self.columns))
-        found = Reading(cursor, self.layout, selection, rows).histograms()
-        return [(values, decoding.decode(own)) for values, own in found if own.people]
-
 
 def find(cursor: Connection, layout: Layout, decoding: Decoding) -> Place | None:
     """The sums of a survey, if they are this decoder's, and if all reports of later batches are
@@ -161,6 +154,38 @@ def count_waiting(cursor: Connection, layout: Layout, decoding: Decoding) -> int
     return int(reports)
 
 
+class DecodedRows(Protocol):
+    """Histogram rows that decode to sums by parts, wherever they are."""
+
+    def combinations(self, columns: tuple[Column, ...], most: int) -> str:
+        """A subquery of the combinations of values of some public columns, of all of them or, where
+        there are more than that, of more than `most`."""
+
+    def split(self, columns: tuple[Column, ...]) -> Sequence[tuple[Values, Arrays]]:
+        """What the rows of every combination of values decode to; a combination may come in several
+        pieces."""
+
+
+@dataclass(frozen=True)
+class LocalRows:
+    """Histogram rows that a cursor sees, as a subquery."""
+
+    cursor: Connection
+    layout: Layout
+    decoding: Decoding
+    rows: str
+
+    def combinations(self, columns: tuple[Column, ...], most: int) -> str:
+        """See `DecodedRows`."""
+        return f"SELECT {names(columns)} FROM {self.rows}"
+
+    def split(self, columns: tuple[Column, ...]) -> list[tuple[Values, Arrays]]:
+        """See `DecodedRows`."""
+        selection = Selection(keys=tuple(column.name for column in columns))
+        found = Reading(self.cursor, self.layout, selection, self.rows).histograms()
+        return [(values, self.decoding.decode(own)) for values, own in found if own.people]
+
+
 def catch_up(
     cursor: Connection, layout: Layout, decoding: Decoding, more: str | None = None
 ) -> None:
@@ -169,20 +194,36 @@ def catch_up(
     more: a subquery of the reports of one batch more, which the tables do not hold yet. Where there
     are no sums of this decoder, all reports are decoded.
     """
-    place, key = find(cursor, layout, decoding), literal(layout.key)
+    place = find(cursor, layout, decoding)
     if place is None:
-        place = Place(layout, layout.public_columns, 0)
+        place = begin(cursor, layout, decoding)
         rows = fold.counts(layout, fold.Progress.of(cursor, layout).counted)
-        cursor.execute(create(place.sums, _SUMS))
-        cursor.execute(create(place.whole, _SUMS))
-        cursor.execute(create(place.parts, (_PART, *place.columns)))
-        place.write(cursor, _DESIGN, decoding.derive())
     else:
         rows = place.later
     if more is not None:
         rows = f"(FROM {rows} UNION ALL SELECT {layout.keys}, 1::BIGINT FROM ({more}))"
+    key = literal(layout.key)
+    query = f"SELECT coalesce(max(number), 0) FROM batches WHERE survey = {key}"
+    [(last,)] = cursor.execute(query).fetchall()
+    local = LocalRows(cursor, layout, decoding, rows)
+    add(cursor, place, decoding, local, last + int(more is not None))
+
+
+def begin(cursor: Connection, layout: Layout, decoding: Decoding) -> Place:
+    """Make the sums of nobody, in the place of any there are."""
+    place = Place(layout, layout.public_columns, 0)
+    cursor.execute(create(place.sums, _SUMS))
+    cursor.execute(create(place.whole, _SUMS))
+    cursor.execute(create(place.parts, (_PART, *place.columns)))
+    place.write(cursor, _DESIGN, decoding.derive())
+    return place
+
+
+def add(cursor: Connection, place: Place, decoding: Decoding, rows: DecodedRows, last: int) -> None:
+    """Add rows to sums.  last: the number of the last batch whose reports are in by that."""
+    layout = place.layout
     place = _narrow(cursor, place, rows, min(MOST_PARTS, MOST_NUMBERS // decoding.numbers))
-    known, new = place.number_parts(cursor), place.split(cursor, decoding, rows)
+    known, new = place.number_parts(cursor), rows.split(place.columns)
     stored = place.read(cursor, (EVERYBODY, *known.values()))
     changed = {}
     for values, arrays in new:
@@ -195,20 +236,19 @@ def catch_up(
     for part, arrays in changed.items():
         place.write(cursor, part, arrays)
     forget(cursor, layout)
-    last = f"SELECT coalesce(max(number), 0) + {int(more is not None)} FROM batches"
     cursor.execute(
-        f"INSERT INTO decoded SELECT {key}, {decoding.version}, ({last} WHERE survey = {key})"
+        f"INSERT INTO decoded VALUES ({literal(layout.key)}, {decoding.version}, {last})"
     )
 
 
-def _narrow(cursor: Connection, place: Place, rows: str, most: int) -> Place:
+def _narrow(cursor: Connection, place: Place, rows: DecodedRows, most: int) -> Place:
     """The same sums by fewer columns, until there are few enough parts with those of new rows."""
     columns = place.columns
     while columns:
         listed = names(columns)
         [(parts,)] = cursor.execute(
-            f"SELECT count(*) FROM (SELECT {listed} FROM {rows} UNION SELECT {listed} FROM "
-            f"{place.parts})"
+            f"SELECT count(*) FROM ({rows.combinations(columns, most)} UNION SELECT {listed} "
+            f"FROM {place.parts})"
         ).fetchall()
         if parts <= most:
             break
@@ -243,7 +283,11 @@ def read(
     exactly one. None where the parts do not say who is selected."""
     if not _are_told(place, selection):
         return None
-    later = place.split(cursor, decoding, place.later) if place.has_later else []
+    later = (
+        LocalRows(cursor, place.layout, decoding, place.later).split(place.columns)
+        if place.has_later
+        else []
+    )
     if not (selection.condition or selection.keys or selection.moments):
         stored = place.read(cursor, [EVERYBODY])[EVERYBODY]
         return [((), _stack([stored, *(arrays for _, arrays in later)], {}))]
@@ -273,14 +317,14 @@ def _select(
     arrays = [pa.array(own, kind) for own, kind in zip(columns, types, strict=False)]
     listed = (_PART, *place.columns)
     cursor.register(_LATER, pa.table(arrays, names=[column.name for column in listed]))
-    reading = Reading(cursor, place.layout, selection)
-    weights = list(dict.fromkeys(w for pair in reading.moments for w in pair if w is not None))
-    chosen = ", ".join([_PART.sql, *reading.keys, *map(reading.weight, weights)])
-    order = order_ascending(reading.key_names)
+    counting = Counting(place.layout, selection)
+    weights = list(dict.fromkeys(w for pair in counting.moments for w in pair if w is not None))
+    chosen = ", ".join([_PART.sql, *counting.keys, *map(counting.weight, weights)])
+    order = order_ascending(counting.key_names)
     rank = f"dense_rank() OVER (ORDER BY {order})" if order else "1"
     rows = cursor.execute(
         f"SELECT {rank} AS {_GROUP}, * FROM (SELECT {chosen} FROM (FROM {place.parts} UNION ALL "
-        f"FROM {_LATER}) WHERE {reading.condition}) ORDER BY {_GROUP}, {_PART.sql}"
+        f"FROM {_LATER}) WHERE {counting.condition}) ORDER BY {_GROUP}, {_PART.sql}"
     ).fetchall()
     cursor.unregister(_LATER)
     found = place.read(cursor, [row[1] for row in rows if row[1] >= 0])

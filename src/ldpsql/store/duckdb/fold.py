@@ -14,16 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ldpsql.sql import literal
-from ldpsql.store.duckdb.layout import BATCH_COLUMN, COUNT_COLUMN, Layout, create, names
+from ldpsql.store.counting import COUNT_COLUMN, count_reports
+from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout, create
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql_device.errors import StoreError
-from ldpsql_device.schema import RESERVED_PREFIX
 
 RECOUNT = "ldpsql_recount"
-_WORD_BITS = 32
 _SMALL = 10_000
 _WORTHWHILE = 2
-_FIRST, _BYTE, _SHIFT = (RESERVED_PREFIX + name for name in ("first", "byte", "shift"))
 
 
 @dataclass(frozen=True)
@@ -69,36 +67,8 @@ def counts(layout: Layout, counted: int) -> str:
 
 def append(cursor: Connection, layout: Layout, reports: str, into: str | None = None) -> None:
     """Add the counts of a subquery of reports to the table, or to another one of its columns."""
-    queries = [f"SELECT {layout.keys}, count(*) FROM ({reports}) GROUP BY {layout.keys}"]
-    if layout.format.unary:
-        # Rows with bit -1 count the reports; the others, word by word, who set a bit.
-        public = "".join(f", {column.sql}" for column in layout.public_columns)
-        people = f"SELECT {layout.report_type.sql}, -1{public}, count(*)"
-        words = range(len(layout.report_columns) - 1)
-        queries = [
-            f"{people} FROM ({reports}) GROUP BY ALL",
-            *(_bits_of_word(layout, word, reports) for word in words),
-        ]
-    for query in queries:
+    for query in count_reports(layout, reports):
         cursor.execute(f"INSERT INTO {into or layout.histogram} {query}")
-
-
-def _bits_of_word(layout: Layout, number: int, reports: str) -> str:
-    """One row per bit of a word, by way of one count per byte: faster than one sum per bit."""
-    word = layout.report_columns[number + 1].sql
-    keys = names((layout.report_type, *layout.public_columns))
-    public = "".join(f", {column.sql}" for column in layout.public_columns)
-    by_byte = " UNION ALL ".join(
-        f"SELECT {keys}, {_WORD_BITS * number + first} AS {_FIRST}, "
-        f"({word}::UINTEGER >> {first}) & 255 AS {_BYTE}, count(*) AS {COUNT_COLUMN} "
-        f"FROM ({reports}) GROUP BY ALL"
-        for first in range(0, _WORD_BITS, 8)
-    )
-    return (
-        f"SELECT {layout.report_type.sql}, {_FIRST} + {_SHIFT}{public}, sum({COUNT_COLUMN}) "
-        f"FROM ({by_byte}), range(8) AS shifts({_SHIFT}) WHERE ({_BYTE} >> {_SHIFT}) & 1 = 1 "
-        "GROUP BY ALL"
-    )
 
 
 def merge_if_worthwhile(cursor: Connection, layout: Layout, before: int) -> bool:

@@ -1,22 +1,19 @@
 """Taking the surveys of one store into another: batches, ids, reports and counts.
 
-A batch that both have, by its file's digest, stays as it is. Of a report that came to both in
-different batches nothing tells which one it is, because ids lie apart from reports; so where both
-remember ids that no common batch explains, nothing is taken.
+A batch that both have, by its file's digest, stays as it is; what else both may have is for
+`rules` to say.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import date
 
 from ldpsql.sql import literal
+from ldpsql.store.counting import COUNT_COLUMN
 from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.layout import (
     BATCH_COLUMN,
-    COUNT_COLUMN,
     LAST,
     LAST_COLUMN,
     OWN_ID,
@@ -24,26 +21,12 @@ from ldpsql.store.duckdb.layout import (
     create,
 )
 from ldpsql.store.duckdb.opening import Connection
-from ldpsql.store.rules import Imported
+from ldpsql.store.rules import BatchIds, Imported, require_explained, require_reports
 from ldpsql_device.arrow import ID_COLUMN
-from ldpsql_device.errors import DataError
 
 _ROWS = 100_000
 _INCOMING, _IDS = "ldpsql_incoming", "ldpsql_imported"
 _COLUMNS = "number, id, name, reports, skipped, kept, day, taken, withdrawn"
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """A batch as one of the two stores has it.
-
-    last: until when its ids are remembered, None where nothing tells.  people: how many ids it had.
-    """
-
-    number: int
-    last: date | None
-    people: int
-    has_counts_alone: bool
 
 
 def take(source: Connection, cursor: Connection, layout: Layout, oldest: date) -> Imported:
@@ -55,15 +38,18 @@ def take(source: Connection, cursor: Connection, layout: Layout, oldest: date) -
     """
     theirs, ours = _batches(source, layout), _batches(cursor, layout)
     common = {own: theirs[own].number for own in theirs if own in ours}
-    for own, number in common.items():
-        if theirs[own].has_counts_alone:
-            raise DataError(
-                f"batch {number} of {layout.key} is in both stores, and the other one has its "
-                "counts alone, which nothing tells from those of others; nothing was taken. Import "
-                "into that one instead"
-            )
+    pairs = [(theirs[own], ours[own]) for own in common]
+    require_reports(layout.key, (their for their, _ in pairs))
     _copy(source, f"SELECT {ID_COLUMN}::VARCHAR, {LAST_COLUMN} FROM {layout.ids}", cursor, _IDS)
-    _require_explained(cursor, layout, [(theirs[own], ours[own]) for own in common])
+    their_days, our_days = (
+        {day for (day,) in cursor.execute(f"SELECT DISTINCT {LAST_COLUMN} FROM {table}").fetchall()}
+        for table in (_IDS, layout.ids)
+    )
+    shared = cursor.execute(
+        f"SELECT {LAST_COLUMN}, count(*) FROM {_IDS} SEMI JOIN {layout.ids} USING ({ID_COLUMN}) "
+        "GROUP BY ALL"
+    ).fetchall()
+    require_explained(layout.key, pairs, their_days, our_days, dict(shared))
     _take_ids(cursor, layout, oldest)
     key = literal(layout.key)
     query = f"SELECT coalesce(max(number), 0) FROM batches WHERE survey = {key}"
@@ -81,7 +67,7 @@ def take(source: Connection, cursor: Connection, layout: Layout, oldest: date) -
     return Imported(layout.intake.table, reports, len(rows), len(common))
 
 
-def _batches(cursor: Connection, layout: Layout) -> Mapping[str, _Kept]:
+def _batches(cursor: Connection, layout: Layout) -> Mapping[str, BatchIds]:
     """The batches of a survey that have an id."""
     rows = cursor.execute(
         "SELECT id, number, taken, coalesce(withdrawn, reports), kept OR reports = 0 FROM batches "
@@ -90,7 +76,7 @@ def _batches(cursor: Connection, layout: Layout) -> Mapping[str, _Kept]:
     ).fetchall()
     days = layout.intake.schedule
     return {
-        own: _Kept(number, taken and days.last_sending_day(taken), people, not is_kept)
+        own: BatchIds(number, taken and days.last_sending_day(taken), people, not is_kept)
         for own, number, taken, people, is_kept in rows
     }
 
@@ -107,36 +93,6 @@ def _insert(source: Connection, query: str, cursor: Connection, into: str) -> No
         cursor.register(_INCOMING, batch)
         cursor.execute(f"{into} {_INCOMING}")
         cursor.unregister(_INCOMING)
-
-
-def _require_explained(
-    cursor: Connection, layout: Layout, common: Iterable[tuple[_Kept, _Kept]]
-) -> None:
-    """DataError where the stores share ids of reports that are in different batches.
-
-    All ids that are remembered until the same day are forgotten together. So a common batch has all
-    of its ids in both stores, or in one of them none.
-    """
-    remembered = [
-        {day for (day,) in cursor.execute(f"SELECT DISTINCT {LAST_COLUMN} FROM {table}").fetchall()}
-        for table in (_IDS, layout.ids)
-    ]
-    explained = Counter[date]()
-    for their, our in common:
-        if their.last in remembered[0] and our.last in remembered[1]:
-            assert their.last is not None
-            explained[their.last] += their.people
-    shared = cursor.execute(
-        f"SELECT {LAST_COLUMN}, count(*) FROM {_IDS} SEMI JOIN {layout.ids} USING ({ID_COLUMN}) "
-        "GROUP BY ALL"
-    ).fetchall()
-    more = sum(max(0, count - explained[day]) for day, count in shared)
-    if more:
-        raise DataError(
-            f"{more:,} reports of {layout.key} came to both stores in different batches, and "
-            "nothing tells which they are, since ids lie apart from reports; nothing was taken. "
-            "Ingest the files of one store into the other, which drops repeats"
-        )
 
 
 def _take_ids(cursor: Connection, layout: Layout, oldest: date) -> None:

@@ -24,10 +24,10 @@ public column may be called "group".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from ldpsql.intake import Intake
-from ldpsql.sql import DUCKDB_TYPES, quote
+from ldpsql.sql import quote
+from ldpsql.store.counting import COUNT_COLUMN, Column, ReportTable
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
@@ -44,7 +44,7 @@ MIGRATIONS: Mapping[int, tuple[str, ...]] = {
 MARKER = "ldpsql_store"
 LOOKUPS = "lookups"
 LAST_COLUMN = f"{RESERVED_PREFIX}last"
-BATCH_COLUMN, COUNT_COLUMN = f"{RESERVED_PREFIX}batch", f"{RESERVED_PREFIX}count"
+BATCH_COLUMN = f"{RESERVED_PREFIX}batch"
 STORE_DDL = (
     f"CREATE TABLE {MARKER} (format INTEGER)",
     f"INSERT INTO {MARKER} VALUES ({FORMAT})",
@@ -53,33 +53,15 @@ STORE_DDL = (
     "CREATE TABLE batches (survey VARCHAR, number BIGINT, id VARCHAR, name VARCHAR, "
     "reports BIGINT, skipped BIGINT, kept BOOLEAN, day DATE, taken DATE, withdrawn BIGINT)",
 )
-_WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
-
-
-@dataclass(frozen=True)
-class Column:
-    """A stored column: its name, as in report files, and its DuckDB type."""
-
-    name: str
-    type: str
-
-    @property
-    def sql(self) -> str:
-        """The name, quoted."""
-        return quote(self.name)
-
 
 OWN_ID, LAST = Column(ID_COLUMN, "UUID"), Column(LAST_COLUMN, "DATE")
 
 
-class Layout:
-    """The tables of one survey.
+class Layout(ReportTable):
+    """The tables of one survey, and their columns.
 
-    reports, ids, histogram: their names, quoted.  report_columns: the report's own, the report type
-    first; public_columns: those in clear.  counted_columns: columns of the histogram that belong to
-    the report: all, or (report type, bit).  keys: the histogram's columns without the count, as an
-    SQL list.  columns: those of a report as an SQL list.  kept_columns, histogram_columns: all of
-    the two tables.  ddl: statements that make the tables empty.
+    reports, ids, histogram: their names, quoted.  kept_columns: all columns of the first, those of
+    the last are `histogram_columns`.  ddl: statements that make the tables empty.
     """
 
     def __init__(self, intake: Intake) -> None:
@@ -87,20 +69,9 @@ class Layout:
         for name in intake.report_columns:
             if name in (BATCH_COLUMN, COUNT_COLUMN):
                 raise InternalError(f"a report column cannot be called {name}")
-        self.intake, self.key, self.format = intake, intake.key, intake.format
+        super().__init__(intake)
         self.reports, self.histogram = quote(f"reports_{self.key}"), quote(f"histogram_{self.key}")
         self.ids = ids_table(self.key)
-        widths = zip(intake.report_columns, self.format.widths, strict=True)
-        self.report_columns = tuple(Column(name, _WHOLE_NUMBERS[width]) for name, width in widths)
-        self.public_columns = tuple(Column(c.name, DUCKDB_TYPES[c.type]) for c in intake.public)
-        self.report_type = self.report_columns[0]
-        bit = Column(f"{RESERVED_PREFIX}bit", "INTEGER")
-        is_unary = self.format.unary
-        self.counted_columns = (self.report_type, bit) if is_unary else self.report_columns
-        counted = (*self.counted_columns, *self.public_columns)
-        self.keys = names(counted)
-        self.columns = names((*self.report_columns, *self.public_columns))
-        self.histogram_columns = (*counted, Column(COUNT_COLUMN, "BIGINT"))
         batch = Column(BATCH_COLUMN, "UINTEGER")
         self.kept_columns = (batch, *self.report_columns, *self.public_columns)
         self.ddl = (
@@ -124,11 +95,6 @@ def ids_table(key: str) -> str:
 def lookup_table(name: str) -> str:
     """The name of a look-up table, quoted."""
     return f"{LOOKUPS}.{quote(name)}"
-
-
-def names(columns: Iterable[Column]) -> str:
-    """Columns as an SQL list of names."""
-    return ", ".join(column.sql for column in columns)
 
 
 def create(table: str, columns: Iterable[Column], kind: str = "TABLE") -> str:

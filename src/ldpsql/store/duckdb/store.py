@@ -19,7 +19,7 @@ import pyarrow as pa
 from ldpsql import limits
 from ldpsql.decoders.base import Decoding
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake, check_statement, day_of_forgetting
+from ldpsql.intake import Intake, day_of_forgetting
 from ldpsql.lookups import PublicTable
 from ldpsql.report import Decoded, Histogram, Integers
 from ldpsql.sql import literal, quote
@@ -54,11 +54,9 @@ from ldpsql.store.rules import Imported, KnownSurvey, StoredBatch
 from ldpsql_device.errors import (
     DataError,
     InterfaceError,
-    OperationalError,
     StoreError,
     SurveyError,
 )
-from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 
 _INCOMING = "ldpsql_incoming"
@@ -479,13 +477,7 @@ class DuckDBStore(Store):
         self._register(intake, "")
         layout, statement = Layout(intake), other._read_statement(intake.key)
         if statement is not None:
-            own = self._read_statement(intake.key)
-            try:
-                check_statement(intake, Statement.from_json(statement), own)
-            except OperationalError:
-                pass  # it has ended, or the one that is kept is later
-            else:
-                self._keep_statement(intake.key, statement)
+            self._keep_later(intake, statement)
         with self._read_snapshot() as cursor:
             self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
             oldest = day_of_forgetting(utc_today(), self._latest_day())
@@ -594,6 +586,13 @@ class DuckDBStore(Store):
         )
         return self._rows(query, table.lower())
 
+    def _read(self, cursor: Connection, table: str, selection: Selection) -> Reading:
+        """What reads a selection of the counts that a cursor sees."""
+        layout = self._layout(table)
+        progress = fold.Progress.of(cursor, layout)
+        counts, is_merged = fold.counts(layout, progress.counted), progress.recent == 0
+        return Reading(cursor, layout, selection, counts, is_merged=is_merged)
+
     def sizes(self, table: str, condition: str | None = None) -> Integers:
         chosen = Selection(condition)
         with self.snapshot(), self._select_reports() as cursor:
@@ -603,13 +602,13 @@ class DuckDBStore(Store):
                 if found.arrays:
                     return found.sizes
         with self._select_reports(table) as cursor:
-            return Reading(cursor, self._layout(table), chosen).sizes()
+            return self._read(cursor, table, chosen).sizes()
 
     def histograms(
         self, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Histogram]]:
         with self._select_reports(table) as cursor:
-            return Reading(cursor, self._layout(table), selection).histograms()
+            return self._read(cursor, table, selection).histograms()
 
     def decode(
         self, table: str, selection: Selection
@@ -642,7 +641,7 @@ class DuckDBStore(Store):
 
     def public_people(self, table: str) -> pa.Table:
         with self._select_reports(table) as cursor:
-            return Reading(cursor, self._layout(table), Selection()).public_people()
+            return self._read(cursor, table, Selection()).public_people()
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
         return self._sandbox.evaluate(sql, relations)

@@ -1,0 +1,167 @@
+"""The SQL that counts equal reports, in DuckDB's dialect (`dialects` says it in others).
+
+A histogram counts equal reports, or the set bits of unary ones. Counts add up: those of several
+sets of reports may stand in one table, several rows for equal reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ldpsql.boxes import Weight
+from ldpsql.intake import Intake
+from ldpsql.sql import DUCKDB_TYPES, quote
+from ldpsql.store.base import Moment, Selection
+from ldpsql_device.errors import InternalError
+from ldpsql_device.schema import RESERVED_PREFIX
+
+COUNT_COLUMN = f"{RESERVED_PREFIX}count"
+PEOPLE = f"{RESERVED_PREFIX}people"
+KEY = f"{RESERVED_PREFIX}key"
+_FIRST, _BYTE, _SHIFT = (RESERVED_PREFIX + name for name in ("first", "byte", "shift"))
+_WORD_BITS = 32
+_WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A stored column: its name, as in report files, and its DuckDB type."""
+
+    name: str
+    type: str
+
+    @property
+    def sql(self) -> str:
+        """The name, quoted."""
+        return quote(self.name)
+
+
+class ReportTable:
+    """The columns of the reports of one survey, and of their histogram.
+
+    report_columns: the report's own, the report type first; public_columns: those in clear.
+    counted_columns: columns of the histogram that belong to the report: all, or (report type, bit).
+    keys: the histogram's columns without the count, as an SQL list.  columns: those of a report as
+    an SQL list.  histogram_columns: all of the histogram's.  once: picks the rows of a histogram
+    that together count every person once.
+    """
+
+    def __init__(self, intake: Intake) -> None:
+        """Of what is needed of a survey to take its reports."""
+        self.intake, self.key, self.format = intake, intake.key, intake.format
+        widths = zip(intake.report_columns, self.format.widths, strict=True)
+        self.report_columns = tuple(Column(name, _WHOLE_NUMBERS[width]) for name, width in widths)
+        self.public_columns = tuple(Column(c.name, DUCKDB_TYPES[c.type]) for c in intake.public)
+        self.report_type = self.report_columns[0]
+        bit = Column(f"{RESERVED_PREFIX}bit", "INTEGER")
+        is_unary = self.format.unary
+        self.counted_columns = (self.report_type, bit) if is_unary else self.report_columns
+        counted = (*self.counted_columns, *self.public_columns)
+        self.keys = names(counted)
+        self.columns = names((*self.report_columns, *self.public_columns))
+        self.histogram_columns = (*counted, Column(COUNT_COLUMN, "BIGINT"))
+        self.once = f"{bit.sql} = -1" if is_unary else "true"
+
+    def public(self, name: str) -> str:
+        """A public column, quoted as it is written in the schema."""
+        for column in self.public_columns:
+            if column.name.lower() == name.lower():
+                return column.sql
+        raise InternalError(f"{name} is not a public column of {self.key}")
+
+
+def names(columns: Iterable[Column]) -> str:
+    """Columns as an SQL list of names."""
+    return ", ".join(column.sql for column in columns)
+
+
+def order_ascending(keys: Sequence[str]) -> str:
+    """An SQL list of what to order by; NULL comes last."""
+    return ", ".join(f"{key} ASC NULLS LAST" for key in keys)
+
+
+# -- reports to counts -------------------------------------------------------------------------
+
+
+def count_reports(table: ReportTable, reports: str) -> list[str]:
+    """Queries whose rows together are the histogram of a subquery of reports."""
+    if not table.format.unary:
+        return [
+            f"SELECT {table.keys}, count(*) AS {COUNT_COLUMN} FROM ({reports}) AS reports "
+            f"GROUP BY {table.keys}"
+        ]
+    # Rows with bit -1 count the reports; the others, word by word, who set a bit.
+    _, bit = table.counted_columns
+    public = "".join(f", {column.sql}" for column in table.public_columns)
+    people = (
+        f"SELECT {table.report_type.sql}, -1 AS {bit.sql}{public}, count(*) AS {COUNT_COLUMN} "
+        f"FROM ({reports}) AS reports GROUP BY {table.report_type.sql}{public}"
+    )
+    words = range(len(table.report_columns) - 1)
+    return [people, *(_bits_of_word(table, word, reports) for word in words)]
+
+
+def _bits_of_word(table: ReportTable, number: int, reports: str) -> str:
+    """One row per bit of a word, by way of one count per byte: faster than one sum per bit."""
+    word, (_, bit) = table.report_columns[number + 1].sql, table.counted_columns
+    keys = names((table.report_type, *table.public_columns))
+    public = "".join(f", {column.sql}" for column in table.public_columns)
+    by_byte = " UNION ALL ".join(
+        f"SELECT {keys}, {_WORD_BITS * number + first} AS {_FIRST}, "
+        f"(CAST({word} AS BIGINT) >> {first}) & 255 AS {_BYTE}, count(*) AS {COUNT_COLUMN} "
+        f"FROM ({reports}) AS reports "
+        f"GROUP BY {keys}, (CAST({word} AS BIGINT) >> {first}) & 255"
+        for first in range(0, _WORD_BITS, 8)
+    )
+    shifts = " UNION ALL ".join(f"SELECT {shift} AS {_SHIFT}" for shift in range(8))
+    return (
+        f"SELECT {table.report_type.sql}, {_FIRST} + {_SHIFT} AS {bit.sql}{public}, "
+        f"CAST(sum({COUNT_COLUMN}) AS BIGINT) AS {COUNT_COLUMN} FROM ({by_byte}) AS bytes "
+        f"CROSS JOIN ({shifts}) AS shifts WHERE (({_BYTE} >> {_SHIFT}) & 1) = 1 "
+        f"GROUP BY {table.report_type.sql}, {_FIRST} + {_SHIFT}{public}"
+    )
+
+
+# -- counts of a selection -----------------------------------------------------------------------
+
+
+class Counting:
+    """What to select of histogram rows for a selection of people.
+
+    keys: SQL expressions to group by, those that are no column with a name; key_names: their names.
+    condition: SQL.  moments: those asked for, and each of their weights alone.
+    """
+
+    def __init__(self, table: ReportTable, selection: Selection) -> None:
+        """InternalError for a name that is no public column of the table."""
+        self.table = table
+        self.keys, self.key_names = list[str](), list[str]()
+        for place, key in enumerate(selection.keys):
+            name = text = table.public(key) if isinstance(key, str) else f"{KEY}_{place}"
+            if not isinstance(key, str):
+                text = f"CAST({key.text} AS {key.kind}) AS {name}"
+            self.keys.append(text)
+            self.key_names.append(name)
+        self.condition = f"({selection.condition})" if selection.condition else "true"
+        single = [(w, None) for pair in selection.moments for w in pair if w is not None]
+        self.moments: list[Moment] = list(dict.fromkeys([*selection.moments, *single]))
+
+    def products(self) -> list[str]:
+        """What one person adds to every moment, as SQL."""
+        return [
+            " * ".join(self.weight(weight) for weight in pair if weight is not None)
+            for pair in self.moments
+        ]
+
+    def weight(self, weight: Weight) -> str:
+        """The SQL of a public weight of one person."""
+        column = self.table.public(weight.column)
+        if weight.kind == "present":
+            return f"CAST(CASE WHEN {column} IS NULL THEN 0 ELSE 1 END AS DOUBLE)"
+        return f"CAST(coalesce({column}, 0) AS DOUBLE)"
+
+
+def moment(index: int) -> str:
+    """The column of a moment by its place among those of a `Counting`."""
+    return f"{RESERVED_PREFIX}moment_{index}"
