@@ -30,6 +30,7 @@ from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.guarantee import Guarantee, Shuffled
+from ldpsql_device.persons import PersonRule
 from ldpsql_device.plan import Plan
 from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema, check_label
@@ -64,7 +65,15 @@ CENSUS = "census"
 _DAMAGED = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 _HEAD, _MIDDLE = '{"collector":', ',"survey":'
 _NEEDED = ("ldpsql_collector", "mechanism", "epsilon", "options", "decoder")
-_OPTIONAL = ("estimator", "population", "accept_no_guarantee", "chosen", "workload", "users")
+_OPTIONAL = (
+    "estimator",
+    "population",
+    "accept_no_guarantee",
+    "chosen",
+    "workload",
+    "users",
+    "person",
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,8 @@ class Survey(Published):
     what it is; nothing is derived from them.  shuffled: what is promised besides once reports are
     shuffled, or None where no shuffler is trusted; checked with the accountant at birth.
     schedule: when it is answered.  author, signature: see `sign`.  label: of the table, or None.
+    person: which rows of a table are one person's, where there are several; it is about data that
+    devices do not have, so it is in the collector's part.
     """
 
     table: str
@@ -102,6 +113,7 @@ class Survey(Published):
     author: str | None = None
     signature: str | None = None
     label: str | None = None
+    person: PersonRule | None = None
 
     def __post_init__(self) -> None:
         check_author(self.author, self.signature)
@@ -139,6 +151,8 @@ class Survey(Published):
         if self.chosen not in (None, AUTO):
             raise SurveyError(f"a mechanism is chosen by {AUTO!r} or by a person")
         check_users(self.users)
+        if self.person is not None:
+            self.person.require(self.schema)
         if not isinstance(self.workload, Mapping | None):
             raise SurveyError("[workload] must be a table")
 
@@ -221,6 +235,7 @@ class Survey(Published):
             "chosen": self.chosen,
             "workload": None if self.workload is None else dict(self.workload),
             "users": self.users,
+            "person": None if self.person is None else self.person.to_keys(),
         }
         content = {
             "ldpsql_collector": FORMAT,
@@ -341,6 +356,7 @@ class Survey(Published):
             author=device.author,
             signature=device.signature,
             label=device.label,
+            person=_read_person(rest),
         )
         own, stated = survey.design.guarantee, device.guarantee
         keeps = (own.kind, own.epsilon) == (stated.kind, stated.epsilon)
@@ -445,6 +461,20 @@ def _read_device_part(source: str | Path) -> tuple[DeviceSurvey, Any]:
     except SurveyError as error:
         where = f"{source}: " if isinstance(source, Path) else ""
         raise SurveyError(f"{where}{error}") from None
+
+
+def read_person(path: Path) -> PersonRule | None:
+    """Which rows are one person's, as the collector's part of a published survey says; None where
+    it says nothing, or is not there. Errors as of `read_parts`."""
+    _, rest = read_parts(path)
+    return _read_person(rest) if isinstance(rest, dict) else None
+
+
+def _read_person(rest: Mapping[str, Any]) -> PersonRule | None:
+    said = rest.get("person")
+    if not isinstance(said, Mapping | None):
+        raise SurveyError("not a survey: person must be an object")
+    return None if said is None else PersonRule.from_keys(said)
 
 
 def read_parts(source: str | Path) -> tuple[DeviceSurvey, Any]:

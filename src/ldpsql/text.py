@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from ldpsql.errors import pluralize
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ldpsql_device.persons import PersonRule
     from ldpsql_device.schema import Attribute, Schema
     from ldpsql_device.table import Tally
 
@@ -83,6 +86,32 @@ def labelled_lines(
 def one_line(text: str) -> str:
     """The text with a space for everything that does not print, escape sequences among it."""
     return "".join(character if character.isprintable() else " " for character in text)
+
+
+def person_notes(
+    data: Path, person: PersonRule | None, schema: Schema, tally: Tally | None = None
+) -> list[str]:
+    """What answers for a person who has several rows; without a rule, which column of a file looks
+    as if persons had some. tally: of the reports that were made."""
+    if person is None:
+        from ldpsql_device.files import column_names  # noqa: PLC0415
+        from ldpsql_device.persons import find_identifier  # noqa: PLC0415
+
+        found = find_identifier(column_names(data), schema)
+        if found is None:
+            return []
+        name = one_line(found)
+        return [
+            f"every row of {data} counts as a person; if {name} tells persons apart, say "
+            f'person = "{name}" under [survey]'
+        ]
+    if tally is None:
+        return [person.describe()]
+    notes = [f"{person.describe()}; there were {pluralize(tally.rows, 'row')}"]
+    if tally.nameless:
+        rows = "1 row has" if tally.nameless == 1 else f"{tally.nameless:,} rows have"
+        notes.append(f"{rows} no {person.column}: taken for one person's")
+    return notes
 
 
 def misfit_notes(schema: Schema, tally: Tally) -> list[str]:

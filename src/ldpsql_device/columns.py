@@ -90,7 +90,7 @@ def draw_codes(words: Words, place: int, size: int) -> Integers:
 
 def measure_numbers(measure: Measure, column: pa.Array) -> Column:
     """Numbers of a column, moved between the bounds."""
-    values = _reals(measure.name, column)
+    values = read_reals(measure.name, column)
     numbers, missing = np.clip(values, *measure.bounds), np.isnan(values)
     return Column(numbers, (numbers != values) & ~missing, missing)
 
@@ -135,7 +135,7 @@ def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, M
         raise _wrong_type(declared.name, column.type, kind)
     typed = cast_column(column, target)
     if kind == "float":
-        finite = pa.array(np.isfinite(_reals(declared.name, typed)))
+        finite = pa.array(np.isfinite(read_reals(declared.name, typed)))
         typed = pc.if_else(finite, typed, pa.scalar(None, target))
     return typed, _find_missing(typed)
 
@@ -217,7 +217,7 @@ def _int_points(name: str, column: pa.Array) -> Points:
 
 
 def _float_points(name: str, column: pa.Array) -> Points:
-    reals = _reals(name, column)
+    reals = read_reals(name, column)
     return reals, ~np.isnan(reals)
 
 
@@ -271,7 +271,7 @@ _IS_OF_TYPE: Mapping[str, Callable[[pa.DataType], bool]] = {
 }
 
 
-def _reals(name: str, column: pa.Array) -> Reals:
+def read_reals(name: str, column: pa.Array) -> Reals:
     """A numeric column as float64, NaN where it is missing."""
     if pa.types.is_null(column.type):
         return np.full(len(column), np.nan)

@@ -7,8 +7,9 @@ whole or not at all. Rows are counted from 1; the header of a CSV file is not on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ from ldpsql_device.columns import cast_column, refuse_errors
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
 from ldpsql_device.permutation import permute_rows
+from ldpsql_device.person_rows import RowsRead, one_row_each
+from ldpsql_device.persons import ORDER, PersonRule
 from ldpsql_device.policy import Policy
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import utc_today
@@ -52,16 +55,18 @@ def randomize_file(
     target: Path | str,
     *,
     policy: Policy,
+    person: PersonRule | None = None,
     keep_order: bool = False,
     choose: Choose | None = None,
     progress: Progress | None = None,
 ) -> Tally:
     """Write one report per person of `source` to `target`, drawn from the system's entropy.
 
-    policy: what the survey may take; PolicyError otherwise.  keep_order: as in `randomize`;
-    otherwise memory is bounded as for `permute_rows`.  choose: who is asked, by the number of the
-    row alone; everybody if left out.  progress: called with the number of people
-    read and their total, where that is known. Raises RecordError, which never shows a value, for a
+    policy: what the survey may take; PolicyError otherwise.  person: which rows are one person's;
+    every row is one's own if left out.  keep_order: as in `randomize`; otherwise memory is bounded
+    as for `permute_rows`. It needs rows that are persons', and so does choose: who is asked, by the
+    number of the row alone; everybody if left out.  progress: called with the number of people read
+    and their total, where that is known. Raises RecordError, which never shows a value, for a
     file that cannot be read, or has no such column, or one of another type.
     """
     policy.require(survey)
@@ -71,19 +76,39 @@ def randomize_file(
         raise RecordError(f"there is no file {source}")
     if target.exists() and target.samefile(source):
         raise RecordError(f"the reports would replace the data in {source}; name another file")
-    read, total = _reader(survey.record_schema, source)
-    tally = Tally()
+    if person is not None:
+        person.require(survey.record_schema)
+        if keep_order:
+            raise RecordError("the report of a person with several rows has no place to keep")
+        if choose is not None:
+            raise RecordError(
+                "persons with several rows are not dealt to rounds; deal a table of one row each"
+            )
+    schema = survey.record_schema
+    chunks, total = _reader(schema, source, person)
+    tally, counted = Tally(), RowsRead()
+
+    def read_again() -> Iterator[pa.Table]:
+        return _refuse_damaged_chunks(_reader(schema, source, person)[0], source)
+
+    def records() -> Iterator[pa.Table]:
+        if person is None:
+            yield from _refuse_damaged_chunks(chunks, source)
+            return
+        for rows in one_row_each(read_again, person, OsEntropy(), counted):
+            starts = range(0, rows.num_rows, BATCH_ROWS)
+            yield from (rows.slice(start, BATCH_ROWS) for start in starts)
 
     def draw_reports() -> Iterator[pa.Table]:
         nonlocal tally
         done = 0
-        for chunk in _refuse_damaged_chunks(read, source):
+        for chunk in records():
             count = chunk.num_rows
             asked = chunk if choose is None else chunk.filter(pa.array(choose(done, count)))
             reports, part = draw_part(survey, asked, today)
             tally, done = tally + part, done + count
             if progress is not None:
-                progress(done, total)
+                progress(done, None if person else total)
             yield reports
 
     drawn = draw_reports()
@@ -99,7 +124,7 @@ def randomize_file(
     ):
         for reports in with_ids:
             writer.write_table(reports)
-    return tally
+    return replace(tally, rows=counted.rows, nameless=counted.nameless)
 
 
 def report_writer(target: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -114,12 +139,15 @@ def report_writer(target: Path, schema: pa.Schema) -> pq.ParquetWriter:
     )
 
 
-def read_people(schema: Schema, source: Path | str) -> pa.Table:
-    """The declared columns of all people of a file, for evaluation. Errors as `randomize_file`."""
+def read_people(schema: Schema, source: Path | str, person: PersonRule | None = None) -> pa.Table:
+    """The declared columns of all rows of a file, and those of a rule, for evaluation.
+
+    Errors as `randomize_file`.
+    """
     source = Path(source)
     if not source.is_file():
         raise RecordError(f"there is no file {source}")
-    parts = list(_refuse_damaged_chunks(_reader(schema, source)[0], source))
+    parts = list(_refuse_damaged_chunks(_reader(schema, source, person)[0], source))
     if not sum(part.num_rows for part in parts):
         raise RecordError(f"{source} holds nobody")
     return pa.concat_tables(parts, promote_options="permissive")
@@ -148,15 +176,42 @@ def _refuse_damaged_chunks(chunks: Iterator[pa.Table], source: Path) -> Iterator
         yield from chunks
 
 
-def _reader(schema: Schema, source: Path) -> tuple[Iterator[pa.Table], int | None]:
+def column_names(source: Path) -> list[str]:
+    """The names of a file's columns; RecordError as `randomize_file`."""
     with _readable(source):
         if _is_csv(source):
-            return _csv_chunks(schema, source), None
+            return _header(source)
+        return list(pq.read_schema(source).names)
+
+
+def _reader(
+    schema: Schema, source: Path, person: PersonRule | None
+) -> tuple[Iterator[pa.Table], int | None]:
+    with _readable(source):
+        if _is_csv(source):
+            given = _match(schema, person, _header(source), source)
+            return _csv_chunks(schema, given, source), None
         if source.suffix.lower() in (".parquet", ".pq"):
             file = pq.ParquetFile(source)
-            given = match_columns(schema, file.schema_arrow.names, source)
+            given = _match(schema, person, file.schema_arrow.names, source)
             return _parquet_chunks(given, file), file.metadata.num_rows
     raise RecordError(f"{source} is neither .parquet nor .csv")
+
+
+def _match(
+    schema: Schema, person: PersonRule | None, names: Sequence[str], source: Path
+) -> dict[str, str]:
+    """The file's column for every declared one, and for those of a rule."""
+    given = match_columns(schema, names, source)
+    for name, wanted in (person.columns if person else {}).items():
+        alike = [each for each in names if each == wanted] or [
+            each for each in names if each.lower() == wanted.lower()
+        ]
+        if len(alike) != 1:
+            problem = "more than one column" if alike else "no column"
+            raise RecordError(f"{source} has {problem} {wanted!a:.60}, by which rows are persons'")
+        given[name] = alike[0]
+    return given
 
 
 def _is_csv(source: Path) -> bool:
@@ -165,11 +220,11 @@ def _is_csv(source: Path) -> bool:
 
 def _parquet_chunks(given: Mapping[str, str], file: pq.ParquetFile) -> Iterator[pa.Table]:
     with file:
-        for batch in file.iter_batches(BATCH_ROWS, columns=list(given.values())):
+        for batch in file.iter_batches(BATCH_ROWS, columns=[*dict.fromkeys(given.values())]):
             yield pa.table({name: batch.column(column) for name, column in given.items()})
 
 
-def _csv_chunks(schema: Schema, source: Path) -> Iterator[pa.Table]:
+def _csv_chunks(schema: Schema, given: Mapping[str, str], source: Path) -> Iterator[pa.Table]:
     types = arrow_types(schema)
     ragged: list[int] = []
 
@@ -177,24 +232,32 @@ def _csv_chunks(schema: Schema, source: Path) -> Iterator[pa.Table]:
         ragged.append(row.number)
         return "skip"
 
-    given = match_columns(schema, _header(source), source)
+    # What an order is of is as the beginning of the file reads, unless the survey declares it.
+    texts = {given[name] for name in given if name != ORDER}
     reader = pacsv.open_csv(
         source,
         read_options=pacsv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
         parse_options=pacsv.ParseOptions(newlines_in_values=True, invalid_row_handler=on_ragged),
         convert_options=pacsv.ConvertOptions(
-            include_columns=list(given.values()),
-            column_types=dict.fromkeys(given.values(), pa.string()),
+            include_columns=[*dict.fromkeys(given.values())],
+            column_types=dict.fromkeys(texts, pa.string()),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         ),
     )
+    declared = {given[name]: kind for name, kind in types.items()}
     with reader:
         for batch in reader:
             _require_fields(source, ragged)
+            columns = {name: batch.column(column) for name, column in given.items()}
             yield pa.table(
-                {n: _read_text(batch.column(given[n]), kind) for n, kind in types.items()}
+                {
+                    name: _read_text(column, declared[given[name]])
+                    if given[name] in declared
+                    else column
+                    for name, column in columns.items()
+                }
             )
         _require_fields(source, ragged)
 

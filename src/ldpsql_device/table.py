@@ -46,22 +46,31 @@ class Tally:
 
     clamped: per measure, values that were moved to a bound.  outside: per dimension, values outside
     its domain.  missing: per column, values that were missing or could not be read. Columns in
-    which all values fit are left out.
+    which all values fit are left out. rows, nameless: where persons have several rows, how many
+    were read, and how many of them name no person.
     """
 
     people: int = 0
     clamped: Mapping[str, int] = field(default_factory=dict)
     outside: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
+    rows: int = 0
+    nameless: int = 0
 
     def __add__(self, other: Tally) -> Tally:
         """Both together."""
-        mine, theirs = (
-            (Counter(tally.clamped), Counter(tally.outside), Counter(tally.missing))
-            for tally in (self, other)
+
+        def add(one: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+            return dict(Counter(one) + Counter(more))
+
+        return Tally(
+            self.people + other.people,
+            add(self.clamped, other.clamped),
+            add(self.outside, other.outside),
+            add(self.missing, other.missing),
+            self.rows + other.rows,
+            self.nameless + other.nameless,
         )
-        both = (dict(one + more) for one, more in zip(mine, theirs, strict=True))
-        return Tally(self.people + other.people, *both)
 
 
 @dataclass(frozen=True)
@@ -80,9 +89,11 @@ class Encoded:
     @property
     def tally(self) -> Tally:
         """How many there were of each."""
-        masks = (self.clamped, self.outside, self.missing)
-        counts = ({name: int(mask.sum()) for name, mask in one.items()} for one in masks)
-        return Tally(len(self.codes), *({n: c for n, c in one.items() if c} for one in counts))
+
+        def count(masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, int]:
+            return {name: int(mask.sum()) for name, mask in masks.items() if mask.any()}
+
+        return Tally(len(self.codes), count(self.clamped), count(self.outside), count(self.missing))
 
 
 def randomize(

@@ -12,13 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.comparisons import TOML, asked, raw, survey_file
+from support.significance import is_unbiased
 from support.surveys import dimension, measure, survey_toml
 
-from ldpsql.bench.questions import KINDS, Wanted
+from ldpsql.bench.questions import KINDS, Wanted, question
 from ldpsql.bench.truth import People, Truth
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
-from ldpsql_device.errors import InternalError
+from ldpsql.designer.file import read_file
+from ldpsql.designer.questions import UndesignedSurvey
+from ldpsql.simulation import SeededEntropy, simulate
+from ldpsql_device.errors import InternalError, NotSupportedError
+from ldpsql_device.persons import ORDER, PERSON, PersonRule
 
 SUM_PAY = "COALESCE(SUM(greatest(-5, least(50, pay))), 0)"
 PAIRS = [
@@ -152,3 +156,131 @@ COUNTS_OF_MOMENTS = survey_toml(
     dimension("at", "timestamp", range=["2026-01-01", "2026-01-03"], unit="hour"),
     measure("pay", 0, 5),
 )
+
+
+# -- persons who have several rows ----------------------------------------------------------------
+
+VISITS = """
+[survey]
+table = "app"
+epsilon = "8"
+mechanism = "grr"
+[dimension.age]
+type = "int"
+domain = [0, 9]
+"""
+SPENDING = VISITS.replace('"grr"', '"hgrr"') + "[measure.spent]\nbounds = [0, 10]\n"
+
+
+def visits(people: int) -> pa.Table:
+    """Who comes often is old, and spends little each time: rows and persons differ."""
+    random = np.random.default_rng(5)
+    often = random.integers(1, 7, people)
+    persons = np.repeat(np.arange(people), often)
+    ages = np.minimum(9, often[persons] + random.integers(0, 4, persons.size))
+    spent = 12.0 / often[persons]
+    shuffled = random.permutation(persons.size)
+    columns = {PERSON: persons, "age": ages, "spent": spent, ORDER: np.arange(persons.size)}
+    return pa.table(columns).take(pa.array(shuffled))
+
+
+def expected(people: People, toml: str, sql: str) -> float:
+    file = read_file(toml)
+    (value,) = (
+        Truth(file.schema, people.table, people.weights)
+        .answer(question(sql, UndesignedSurvey("app", file.schema), "test"))
+        .of(())
+    )
+    return float(value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "of_rows"),
+    [
+        ("SELECT COUNT(*) FROM app WHERE age < 5", lambda t: np.sum(t["age"] < 5)),
+        ("SELECT SUM(spent) FROM app WHERE age < 5", lambda t: np.sum(t["spent"] * (t["age"] < 5))),
+        ("SELECT COUNT(*) FILTER (WHERE age = 4) FROM app", lambda t: np.sum(t["age"] == 4)),
+        ("SELECT COUNT(*) FROM app", lambda t: len(t["age"])),
+    ],
+)
+def test_the_truth_is_the_expectation_over_the_rows_that_are_drawn(sql, of_rows):
+    rule = PersonRule("id")
+    people = People.of(read_file(SPENDING).schema, visits(400), person=rule)
+    assert len(people) == 400
+    draws = []
+    for seed in range(300):
+        drawn = people.draw(SeededEntropy(seed))
+        assert drawn.num_rows == 400
+        draws.append(float(of_rows({n: drawn.column(n).to_numpy() for n in ("age", "spent")})))
+    truth = expected(people, SPENDING, sql)
+    if np.std(draws):
+        assert is_unbiased(np.array(draws), truth)
+        by_rows = People.of(read_file(SPENDING).schema, visits(400).drop_columns([PERSON, ORDER]))
+        assert not is_unbiased(np.array(draws), expected(by_rows, SPENDING, sql))
+    else:
+        assert draws[0] == truth
+
+
+def test_an_average_is_the_quotient_of_two_expectations():
+    people = People.of(read_file(SPENDING).schema, visits(400), person=PersonRule("id"))
+    total, count, average = (
+        expected(people, SPENDING, f"SELECT {what} FROM app WHERE age < 5")
+        for what in ("SUM(spent)", "COUNT(*)", "AVG(spent)")
+    )
+    assert average == pytest.approx(total / count)
+
+
+def test_a_reduced_measure_is_reduced_before_its_bounds():
+    rows = pa.table({PERSON: [1, 1, 2], "age": [1, 2, 3], "spent": [8.0, 9.0, 1.0]})
+    rule = PersonRule("id", sums=("spent",))
+    people = People.of(read_file(SPENDING).schema, rows, person=rule)
+    assert people.table.column("spent").to_pylist() == [10.0, 10.0, 1.0]
+    assert expected(people, SPENDING, "SELECT SUM(spent) FROM app") == 11.0
+
+
+def test_the_last_row_is_all_that_counts():
+    rows = visits(300)
+    people = People.of(read_file(SPENDING).schema, rows, person=PersonRule("id", "at"))
+    assert people.table.num_rows == len(people) == 300
+    assert set(people.weights) == {1.0}
+    last = rows.to_pandas().sort_values(ORDER).groupby(PERSON).last()
+    found = expected(people, SPENDING, "SELECT COUNT(*) FROM app WHERE age < 5")
+    assert found == (last["age"] < 5).sum()
+    # Every person has one row, so whatever is no sum is compared as well.
+    assert expected(people, SPENDING, "SELECT VAR_POP(age) FROM app") == pytest.approx(
+        last["age"].var(ddof=0)
+    )
+
+
+def test_what_has_no_expectation_is_refused():
+    people = People.of(read_file(SPENDING).schema, visits(50), person=PersonRule("id"))
+    with pytest.raises(NotSupportedError, match="VAR_POP of persons who have several rows"):
+        expected(people, SPENDING, "SELECT VAR_POP(age) FROM app")
+
+
+@pytest.mark.parametrize("users", [40, 400])
+def test_persons_are_sampled_with_all_their_rows(users):
+    everybody = People.of(read_file(SPENDING).schema, visits(100), person=PersonRule("id"))
+    drawn = everybody.sample(users, 1)
+    assert len(drawn) == users
+    assert drawn.weights.sum() == pytest.approx(users)
+    assert drawn.table.num_rows > users
+    assert drawn.fingerprint != everybody.fingerprint != everybody.sample(99, 1).fingerprint
+    sizes = np.bincount(drawn.persons)
+    spent = drawn.table.column("spent").to_numpy()
+    assert spent == pytest.approx(np.minimum(10, 12 / sizes[drawn.persons]))  # whole persons
+
+
+def test_estimates_are_unbiased_about_it():
+    """Of the persons, and not of the rows."""
+    survey = design(VISITS)
+    people = People.of(survey.schema, visits(400), person=PersonRule("id"))
+    sql = "SELECT COUNT(*) FROM app WHERE age < 5"
+    values = []
+    for seed in range(24):
+        with simulate(survey, people.draw(SeededEntropy(1000 + seed)), seed=seed) as connection:
+            values.append(connection.execute(sql).fetchone()[0])
+    assert is_unbiased(np.array(values), expected(people, VISITS, sql))
+    by_rows = People.of(survey.schema, visits(400).drop_columns([PERSON, ORDER]))
+    share = expected(by_rows, VISITS, sql) / len(by_rows)
+    assert not is_unbiased(np.array(values), 400 * share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -232,3 +233,22 @@ def test_figures_without_what_nearly_nobody_can_tell(tmp_path: Path, survey: Pat
     )
     assert found.exit_code == 0, found.output
     assert sorted(path.name for path in pictures.glob("*.svg")) == ["cost.svg"]
+
+
+def test_persons_who_have_several_rows(tmp_path: Path) -> None:
+    """Without a rule a note names the column; with one, persons are counted and not rows."""
+    table = tmp_path / "visits.parquet"
+    rows = {"customer_id": [n % 200 for n in range(600)], "age": [n % 7 for n in range(600)]}
+    pq.write_table(pa.table(rows), table)
+    survey, target = tmp_path / "survey.toml", tmp_path / "results.jsonl"
+    survey.write_text(COUNTS.replace("[survey]", "[survey]\n#person"))
+    asked = ("--mechanisms", "grr", "--predicates", 1, "-o", target)
+    found = bench(table, survey, *asked)
+    assert found.exit_code == 0, found.stderr
+    assert 'if customer_id tells persons apart, say person = "customer_id"' in found.stderr
+    survey.write_text(survey.read_text().replace("#person", 'person = "customer_id"'))
+    found = bench(table, survey, *asked)
+    assert found.exit_code == 0, found.stderr
+    assert "note: one report per customer_id: one row, drawn evenly" in found.stderr
+    (first, *_) = map(json.loads, target.read_text().splitlines())
+    assert first["users"] == 200

@@ -291,3 +291,59 @@ def test_a_file_of_another_survey_is_named(home):
     randomized(home, "b.parquet")
     done = run("ingest", "a.parquet", "b.parquet")
     assert "error: b.parquet: the store knows another survey app" in done.stderr
+
+
+VISITS = survey_toml(integer("age", 18, 90), epsilon="1", mechanism="hio")
+
+
+@pytest.fixture
+def visits(tmp_path, monkeypatch):
+    """A table of 300 visits by 100 customers, and a survey file."""
+    monkeypatch.chdir(tmp_path)
+    customers = [f"c{number % 100}" for number in range(299)] + [None]
+    pq.write_table(
+        pa.table({"customer_id": customers, "age": [18 + n % 70 for n in range(300)]}),
+        "visits.parquet",
+    )
+    return VISITS
+
+
+def reports_of(toml, *more):
+    design(toml).write("app.json")
+    done = run("randomize", "visits.parquet", "--survey", "app.json", "-o", "r.parquet", *more)
+    return done, done.exit_code or pq.read_table("r.parquet").num_rows
+
+
+def test_a_column_that_looks_like_an_identifier_is_named(visits):
+    done, count = reports_of(visits)
+    assert count == 300
+    assert done.stderr.splitlines()[1] == (
+        "note: every row of visits.parquet counts as a person; if customer_id tells persons apart, "
+        'say person = "customer_id" under [survey]'
+    )
+
+
+def test_one_report_per_person(visits):
+    toml = visits.replace("[survey]", '[survey]\nperson = "customer_id"')
+    done, count = reports_of(toml)
+    assert count == 101
+    assert done.stderr.splitlines() == [
+        "r.parquet: 101 reports",
+        "note: one report per customer_id: one row, drawn evenly; there were 300 rows",
+        "note: 1 row has no customer_id: taken for one person's",
+    ]
+    assert "customer_id" not in pq.read_schema("r.parquet").names
+    assert run("ingest", "r.parquet").exit_code == 0
+
+
+def test_who_has_the_devices_part_alone_names_the_column(visits):
+    done, count = reports_of(visits, "--person", "customer_id")
+    assert (done.exit_code, count) == (0, 101)
+    said, _ = reports_of(visits.replace("[survey]", '[survey]\nperson = "x"'), "--person", "y")
+    assert "the survey tells persons apart by x, not y" in refusal(said, 1)
+    said, _ = reports_of(visits, "--person", "age")
+    assert "age is a column of the survey" in refusal(said, 1)
+    said, _ = reports_of(visits, "--person", "nobody")
+    assert "has no column 'nobody'" in refusal(said, 1)
+    said, _ = reports_of(visits, "--person", "customer_id", "--keep-order")
+    assert "has no place to keep" in refusal(said, 1)

@@ -16,9 +16,11 @@ from ldpsql.designer import design, design_survey
 from ldpsql.errors import QueryError
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.record_domain import RecordDomain
-from ldpsql.survey import Survey
+from ldpsql.survey import Survey, read_person
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import FingerprintError, SurveyError
+from ldpsql_device.persons import PersonRule
+from ldpsql_device.survey import canonical, sha256
 
 TOML = """
 [survey]
@@ -232,3 +234,67 @@ def test_a_query_that_is_exact_anyway_is_named():
         (note,) = designer.file.read_file(TOML + workload).notes
         assert words in note
     assert designer.file.read_file(TOML + WORKLOAD).notes == ()
+
+
+PERSON = """
+[survey]
+table = "app"
+epsilon = "1"
+mechanism = "hgrr"
+person = "customer_id"
+[person]
+last_by = "at"
+sum = ["spent"]
+[dimension.age]
+type = "int"
+domain = [18, 41]
+[measure.spent]
+bounds = [0, 10]
+"""
+
+
+def test_what_is_one_persons_is_the_collectors_business_and_not_the_devices():
+    survey = design(PERSON)
+    rule = PersonRule("customer_id", "at", ("spent",))
+    assert survey.person == rule
+    assert Survey.from_json(survey.to_json()).person == rule
+    assert "customer_id" in survey.collector_text
+    for word in ("customer_id", "person", "last_by", '"at"'):
+        assert word not in survey.device_text
+    assert design(PERSON.replace("[person]", "[dimension.x]\ntype='bool'\n[person]")).person == rule
+
+
+def test_the_rule_lies_beside_the_survey(tmp_path):
+    path = tmp_path / "app.survey.json"
+    beside = design(PERSON).write(path)
+    assert read_person(path) == PersonRule("customer_id", "at", ("spent",))
+    beside.unlink()
+    assert read_person(path) is None
+    design(PERSON.replace("customer_id", "other")).write(tmp_path / "b.survey.json")
+    (tmp_path / "b.collector.json").rename(beside)
+    with pytest.raises(FingerprintError, match="is not the one that the survey names"):
+        read_person(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('person = "customer_id"', "", 'say person = "COLUMN" under'),
+        ('person = "customer_id"', "person = 3", "person must be the name of a column"),
+        ('person = "customer_id"', 'person = "age"', "age is a column of the survey"),
+        ('last_by = "at"', 'last = "at"', r"\[person\]: unknown key 'last'"),
+        ('sum = ["spent"]', 'sum = ["age"]', r"'age' is no \[measure.NAME\]"),
+    ],
+)
+def test_rules_that_are_refused(old, new, reason):
+    with pytest.raises(SurveyError, match=reason):
+        design(PERSON.replace(old, new))
+
+
+@pytest.mark.parametrize("said", ["customer_id", 3, {"column": 3}, {"by": "x"}])
+def test_a_damaged_rule_is_refused(said):
+    survey = design(PERSON)
+    part = {**json.loads(survey.collector_text), "person": said}
+    device = {**json.loads(survey.device_text), "collector": sha256(canonical(part))}
+    with pytest.raises(SurveyError):
+        Survey.from_json(json.dumps({"collector": part, "survey": device}))

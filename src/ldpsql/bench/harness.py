@@ -38,7 +38,7 @@ from ldpsql.designer.file import SurveyFile
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.estimate import CONFIDENCE, Array
 from ldpsql.parser.query import GroupKey, Measurement
-from ldpsql.simulation import Spent, simulate
+from ldpsql.simulation import SeededEntropy, Spent, simulate
 from ldpsql.survey import Survey
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.epsilon import Epsilon
@@ -86,7 +86,7 @@ class Comparison:
     def cases(self) -> tuple[Case, ...]:
         """Every run: each setting once, so that the time of the others can be guessed and what does
         not fit is soon known; then the other repetitions, setting after setting."""
-        sizes = dict.fromkeys(users or self.people.table.num_rows for users in self.users)
+        sizes = dict.fromkeys(users or len(self.people) for users in self.users)
         settings = list(product(sizes, self.candidates, self.epsilons))
         first = [(setting, 0) for setting in settings]
         others = product(settings, range(1, self.repetitions))
@@ -168,7 +168,7 @@ class Runner:
         self._design = lru_cache(maxsize=_MOST_DESIGNS)(self._design_anew)
         self._truths = lru_cache(maxsize=None)(self._truths_anew)
         self._sample = lru_cache(maxsize=1)(
-            lambda users: comparison.people.sample(users, comparison.seed).table
+            lambda users: comparison.people.sample(users, comparison.seed)
         )
 
     def run(self, case: Case) -> Outcome:
@@ -180,10 +180,12 @@ class Runner:
             if not is_sound and not self._comparison.include_unsound:
                 reason = "it is not differentially private (--include-unsound takes it along)"
                 return Outcome(_COLUMNS.empty_table(), refused=reason)
+            seed = _derive_seed(case, self._comparison.seed)
             with simulate(
                 survey,
-                self._sample(case.users),
-                seed=_derive_seed(case, self._comparison.seed),
+                # Other words than those of the reports.
+                self._sample(case.users).draw(SeededEntropy(seed ^ 1)),
+                seed=seed,
                 confidence=self._comparison.confidence,
                 spent=spent,
             ) as connection:
@@ -214,7 +216,8 @@ class Runner:
 
     def _truths_anew(self, users: int) -> list[tuple[Answers, Array]]:
         """The true answers to every question, and the scales, for a sample of this size."""
-        truth = Truth(self._comparison.file.schema, self._sample(users))
+        people = self._sample(users)
+        truth = Truth(self._comparison.file.schema, people.table, people.weights)
         return [(truth.answer(q), truth.scales(q)) for q in self._comparison.questions]
 
     def _ask(self, connection: Connection, users: int, spent: Spent) -> pa.Table:

@@ -39,13 +39,18 @@ from ldpsql.parser.query import GroupKey, Predicate, condition
 from ldpsql.simulation import SeededEntropy
 from ldpsql.sql import literal, quote
 from ldpsql_device.arrow import arrow_type, arrow_types
-from ldpsql_device.errors import InternalError
+from ldpsql_device.columns import Integers
+from ldpsql_device.entropy import Entropy
+from ldpsql_device.errors import InternalError, NotSupportedError
 from ldpsql_device.files import read_people
+from ldpsql_device.person_rows import candidate_rows, draw_rows
+from ldpsql_device.persons import PersonRule
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 from ldpsql_device.table import Tally, encode_table
 from ldpsql_device.values import Ordered
 
 Key = tuple[Any, ...]
+_WEIGHT = f"{RESERVED_PREFIX}weight"
 
 
 @dataclass(frozen=True)
@@ -54,20 +59,34 @@ class People:
 
     Where a value is outside its domain or missing, a value of the code stands that it is given
     (which may be drawn, once for all comparisons), or NULL. A measure lies between its bounds.
-    tally: how many such values there were; of nobody for a sample.
+    tally: how many such values there were; of nobody for a sample.  persons: whose every row is, as
+    numbers from 0, ascending, shape (n,); None where every row is a person's own.
     """
 
     table: pa.Table
     tally: Tally = field(default_factory=Tally)
+    persons: Integers | None = None
 
     @classmethod
-    def read(cls, schema: Schema, source: Path, seed: int = 0) -> People:
+    def read(
+        cls, schema: Schema, source: Path, seed: int = 0, person: PersonRule | None = None
+    ) -> People:
         """From Parquet or CSV. RecordError for a column that is not there or has another type."""
-        return cls.of(schema, read_people(schema, source), seed)
+        return cls.of(schema, read_people(schema, source, person), seed, person)
 
     @classmethod
-    def of(cls, schema: Schema, table: pa.Table, seed: int = 0) -> People:
-        """From a table. seed: of the drawn codes."""
+    def of(
+        cls, schema: Schema, table: pa.Table, seed: int = 0, person: PersonRule | None = None
+    ) -> People:
+        """From a table. seed: of the drawn codes.  person: by which its rows are persons'."""
+        persons: Integers | None = None
+        if person is not None:
+            table, numbers = candidate_rows(table.combine_chunks(), person)
+            order = np.argsort(numbers, kind="stable")
+            table, persons = (
+                table.take(pa.array(order)).drop_columns([*person.columns]),
+                numbers[order],
+            )
         shape = (table.num_rows, schema.code_words)
         words = SeededEntropy(seed).words(shape[0] * shape[1]).reshape(shape)
         encoded = encode_table(schema, table, lambda word, rows: words[rows, word])
@@ -83,26 +102,54 @@ class People:
             columns[name] = pc.if_else(unfit, drawn, given)
         fields = list(arrow_types(schema).items())
         typed = pa.table({name: columns[name] for name, _ in fields}, schema=pa.schema(fields))
-        return cls(typed.combine_chunks(), encoded.tally)
+        return cls(typed.combine_chunks(), encoded.tally, persons)
+
+    def __len__(self) -> int:
+        """How many people there are."""
+        if self.persons is None:
+            return int(self.table.num_rows)
+        return int(self.persons[-1]) + 1
+
+    @property
+    def weights(self) -> Array | None:
+        """With which probability a row answers for its person, shape (n,); None where all do."""
+        if self.persons is None:
+            return None
+        weights: Array = 1.0 / np.bincount(self.persons)[self.persons]
+        return weights
+
+    def draw(self, entropy: Entropy) -> pa.Table:
+        """One row of each person, drawn evenly."""
+        if self.persons is None:
+            return self.table
+        keys = entropy.words(len(self.persons))
+        return self.table.take(pa.array(draw_rows(self.persons, keys))).combine_chunks()
 
     def sample(self, users: int | None, seed: int) -> People:
         """So many of them: without replacement where there are enough, else with it.
 
         None for all of them, as they are.
         """
-        rows = self.table.num_rows
-        if users is None or users == rows:
+        if users is None or users == len(self):
             return self
         random = np.random.default_rng([seed, users])
-        chosen = np.sort(random.choice(rows, users, replace=users > rows))
-        return People(self.table.take(pa.array(chosen)).combine_chunks())
+        chosen = np.sort(random.choice(len(self), users, replace=users > len(self)))
+        if self.persons is None:
+            return People(self.table.take(pa.array(chosen)).combine_chunks())
+        counts = np.bincount(self.persons)
+        starts = np.cumsum(counts) - counts
+        rows = np.concatenate([np.arange(starts[p], starts[p] + counts[p]) for p in chosen])
+        persons = np.repeat(np.arange(users), counts[chosen])
+        return People(self.table.take(pa.array(rows)).combine_chunks(), persons=persons)
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the values."""
+        """SHA-256 of the values, and of whose they are."""
         digest = hashlib.sha256()
         for batch in self.table.combine_chunks().to_batches():
             digest.update(batch.serialize().to_pybytes())
+        if self.persons is not None:
+            digest.update(self.persons.tobytes())
         return digest.hexdigest()
 
 
@@ -135,9 +182,15 @@ class Answers:
 class Truth:
     """Answers questions exactly. Holds the raw values, in memory."""
 
-    def __init__(self, schema: Schema, table: pa.Table) -> None:
-        """table: the declared columns with their declared types (`People.table`)."""
-        self._schema, self._people = schema, table.num_rows
+    def __init__(self, schema: Schema, table: pa.Table, weights: Array | None = None) -> None:
+        """table: the declared columns with their declared types (`People.table`).  weights: with
+        which probability each row answers, shape (n,); answers are expectations over that. None
+        where all rows answer."""
+        self._schema = schema
+        self._people: float = table.num_rows if weights is None else float(weights.sum())
+        self._is_weighted = weights is not None and bool((weights != 1.0).any())
+        if self._is_weighted:
+            table = table.append_column(_WEIGHT, pa.array(weights))
         self._bins: set[str] = set()
         self._database = duckdb.connect(":memory:")
         self._replace_table("SELECT * FROM new", table)
@@ -173,7 +226,8 @@ class Truth:
                 scale = float(self._people)
             elif isinstance(call, Aggregate) and call.function == "SUM":
                 values = self._write_summand(call.column)
-                sql = f"SELECT COALESCE(SUM(ABS({values})), 0) FROM people"
+                weighted = f" * {_WEIGHT}" if self._is_weighted else ""
+                sql = f"SELECT COALESCE(SUM(ABS({values}){weighted}), 0) FROM people"
                 ((scale,),) = self._database.execute(sql).fetchall()
             scales.append(scale)
         return np.array(scales)
@@ -234,6 +288,8 @@ class Truth:
             columns = [f"CASE WHEN {conditions[call.filter]} THEN {each} END" for each in counted]
         if isinstance(call.column, Ranked):
             columns.append(f"{'-' * call.column.is_descending}{call.column.share!r}")
+        if self._is_weighted:
+            return _expect(kind.names[0], columns)
         return kind.exact.format(", ".join(columns))
 
     def _write_summand(self, name: Column) -> str:
@@ -247,6 +303,24 @@ class Truth:
         low, high = self._schema.measures[index].bounds
         clamped = f"greatest({low!r}::DOUBLE, least({high!r}::DOUBLE, {column}))"
         return f"CASE WHEN {column} IS NULL THEN {low / 2 + high / 2!r}::DOUBLE ELSE {clamped} END"
+
+
+def _expect(function: str, columns: Sequence[str]) -> str:
+    """An aggregate's expectation where every row answers with a probability; of an average, the
+    quotient of the two. NotSupportedError for an aggregate that is not linear in rows."""
+    if function not in ("COUNT", "SUM", "AVG"):
+        raise NotSupportedError(
+            f"{function} of persons who have several rows has no expectation over the row that is "
+            "drawn; compare COUNT, SUM and AVG, or give such a person one row"
+        )
+    [column] = columns
+    value = "1" if column == "*" else f"({column})"
+    # Thirds of persons make whole ones: an exact answer must not miss its truth by a rounding.
+    count = f"COALESCE(ROUND(FSUM({_WEIGHT}) FILTER ({value} IS NOT NULL), 6), 0)"
+    if function == "COUNT":
+        return count
+    total = f"COALESCE(FSUM({_WEIGHT} * {value}), 0)"
+    return total if function == "SUM" else f"{total} / NULLIF({count}, 0)"
 
 
 def _multiple(value: float, width: float) -> float:

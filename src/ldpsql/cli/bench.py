@@ -15,7 +15,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
-from ldpsql.text import misfit_notes
+from ldpsql.text import misfit_notes, person_notes
 
 if TYPE_CHECKING:
     from ldpsql.bench.harness import Comparison
@@ -178,7 +178,7 @@ def bench(
     wanted = Wanted((), predicates, volume, count, aggregates, seed)
     comparison = Comparison(
         file,
-        People.read(file.schema, source, seed),
+        People.read(file.schema, source, seed, file.person),
         _questions(workloads, wanted, file),
         read_candidates(mechanisms or ()),
         tuple(dict.fromkeys(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),))),
@@ -192,6 +192,7 @@ def bench(
     notes = [*replace(wanted, kinds=made_up).not_asked(file)] if made_up else []
     misfits = misfit_notes(file.schema, comparison.people.tally)
     notes += [f"{each}, in the truth too" for each in misfits]
+    notes += person_notes(source, file.person, file.schema)
     for note in notes:
         click.echo(f"note: {note}", err=True)
     beside = target.with_name(f"{target.name}.cases") if target else None

@@ -14,7 +14,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.progress import Progress
 from ldpsql.errors import pluralize
-from ldpsql.text import misfit_notes
+from ldpsql.text import misfit_notes, person_notes
 
 if TYPE_CHECKING:
     from ldpsql.remote import RemoteStore
@@ -44,6 +44,13 @@ if TYPE_CHECKING:
     help="Answer a survey whose mechanism is not differentially private.",
 )
 @click.option(
+    "--person",
+    "column",
+    metavar="COLUMN",
+    help="The column that tells persons apart, where they have several rows: one of them answers, "
+    "drawn evenly.  [default: what the survey's collector's part says]",
+)
+@click.option(
     "--keep-order",
     is_flag=True,
     help="Write the reports in the order of the people, which tells whose report is whose.",
@@ -64,17 +71,21 @@ def randomize(
     public: str,
     accept_disclosure: bool,
     accept_no_guarantee: bool,
+    column: str | None,
     keep_order: bool,
     deals: bool,
 ) -> None:
     """Write one randomized report per person of DATA, a Parquet or CSV file.
 
-    This simulates a fleet of devices. Only declared columns are read. Reports come in random order,
-    and only you can read their file.
+    This simulates a fleet of devices. Only declared columns are read. Every row is a person's own,
+    unless the survey or --person names the column that tells persons apart. Reports come in random
+    order, and only you can read their file.
     """
     from ldpsql.dealing import Deal  # noqa: PLC0415
-    from ldpsql.survey import Survey, read_device_part  # noqa: PLC0415
+    from ldpsql.survey import Survey, read_device_part, read_person  # noqa: PLC0415
+    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
     from ldpsql_device.files import randomize_file  # noqa: PLC0415
+    from ldpsql_device.persons import PersonRule  # noqa: PLC0415
     from ldpsql_device.policy import Policy  # noqa: PLC0415
 
     options.keep_inputs(target, survey)
@@ -83,6 +94,11 @@ def randomize(
     guarantee = published.guarantee
     if max_epsilon is None:  # an empty text is not a limit, and is refused
         max_epsilon = str(guarantee.epsilon or 0)
+    person = read_person(survey)
+    if column is not None:
+        if person is not None and person.column != column:
+            raise SurveyError(f"the survey tells persons apart by {person.column}, not {column}")
+        person = person or PersonRule(column)
     policy = Policy(
         max_epsilon,
         max_delta=guarantee.delta if accept_disclosure else 0,
@@ -96,6 +112,7 @@ def randomize(
             data,
             target,
             policy=policy,
+            person=person,
             keep_order=keep_order,
             choose=None if deal is None else deal.choose,
             progress=progress.advance,
@@ -108,7 +125,10 @@ def randomize(
             "whose report is whose",
             err=True,
         )
-    for note in misfit_notes(published.schema, tally):
+    for note in (
+        *person_notes(data, person, published.schema, tally),
+        *misfit_notes(published.schema, tally),
+    ):
         click.echo(f"note: {note}", err=True)
 
 

@@ -215,6 +215,7 @@ def design_survey(
         users=file.users if file.shuffled is None else None,
         schedule=file.schedule,
         label=file.label,
+        person=file.person,
     )
     if ranking is None and file.workload_options is not None:
         _check_answers(survey, workload)

@@ -28,6 +28,7 @@ from ldpsql.workload import KINDS, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.guarantee import Shuffled
+from ldpsql_device.persons import PersonRule
 from ldpsql_device.schema import Measure, Schema, check_label, identifier, is_label
 from ldpsql_device.survey import (
     ANY_DAY,
@@ -45,7 +46,7 @@ TRUSTS = ("local", "shuffle")
 WEIGHTS = ("fair", "absolute")
 MOST_QUERIES = 1_000
 _LEAST_BOUND = 1e-50
-_TABLES = ("dimension", "measure", "public", "workload")
+_TABLES = ("dimension", "measure", "public", "workload", "person")
 _READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "honest")
 _KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
     "survey": {
@@ -58,6 +59,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
         "until": (date | str, "a day"),
         "replay_window": (int, "a number of days"),
         "period": (str, "a string"),
+        "person": (str, "the name of a column"),
         **dict.fromkeys(_READ_LATER, (object, "anything")),
     },
     "workload": {
@@ -82,7 +84,7 @@ class SurveyFile:
     written, or None.  estimator: as written, or None; the survey checks it.  population: likewise.
     accept_no_guarantee: whether the mechanism may promise nothing.  shuffled: what is promised once
     reports are shuffled, or None for trust = "local".  schedule: when it is answered.  label: of
-    the table, or None.
+    the table, or None.  person: which rows of a table are one person's, or None.
     """
 
     table: str
@@ -98,6 +100,7 @@ class SurveyFile:
     shuffled: Shuffled | None = None
     schedule: Schedule = ANY_DAY
     label: str | None = None
+    person: PersonRule | None = None
 
     @property
     def published_schema(self) -> Schema:
@@ -180,6 +183,7 @@ def read_file(
     if not isinstance(data.get("survey"), dict):
         raise SurveyError("the survey file has no [survey] table")
     head, workload = _check("survey", data.pop("survey")), data.pop("workload", None)
+    reduced = data.pop("person", None)
     unknown = set(data) - set(_TABLES)
     if unknown:
         raise SurveyError(f"unknown table [{min(unknown)}] in the survey file")
@@ -222,7 +226,24 @@ def read_file(
         shuffled=_read_trust(head),
         schedule=_read_schedule(head),
         label=head.get("label"),
+        person=_read_person(head.get("person"), reduced, schema),
     )
+
+
+def _read_person(column: str | None, reduced: Any, schema: Schema) -> PersonRule | None:
+    """Which rows are one person's; SurveyError for what does not fit the columns."""
+    if reduced is not None and not isinstance(reduced, dict):
+        raise SurveyError("[person] must be a table")
+    if column is None:
+        if reduced is not None:
+            raise SurveyError(
+                '[person] says what of a person\'s rows is answered for; say person = "COLUMN" '
+                "under [survey], too"
+            )
+        return None
+    rule = PersonRule.from_keys({**(reduced or {}), "column": column})
+    rule.require(schema)
+    return rule
 
 
 def _check(name: str, table: Any) -> dict[str, Any]:
@@ -405,6 +426,9 @@ mechanism = "auto"     # the one with the least expected error
 # until = 2026-12-31   # the last day: nothing is sent after it
 # period = "month"     # or "day": SQL sees the first day of each as the column "period"
 # replay_window = 30   # for so many days a report may be sent again
+# Where a person has several rows in a table, the column (none of those below) that tells persons
+# apart: one row of each answers, drawn evenly.
+# person = "customer_id"
 """
 _BODIES = {
     "int": "domain = []            # [lowest, highest], both included; add bin_width for bins\n",
