@@ -185,7 +185,7 @@ def column_names(source: Path) -> list[str]:
 
 
 def _reader(
-    schema: Schema, source: Path, person: PersonRule | None
+    schema: Schema, source: Path, person: PersonRule | None = None
 ) -> tuple[Iterator[pa.Table], int | None]:
     with _readable(source):
         if _is_csv(source):

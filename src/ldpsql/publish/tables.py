@@ -357,10 +357,12 @@ def _free(name: str, survey: Survey) -> str:
 
 
 def _tells_nothing(rows: pa.Table) -> bool:
-    """Whether all numbers are NULL."""
-    errors = [name for name in rows.column_names if name.endswith("_stderr")]
+    """Whether all numbers are NULL, with an error bar or without."""
+    numbers = [
+        name.removesuffix("_stderr") for name in rows.column_names if name.endswith("_stderr")
+    ]
     return rows.num_rows > 0 and all(
-        rows.column(name).null_count == rows.num_rows for name in errors
+        rows.column(name).null_count == rows.num_rows for name in numbers
     )
 
 
