@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -45,11 +45,15 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Central
 
 if TYPE_CHECKING:
-    from ldpsql.decoders.smooth_nodes import Tables
+    from ldpsql.decoders.smooth_nodes import SmoothNodes, Tables
 
 BIAS = (
     "a conjunction that was not collected is fitted to its parts that were, as if there were no "
     "other interaction between the attributes, and the error bar holds the noise of the parts only"
+)
+CONSISTENT = (
+    "marginals are made consistent where they share attributes, and non-negative, and a "
+    "conjunction that was not collected is fitted to them"
 )
 LARGEST_FIT = 10
 """Attributes of a conjunction that is fitted."""
@@ -141,6 +145,10 @@ class MaxEntEstimator(JointEstimator[CellQuery]):
         rest = (values - of_parts @ np.nan_to_num(collected.values)) / self.collected.source.people
         return self.collected.influence(parts, slopes @ of_parts) + slopes @ rest
 
+    def answer_parts(self, parts: Sequence[CellQuery]) -> Estimates:
+        """What was collected."""
+        return self.collected.answer(parts)
+
     def _linearise(
         self, queries: Sequence[CellQuery]
     ) -> tuple[Array, Array, Estimates, list[CellQuery]]:
@@ -154,7 +162,7 @@ class MaxEntEstimator(JointEstimator[CellQuery]):
             else:
                 fits.append((number, Fit(1.0, 0, ((),), (query,))))
         parts_of = [part for _, fit in fits for part in fit.queries]
-        collected = self.collected.answer(parts_of)
+        collected = self.answer_parts(parts_of)
         slopes = np.zeros((len(queries), len(collected)))
         start = 0
         for number, fit in in_time(fits):
@@ -171,6 +179,23 @@ class MaxEntEstimator(JointEstimator[CellQuery]):
             else:
                 values[number] = np.nan
         return values, slopes, collected, parts_of
+
+
+@dataclass(frozen=True)
+class CalmEstimator(MaxEntEstimator):
+    """CALM's steps: marginals made consistent where they overlap and non-negative, and what none
+    holds fitted to them.
+
+    smooth: made those tables.
+    """
+
+    smooth: SmoothNodes
+
+    def answer_parts(self, parts: Sequence[CellQuery]) -> Estimates:
+        """From the consistent tables; the covariance is that of what was collected."""
+        plain = super().answer_parts(parts)
+        values = self.smooth.count(parts)[0] if parts and self.smooth.people else plain.values
+        return replace(plain, values=values)
 
 
 def fit_share(attributes: int, subsets: Sequence[Axes], shares: Array) -> float:
@@ -361,8 +386,10 @@ class CollectedMarginals(LinearDesign[CellQuery]):
     @property
     def estimators(self) -> Estimators[CellQuery]:
         """The unbiased one, by the actual number of reports of each marginal; the smoothed one;
-        `maxent` where marginals hold several attributes."""
+        `maxent` and `calm` where marginals hold several attributes."""
         fitted: Estimators[CellQuery] = {"maxent": self._fit_counts} if self.fits else {}
+        if self.fits and self.can_smooth:
+            fitted = {**fitted, "calm": self._fit_consistent}
         return {**super().estimators, **fitted}
 
     def combine_unbiased(self, histogram: Histogram) -> UnbiasedEstimator:
@@ -371,6 +398,10 @@ class CollectedMarginals(LinearDesign[CellQuery]):
 
     def _fit_counts(self, histogram: Histogram) -> MaxEntEstimator:
         return MaxEntEstimator(LinearEstimator(ReportedSource(histogram, self.answers)))
+
+    def _fit_consistent(self, histogram: Histogram) -> CalmEstimator:
+        smooth = cast("SmoothNodes", self.smooth(histogram))
+        return CalmEstimator(LinearEstimator(ReportedSource(histogram, self.answers)), smooth)
 
     @property
     def can_smooth(self) -> bool:
@@ -387,10 +418,14 @@ class CollectedMarginals(LinearDesign[CellQuery]):
     @property
     def biases(self) -> Mapping[str, str]:
         """See `Design.biases`."""
-        return {"maxent": BIAS} if self.fits else {}
+        if not self.fits:
+            return {}
+        return {"maxent": BIAS, **({"calm": CONSISTENT} if self.can_smooth else {})}
 
     def hides_bias(self, planned: CellQuery, estimator: str) -> bool:
-        """See `Design.hides_bias`: what is fitted."""
+        """See `Design.hides_bias`: what is fitted, and what is made consistent and non-negative."""
+        if estimator == "calm":
+            return planned.is_asked
         return estimator == "maxent" and isinstance(planned, FittedQuery)
 
     def spread_evenly(self) -> list[Array]:

@@ -27,13 +27,14 @@ docs/spec/shuffle.md#3.6.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import cache
 from itertools import combinations
 from typing import Any, ClassVar, Literal, TypeVar
 
+from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.groups import whole
 from ldpsql.decoders.marginals import Axes, CollectedMarginals
@@ -53,6 +54,9 @@ Collected = tuple[str, RecordDomain, Epsilon, tuple[Axes, ...], tuple[int, ...]]
 """Name, domain, epsilon, marginals and their weights: what all designs begin with."""
 _DIGITS = Decimal("1e-9")
 MOST_VALUES = 1 << 16
+MOST_COVERED, MORE_WAYS, MOST_CELLS = 4, 4, 1 << 14
+"""Attributes that are covered together at most; by how many more a marginal is tried, and with how
+many cells."""
 _QUICK_CELLS = 1 << 13
 
 
@@ -81,6 +85,86 @@ def choose_marginals(
     return tuple(sorted(s for s in sets if not any(set(s) < set(other) for other in sets)))
 
 
+def cover_sets(asked: Axes, ways: int, cover: int) -> tuple[Axes, ...]:
+    """Few sets of `ways` attributes that together hold every set of `cover` attributes.
+
+    Greedily: a set begins with the first attributes that no set holds together yet, and grows by
+    the attribute that completes most of those that are left, the least used one among equals.
+    Source: the covering designs of CALM (Zhang et al., CCS 2018).
+    """
+    left, used = set(combinations(asked, cover)), dict.fromkeys(asked, 0)
+    found: list[Axes] = []
+    while left:
+        chosen = set(min(left))
+        while len(chosen) < ways:
+            best = max(
+                (axis for axis in asked if axis not in chosen),
+                key=lambda axis: (
+                    sum(
+                        tuple(sorted((*part, axis))) in left
+                        for part in combinations(sorted(chosen), cover - 1)
+                    ),
+                    -used[axis],
+                    -axis,
+                ),
+            )
+            chosen.add(best)
+        axes = tuple(sorted(chosen))
+        found.append(axes)
+        left.difference_update(combinations(axes, cover))
+        for axis in axes:
+            used[axis] += 1
+    return tuple(found)
+
+
+def choose_cover(
+    domain: RecordDomain,
+    options: MarginalOptions,
+    make: Callable[[tuple[Axes, ...]], CollectedMarginals],
+) -> tuple[Axes, ...]:
+    """The marginals of CALM: `cover_sets` for `ways` attributes, or for the number of them with the
+    least expected variance of a count of `cover` attributes.
+
+    More attributes in a marginal have more cells, in which there is more noise; fewer make more
+    marginals, each of which fewer people are asked about. What is expected is the mean, over the
+    sets of `cover` attributes, of the variance of a count of one cell, for people spread evenly.
+    make: a design of some marginals. SurveyError where no such sets can be.
+    """
+    asked = tuple(axis for axis, size in enumerate(domain.sizes) if size > 1)
+    cover, ways = options.cover, options.ways
+    if not 1 <= cover <= min(len(asked), MOST_COVERED):
+        raise SurveyError(
+            f"cover must lie between 1 and {min(len(asked), MOST_COVERED)}, for {len(asked)} "
+            f"attributes, not {cover}"
+        )
+    if ways and not cover <= ways <= len(asked):
+        raise SurveyError(
+            f"ways must lie between cover, {cover}, and the number of attributes, {len(asked)}, or "
+            f"be 0 for the best, not {ways}"
+        )
+    if ways:
+        return cover_sets(asked, ways, cover)
+    places = range(len(domain.sizes))
+    queries = [
+        LinearQuery.count(Box(tuple(((0, 1),) if axis in axes else None for axis in places)))
+        for axes in combinations(asked, cover)
+    ]
+    best: tuple[float, tuple[Axes, ...]] | None = None
+    for number in range(cover, min(len(asked), cover + MORE_WAYS) + 1):
+        marginals = cover_sets(asked, number, cover)
+        if max(math.prod(domain.sizes[axis] for axis in axes) for axes in marginals) > MOST_CELLS:
+            break
+        try:
+            error = make(marginals).expected_variance(queries, 1)
+        except SurveyError:
+            break  # more cells than its oracle can serve
+        if best is None or error < best[0]:
+            best = error, marginals
+    if best is None:
+        raise SurveyError(f"{cover} attributes together have more than {MOST_CELLS} cells")
+    return best[1]
+
+
 def published_local(central: Central, people: int, answers: int) -> Epsilon:
     """The local epsilon of randomized response over so many answers, by so many people.
 
@@ -96,13 +180,16 @@ def published_local(central: Central, people: int, answers: int) -> Epsilon:
 
 @dataclass(frozen=True)
 class MarginalOptions:
-    """ways: attributes per marginal, 0 for those of the workload.
+    """ways: attributes per marginal, 0 for those of the workload, or for the best with `cover`.
 
     calibration: of local budgets in the shuffle model; "published" as the authors did.
+    cover: few marginals, as CALM has them, which together hold every set of so many attributes;
+    0 for all marginals of `ways` attributes.
     """
 
     ways: int = 1
     calibration: Literal["tight", "published"] = "tight"
+    cover: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,7 +203,7 @@ class MarginalRecipe(Recipe[O]):
     """COUNT over private dimensions, in the shuffle model or without."""
 
     takes = Takes(measures=False)
-    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth", "maxent")
+    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth", "maxent", "calm")
     calibrates = True
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
@@ -130,6 +217,15 @@ class MarginalRecipe(Recipe[O]):
         together = any(len(axes) > 1 for axes in workload.supports)
         if together and (is_small or not isinstance(promise, Epsilon)):
             yield {"ways": 0}
+
+    @staticmethod
+    def collect(
+        task: Task[Any], build: Callable[[tuple[Axes, ...]], CollectedMarginals]
+    ) -> tuple[Axes, ...]:
+        """The marginals that the options ask for; build: a design of some."""
+        if task.options.cover:
+            return choose_cover(task.domain, task.options, build)
+        return choose_marginals(task.domain, task.options.ways, task.workload)
 
     def build(self, made: Collected, data: AnyOptions) -> CollectedMarginals:
         """A design from what all have and the rest of its data."""
@@ -201,14 +297,15 @@ class Marginals(MarginalRecipe[MarginalOptions]):
                 raise SurveyError(
                     f"{self.name} has no published calibration; leave out calibration"
                 )
-        marginals = choose_marginals(task.domain, task.options.ways, task.workload)
-        if self.oracle == "padded":
-            sizes = task.domain.sizes
-            values = max(math.prod(sizes[axis] for axis in axes) for axes in marginals)
-        elif self.oracle != "solh":
-            values = 0
-        made: MarginalDesign = self.first(task, marginals, values=values)
-        return made
+
+        def build(marginals: tuple[Axes, ...]) -> MarginalDesign:
+            sizes, number = task.domain.sizes, values if self.oracle == "solh" else 0
+            if self.oracle == "padded":
+                number = max(math.prod(sizes[axis] for axis in axes) for axes in marginals)
+            made: MarginalDesign = self.first(task, marginals, values=number)
+            return made
+
+        return build(self.collect(task, build))
 
     def build(self, made: Collected, data: AnyOptions) -> MarginalDesign:
         """With a budget per marginal, the whole epsilon unless `data` says so."""
@@ -269,9 +366,11 @@ class ArrSs(MarginalRecipe[ArrOptions]):
         return first.keep_central(central)
 
     def _first(self, task: Task[ArrOptions]) -> ArrDesign:
-        marginals = choose_marginals(task.domain, task.options.ways, task.workload)
-        made: ArrDesign = self.first(task, marginals, sum_to_one=task.options.sum_to_one)
-        return made
+        def build(marginals: tuple[Axes, ...]) -> ArrDesign:
+            made: ArrDesign = self.first(task, marginals, sum_to_one=task.options.sum_to_one)
+            return made
+
+        return build(self.collect(task, build))
 
     def build(self, made: Collected, data: AnyOptions) -> ArrDesign:
         """See `MarginalRecipe.build`."""
