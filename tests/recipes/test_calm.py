@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -19,6 +20,7 @@ from ldpsql.simulation import SeededEntropy, histogram_of, simulate
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Central
 
 PEOPLE = 4_000
 
@@ -157,3 +159,14 @@ def test_a_fit_of_pairs_has_their_most_entropy() -> None:
     shares = np.array([0.5, 0.4, 0.2, 0.2, 0.1, 0.08])
     subsets = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
     assert fit_share(3, subsets, shares) == pytest.approx(0.04, abs=1e-6)
+
+
+def test_shuffled_marginals_are_chosen_at_the_budget_that_shuffling_allows() -> None:
+    """A central epsilon of 0.2 allows a local one of more than 4, for which wide ones are best."""
+    central = Central(Epsilon.parse("0.2"), Fraction(1, 50_000), 50_000)
+    found = mechanism("srr-ss").design(domain_of(*(2,) * 8), central, {"ways": 0, "cover": 2})
+    assert isinstance(found, CollectedMarginals)
+    assert float(found.epsilon) > 3.0
+    assert len(found.marginals[0]) > 2
+    local = made("srr-ss", "0.2", (2,) * 8, ways=0, cover=2)
+    assert len(local.marginals[0]) == 2

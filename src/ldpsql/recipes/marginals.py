@@ -262,28 +262,36 @@ class Marginals(MarginalRecipe[MarginalOptions]):
     def calibrate(self, task: Task[MarginalOptions], central: Central) -> MarginalDesign:
         """See `Recipe.calibrate`."""
         values = getattr(task.options, "values", 0)
-        first = self._first(task, values or 2)
-        if task.options.calibration == "published":
-            people = central.people // len(first.marginals) if self.visible else central.people
-            answers = first.sizes if self.visible else (max(first.sizes),) * len(first.sizes)
-            return first.with_budgets([published_local(central, people, k) for k in answers])
-        if self.oracle == "solh" and not values:
-            return best_hash_values(first, central)
-        if not self.visible:
-            return first.keep_central(central)
 
-        @cache
-        def budget(size: int) -> Epsilon:
-            group = first.sizes.index(size)
-            return largest_local(lambda e: (first.at(e).blanket_of(group),), central)
+        def finish(first: MarginalDesign) -> MarginalDesign:
+            if task.options.calibration == "published":
+                people = central.people // len(first.marginals) if self.visible else central.people
+                answers = first.sizes if self.visible else (max(first.sizes),) * len(first.sizes)
+                return first.with_budgets([published_local(central, people, k) for k in answers])
+            if self.oracle == "solh" and not values:
+                return best_hash_values(first, central)
+            if not self.visible:
+                return first.keep_central(central)
 
-        return first.with_budgets([budget(size) for size in first.sizes])
+            @cache
+            def budget(size: int) -> Epsilon:
+                group = first.sizes.index(size)
+                return largest_local(lambda e: (first.at(e).blanket_of(group),), central)
 
-    def _first(self, task: Task[MarginalOptions], values: int) -> MarginalDesign:
+            return first.with_budgets([budget(size) for size in first.sizes])
+
+        return finish(self._first(task, values or 2, finish))
+
+    def _first(
+        self,
+        task: Task[MarginalOptions],
+        values: int,
+        finish: Callable[[MarginalDesign], MarginalDesign] = lambda design: design,
+    ) -> MarginalDesign:
         """Every marginal at the whole epsilon; SurveyError for a published calibration that there
         is not.
 
-        values: of the hash functions.
+        values: of the hash functions.  finish: what becomes of it, by which marginals are chosen.
         """
         if task.options.calibration == "published":
             if self.oracle == "sue":
@@ -305,7 +313,7 @@ class Marginals(MarginalRecipe[MarginalOptions]):
             made: MarginalDesign = self.first(task, marginals, values=number)
             return made
 
-        return build(self.collect(task, build))
+        return build(self.collect(task, lambda marginals: finish(build(marginals))))
 
     def build(self, made: Collected, data: AnyOptions) -> MarginalDesign:
         """With a budget per marginal, the whole epsilon unless `data` says so."""
@@ -359,18 +367,25 @@ class ArrSs(MarginalRecipe[ArrOptions]):
 
     def calibrate(self, task: Task[ArrOptions], central: Central) -> ArrDesign:
         """See `Recipe.calibrate`."""
-        first = self._first(task)
-        if task.options.calibration == "published":
-            answered = published_local(central, central.people, first.starts[-1])
-            return first.at(local_budget(answered, len(first.marginals)))
-        return first.keep_central(central)
 
-    def _first(self, task: Task[ArrOptions]) -> ArrDesign:
+        def finish(first: ArrDesign) -> ArrDesign:
+            if task.options.calibration == "published":
+                answered = published_local(central, central.people, first.starts[-1])
+                return first.at(local_budget(answered, len(first.marginals)))
+            return first.keep_central(central)
+
+        return finish(self._first(task, finish))
+
+    def _first(
+        self,
+        task: Task[ArrOptions],
+        finish: Callable[[ArrDesign], ArrDesign] = lambda design: design,
+    ) -> ArrDesign:
         def build(marginals: tuple[Axes, ...]) -> ArrDesign:
             made: ArrDesign = self.first(task, marginals, sum_to_one=task.options.sum_to_one)
             return made
 
-        return build(self.collect(task, build))
+        return build(self.collect(task, lambda marginals: finish(build(marginals))))
 
     def build(self, made: Collected, data: AnyOptions) -> ArrDesign:
         """See `MarginalRecipe.build`."""
