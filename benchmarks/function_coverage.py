@@ -220,7 +220,9 @@ class Trial:
         """The jointly estimated sums of every simulated survey, one after the other as rows."""
         values, covariances = [], []
         for estimator in self.estimators(surveys, seed):
-            relation = Relation(Sample(self.plan, ((),), ({(): estimator},)), CONFIDENCE)
+            relation = Relation(
+                Sample(self.plan, ((),), ({(): estimator},), "unbiased"), CONFIDENCE
+            )
             values.append(relation.sums.values[0])
             covariances.append(relation.sums.covariance[0])
         return Sums(np.array(values), np.array(covariances), CONFIDENCE)

@@ -1,9 +1,9 @@
 """Write docs/results.md from the results of the last run: `python -m benchmarks.results [FOLDER]`.
 
-FOLDER (out) holds what the measurements left there: `figures/*.json` (`make figures FULL=1`),
-`peers*/peers.json` (`python -m benchmarks.peers`), `harness.json` (`python -m benchmarks.harness`),
-`bench.csv` and `bench/` (`ldpsql bench ... -o out/bench.csv --plot out/bench`). What is not there
-is left out. Small copies of the pictures go to docs/images/results (needs the extra `plot`).
+FOLDER (out) holds what the measurements left there: `peers*/peers.json` (`python -m
+benchmarks.peers`), `harness.json` (`python -m benchmarks.harness`), `bench.csv` and `bench/`
+(`ldpsql bench ... -o out/bench.csv --plot out/bench`). What is not there is left out. Small copies
+of the pictures go to docs/images/results (needs the extra `plot`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ from benchmarks.small_pictures import Shelf
 
 TARGET = Path(__file__).parents[1] / "docs" / "results.md"
 PICTURES = "images/results"
-MOST_PICTURES = 2  # of one figure
 PACKAGES = ("duckdb", "numpy", "pyarrow", "sqlglot")
-HOLDS = {True: "holds", False: "**does not hold**", None: "cannot be told"}
 
 
 def main(arguments: list[str]) -> None:
     folder = Path(arguments[0] if arguments else "out")
     shelf = Shelf(TARGET.parent / PICTURES, PICTURES)
     parts = (_head(), _bench(folder, shelf), _harness(folder), _peers(folder))
-    text = "\n".join([*chain(*parts), *_figures(folder, shelf)])
+    text = "\n".join(chain(*parts))
     shelf.clear()
     TARGET.write_text(text.rstrip() + "\n", encoding="utf-8")
     print(f"{TARGET.name}: {len(text.splitlines())} lines")
@@ -50,7 +48,10 @@ def _head() -> Iterator[str]:
     yield (
         f"Measured on {os.cpu_count()} cores, {memory:.0f} GiB of memory, Python "
         f"{platform.python_version()}, {versions}. Every table says what was run: people, "
-        "repetitions, parameters. Times were taken on a machine with other work to do."
+        "repetitions, parameters. Times were taken on a machine with other work to do. The papers' "
+        "figures have pages of their own: [H4MDA](papers/h4mda.md), "
+        "[sensitive values](papers/uldp.md), [the shuffle model](papers/shuffle.md) and [optimal "
+        "response](papers/optimal-response.md)."
     )
     yield ""
 
@@ -179,40 +180,6 @@ def _peers(folder: Path) -> Iterator[str]:
         yield ""
         yield from peer_lines(found["rows"])
         yield ""
-
-
-def _figures(folder: Path, shelf: Shelf) -> Iterator[str]:
-    summaries = [_read(path) for path in sorted((folder / "figures").glob("*.json"))]
-    if summaries:
-        yield "## Figures of the papers"
-        yield ""
-    for found in summaries:
-        assert found is not None
-        kind = "full" if found["full"] else "quick"
-        kind += f" (but for {', '.join(found['changed'])})" if found["changed"] else ""
-        yield f"### {found['source']}"
-        yield ""
-        yield f"{found['data']}; {kind} parameters: {_parameters(found['parameters'])}."
-        yield ""
-        for name in found.get("pictures", [])[:MOST_PICTURES]:
-            yield from shelf.shown(folder / "figures" / f"{name}.png", found["source"])
-        yield "| claim | verdict | because |"
-        yield "|---|---|---|"
-        for verdict in found["verdicts"]:
-            yield f"| {verdict['claim']} | {HOLDS[verdict['holds']]} | {verdict['because']} |"
-        yield ""
-
-
-def _parameters(found: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {_text(value)}" for key, value in found.items() if key != "table")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{key} {_text(part)}" for key, part in value.items())
-    if isinstance(value, list):
-        return " / ".join(map(str, value))
-    return "all" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _read(path: Path) -> Any:

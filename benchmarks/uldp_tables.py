@@ -26,10 +26,15 @@ CLASS = ("not_recom", "recommend", "very_recom", "priority", "spec_prior")
 NURSERY: Columns = {
     "parents": ("usual", "pretentious", "great_pret"),
     "form": ("incomplete", "foster", "complete", "completed"),
+    "has_nurs": ("proper", "less_proper", "improper", "critical", "very_crit"),
     "class": CLASS,
 }
 RACES = tuple(f"group {letter}" for letter in "ABCDE")
 GRADES = ("low", "middle", "high")
+SCHOOLS = (
+    *("some high school", "high school", "some college", "associate's degree"),
+    *("bachelor's degree", "master's degree"),
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Setting:
     @property
     def values(self) -> tuple[tuple[str, ...], ...]:
         """The values of each attribute in order."""
-        known = {**NURSERY, "race": RACES, "grade": GRADES}
+        known = {**NURSERY, "race": RACES, "grade": GRADES, "schooling": SCHOOLS}
         return tuple(known[column] for column in self.columns)
 
     def records(self) -> tuple[pa.Table, str]:
@@ -86,13 +91,15 @@ def exact_error(made: CellDesign, counts: Floats) -> float:
 
 
 def _scores() -> tuple[pa.Table, str]:
-    """Race, and in which third of all the sum of a pupil's three marks lies."""
+    """Race, parents' schooling, and in which third of all the sum of a pupil's three marks lies."""
     marks = ("math_score", "reading_score", "writing_score")
-    table, source = people("students_performance", ("race_ethnicity", *marks), _students_stand_in)
+    columns = ("race_ethnicity", "parental_education", *marks)
+    table, source = people("students_performance", columns, _students_stand_in)
     total = sum(np.asarray(table[mark], dtype=np.int64) for mark in marks)
     third = np.digitize(total, np.quantile(total, [1 / 3, 2 / 3]))
     grades = pa.array([GRADES[i] for i in third])
-    return pa.table({"race": table["race_ethnicity"], "grade": grades}), source
+    names = {"race": table["race_ethnicity"], "schooling": table["parental_education"]}
+    return pa.table({**names, "grade": grades}), source
 
 
 def _nursery_stand_in() -> pa.Table:
@@ -101,6 +108,7 @@ def _nursery_stand_in() -> pa.Table:
     shares = {
         "parents": [1 / 3] * 3,
         "form": [0.25] * 4,
+        "has_nurs": [0.2] * 5,
         "class": [0.333, 0.001, 0.025, 0.329, 0.312],
     }
     return pa.table({name: random.choice(NURSERY[name], size, p=p) for name, p in shares.items()})
@@ -111,4 +119,6 @@ def _students_stand_in() -> pa.Table:
     marks = np.clip(random.normal(66, 15, (3, size)) + random.normal(0, 5, size), 0, 100)
     names = ("math_score", "reading_score", "writing_score")
     races = random.choice(RACES, size, p=[0.09, 0.19, 0.32, 0.26, 0.14])
-    return pa.table({"race_ethnicity": races, **dict(zip(names, marks.astype(int), strict=True))})
+    schools = random.choice(SCHOOLS, size, p=[0.18, 0.19, 0.23, 0.22, 0.12, 0.06])
+    columns = {"race_ethnicity": races, "parental_education": schools}
+    return pa.table({**columns, **dict(zip(names, marks.astype(int), strict=True))})

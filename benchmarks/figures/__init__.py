@@ -26,11 +26,13 @@ To add a figure, add one module to this folder; it is found by itself. It ends w
   `plots.draw_figure(title, panels, note=measured.data)` of `Panel`s of `Curve`s
   (ldpsql.plots: look, legend outside the data, bands, log axes).
 * `judge(measured)` gives a `Verdict` for each claim of the paper: the claim in a sentence, whether
-  it holds (True, False, or None where these data cannot tell), and the numbers that say so.
+  it holds (True, False, or None where so many runs cannot tell: `verdicts` has the tests), and the
+  numbers that say so. It sees the rows alone, which are kept in `benchmarks/stored`, and must
+  compare measured values by their standard errors.
 
-A quick figure takes at most some thirty seconds on one core; all of them must end in ten minutes.
-`python -m benchmarks.figures NAME` draws one, `--full` with all the paper's parameters, `--list`
-says which there are.
+`papers` lists what the papers have, and `pages` writes docs/papers from what is stored.
+`python -m benchmarks.figures NAME` draws one figure, `--full` with all the paper's parameters,
+`--list` says which there are.
 """
 
 from benchmarks.figures.cases import Cases

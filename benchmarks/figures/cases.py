@@ -24,7 +24,7 @@ class Cases:
     """
 
     def __init__(self, folder: Path, figure: str, measured_by: Path = HERE) -> None:
-        self._folder, self._figure, self._source = folder, figure, _source(measured_by)
+        self._folder, self._figure, self._source = folder, figure, source_hash(measured_by)
 
     def rows(self, key: Mapping[str, Any], work: Callable[[], list[Row]]) -> list[Row]:
         """What `work` gives, or gave when it was done before. Rows hold numbers and strings."""
@@ -45,7 +45,7 @@ def _plain(value: Any) -> Any:
 
 
 @functools.cache
-def _source(measured_by: Path) -> str:
+def source_hash(measured_by: Path) -> str:
     """Hash of every line that could change a result."""
     found = hashlib.sha256()
     for root in (Path(ldpsql.__file__).parent, HERE, measured_by):

@@ -7,10 +7,13 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.figures.cases import Cases, Row
+from benchmarks.figures.cases import HERE, Cases, Row, source_hash
+from benchmarks.figures.verdicts import WORDS, Vote
 from ldpsql import plots
 
 if TYPE_CHECKING:
@@ -23,15 +26,14 @@ class Skipped(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim of the paper holds; None where the data cannot tell."""
+    """Whether a claim of the paper holds; None where so many runs cannot tell."""
 
     claim: str
-    holds: bool | None
+    holds: Vote
     because: str
 
     def __str__(self) -> str:
-        word = {True: "holds", False: "DOES NOT HOLD", None: "cannot be told"}[self.holds]
-        return f"{word}: {self.claim} ({self.because})"
+        return f"{WORDS[self.holds]}: {self.claim} ({self.because})"
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,17 @@ class Measured:
         """The rows with these values, in order."""
         return [row for row in self.rows if all(row[key] == v for key, v in wanted.items())]
 
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows by column, to be kept."""
+        return {key: [row[key] for row in self.rows] for key in self.rows[0]}
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Sequence[Any]], data: str) -> Measured:
+        """The inverse of `columns`."""
+        rows = zip(*columns.values(), strict=True)
+        return cls([dict(zip(columns, row, strict=True)) for row in rows], data)
+
     def values(self, key: str) -> list[Any]:
         """The distinct values of a column, in the order of their first rows."""
         return list(dict.fromkeys(row[key] for row in self.rows))
@@ -70,7 +83,8 @@ class Figure:
     full: Mapping[str, Any]
 
     def run(self, folder: Path, *, full: bool = False, **changed: Any) -> Sequence[Verdict]:
-        """Measure, draw and judge; leaves `name`.csv, .png, .svg and .json in the folder.
+        """Measure, draw and judge; leaves `name`.csv, .png, .svg and .json in the folder. The last
+        holds everything that was measured, the day and the version.
 
         changed: parameters that shall have other values than `full` or `quick` say.
         """
@@ -96,7 +110,10 @@ class Figure:
             "parameters": parameters,
             "data": measured.data,
             "pictures": [self.name + suffix for suffix in pictures],
+            "date": datetime.now(UTC).date().isoformat(),
+            "version": f"{version('ldpsql')}, source {source_hash(HERE)[:12]}",
             "seconds": round(time.perf_counter() - started, 1),
+            "columns": measured.columns,
             "verdicts": [asdict(verdict) for verdict in verdicts],
         }
         (folder / f"{self.name}.json").write_text(json.dumps(summary, indent=1, default=str))

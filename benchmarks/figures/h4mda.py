@@ -20,7 +20,8 @@ from benchmarks.figures.cases import Cases, Row
 from benchmarks.figures.figure import Figure, Measured
 from benchmarks.figures.h4mda_claims import judge
 from benchmarks.figures.h4mda_work import MECHANISMS, NOT_PRIVATE, Point, errors
-from ldpsql.plots import Curve, Panel, draw_figure
+from benchmarks.figures.verdicts import Value, band
+from ldpsql.plots import Curve, Panel, Role, draw_figure
 
 DEFAULT = Point(volume=0.15, size=125, epsilon="2", fanout=5)
 PADDED = "fanout"  # the sweep with trees of one fan-out: balanced ones are the same from 5 to 7
@@ -106,43 +107,32 @@ def codes_of(raw: np.ndarray | None, size: int, people: int) -> np.ndarray:
 
 
 def draw(measured: Measured) -> dict[str, Any]:
-    """Sound mechanisms apart from the others; one and two predicates apart."""
+    """All mechanisms in each panel, those that are not private marked; predicates apart."""
     pictures = {}
-    for predicates in (1, 2):
-        for sound in (True, False):
-            words = "one predicate" if predicates == 1 else "two predicates"
-            shown = "sound mechanisms" if sound else "published LGRR and LGRR-FD beside HIO, EHIO"
-            panels = [
-                _panel(measured, predicates, sweep, aggregate, sound=sound)
-                for sweep in measured.values("sweep")
-                for aggregate in ERRORS
-            ]
-            if any(panel.curves for panel in panels):
-                pictures[f"-{predicates}{'' if sound else '-unsound'}"] = draw_figure(
-                    f"H4MDA's experiments, {words}: {shown}", panels, note=measured.data
-                )
+    for predicates, words in ((1, "one predicate"), (2, "two predicates")):
+        panels = [
+            _panel(measured, predicates, sweep, aggregate)
+            for sweep in measured.values("sweep")
+            for aggregate in ERRORS
+        ]
+        if any(panel.curves for panel in panels):
+            title = f"H4MDA's experiments, {words}"
+            pictures[f"-{predicates}"] = draw_figure(title, panels, note=measured.data)
     return pictures
 
 
-def _panel(
-    measured: Measured, predicates: int, sweep: str, aggregate: str, *, sound: bool
-) -> Panel:
+def _panel(measured: Measured, predicates: int, sweep: str, aggregate: str) -> Panel:
     curves = []
     for mechanism in measured.values("mechanism"):
-        private = mechanism not in NOT_PRIVATE
-        if private != sound and mechanism not in ("hio", "ehio"):
-            continue
         rows = measured.where(
             sweep=sweep, mechanism=mechanism, predicates=predicates, aggregate=aggregate
         )
         if rows:
             x = [100 * row["x"] if sweep == "volume" else row["x"] for row in rows]
-            y = [row["error"] for row in rows]
-            spread = [2 * row["stderr"] for row in rows]
-            low = [max(v - s, v / 4) for v, s in zip(y, spread, strict=True)]
-            high = [v + s for v, s in zip(y, spread, strict=True)]
-            role = "measured" if private else "unsound"
-            curves.append(Curve(mechanism, x, y, low, high, role))
+            values = [Value.of(row) for row in rows]
+            role: Role = "unsound" if mechanism in NOT_PRIVATE else "measured"
+            means = [value.mean for value in values]
+            curves.append(Curve(mechanism, x, means, *band(values), role))
     fixed = ", ".join(
         f"{name}={value}"
         for name, value in (("vol", 0.15), ("m", 125), ("eps", 2), ("b", 5))
@@ -156,12 +146,15 @@ def _panel(
 
 QUICK_SWEEPS = {"volume": (0.07, 0.3), "size": (25, 125), "epsilon": ("1", "5"), "fanout": (4, 7)}
 QUICK = {
-    "runs": 1,
+    "runs": 10,
     "windows": 20,
     "sweeps": QUICK_SWEEPS,
-    "mechanisms": ("hio", "ehio", "hgrr", "lgrr, published", "fourier"),
+    "mechanisms": (
+        *("hio", "ahio", "ehio", "hgrr", "ahead", "fourier"),
+        *("lgrr-fd, published", "lgrr, published"),
+    ),
 }
-FULL = {"runs": 8, "windows": 100, "sweeps": SWEEPS, "mechanisms": tuple(MECHANISMS)}
+FULL = {"runs": 20, "windows": 100, "sweeps": SWEEPS, "mechanisms": tuple(MECHANISMS)}
 
 
 def _figure(number: int, table: str, quick: int | None, full: int | None, **more: Any) -> Figure:

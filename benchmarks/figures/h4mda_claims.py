@@ -9,11 +9,14 @@ import numpy as np
 
 from benchmarks.figures.figure import Measured, Verdict
 from benchmarks.figures.h4mda_work import NOT_PRIVATE
+from benchmarks.figures.verdicts import Value, Vote, in_every_case, is_above, mostly, tally
 
-NEARLY_ALL, MOSTLY = 0.9, 0.6
 PUBLISHED = ("lgrr, published", "lgrr-fd, published")
+SOUND = ("hio", "ahio", "ehio", "ahead")
 SHARED = {"size": 125.0, "epsilon": 2.0, "fanout": 5.0}
-Points = dict[tuple[str, float, int], float]
+SLIGHTLY = 3.0
+"""A mean squared error that is so many times larger is not slightly larger."""
+Points = dict[tuple[str, float, int], Value]
 
 
 def judge(measured: Measured) -> Sequence[Verdict]:
@@ -40,7 +43,7 @@ def _monotone(
     measured: Measured, sweep: str, aggregates: Sequence[str], sign: int, claim: str
 ) -> Verdict:
     """From the first to the last point of a sweep, for every sound mechanism."""
-    ends = []
+    votes: list[Vote] = []
     for mechanism in measured.values("mechanism"):
         if mechanism in NOT_PRIVATE:
             continue
@@ -50,129 +53,122 @@ def _monotone(
                     sweep=sweep, mechanism=mechanism, predicates=predicates, aggregate=aggregate
                 )
                 if len(rows) > 1:
-                    ends.append(sign * (rows[-1]["error"] - rows[0]["error"]) > 0)
-    if not ends:
-        return Verdict(claim, None, "not measured")
-    because = f"{sum(ends)} of {len(ends)} series, first to last"
-    return Verdict(claim, _most(sum(ends) / len(ends), measured), because)
-
-
-def _most(share: float, measured: Measured, enough: float = NEARLY_ALL) -> bool | None:
-    """Whether it is so often enough; not to be told where a single run has it so mostly."""
-    single = not any(row.get("stderr", 0.0) for row in measured.rows)
-    return None if single and MOSTLY <= share < enough else share >= enough
+                    ends = Value.of(rows[-1]), Value.of(rows[0])
+                    votes.append(is_above(*ends[::sign]))
+    because = f"of the series, first to last: {tally(votes)}" if votes else "not measured"
+    return Verdict(claim, mostly(votes), because)
 
 
 def _fanout(measured: Measured) -> Verdict:
-    """Of the plain trees of the paper's own mechanisms."""
+    """Of the plain trees of the paper's own mechanisms, from each fan-out to the next."""
     claim = "the error falls as the fan-out goes from 4 to 7"
-    found = []
+    votes: list[Vote] = []
+    ratios = []
     for mechanism in ("hio", "ahio", "ehio", "hgrr"):
         rows = measured.where(sweep="fanout", mechanism=mechanism, predicates=1, aggregate="COUNT")
-        if len(rows) > 1:
-            found.append((mechanism, [row["error"] for row in rows]))
-    if not found:
+        values = [Value.of(row) for row in rows]
+        if len(values) > 1:
+            votes += [is_above(a, b) for a, b in itertools.pairwise(values)]
+            ratios.append(f"{mechanism} {values[-1].mean / values[0].mean:.2f}")
+    if not votes:
         return Verdict(claim, None, "not measured")
-    falls = [a > b for _, e in found for a, b in itertools.pairwise(e)]
-    ratios = ", ".join(f"{name} {e[-1] / e[0]:.2f}" for name, e in found)
-    because = f"COUNT at 7 over that at 4, padded trees: {ratios}"
-    if min(len(e) for _, e in found) < 3:  # two points do not tell where it stops falling
-        return Verdict(claim, None, because)
-    return Verdict(claim, _most(sum(falls) / len(falls), measured, 1.0), because)
+    because = f"of the steps: {tally(votes)}; COUNT at 7 over that at 4, padded trees: "
+    return Verdict(claim, in_every_case(votes), because + ", ".join(ratios))
 
 
 def _points(measured: Measured, mechanism: str, aggregate: str) -> Points:
     """Errors by point; the point that all sweeps share counts once."""
     rows = measured.where(mechanism=mechanism, aggregate=aggregate)
     return {
-        (row["sweep"], row["x"], row["predicates"]): row["error"]
+        (row["sweep"], row["x"], row["predicates"]): Value.of(row)
         for row in rows
         if row["sweep"] == "volume" or row["x"] != SHARED[row["sweep"]]
     }
 
 
 def _hgrr(measured: Measured) -> Verdict:
-    claim = "HGRR is slightly less accurate than HIO, AHIO and EHIO"
+    """Less accurate, and by less than SLIGHTLY."""
+    claim = f"HGRR is slightly (less than {SLIGHTLY:g} x) less accurate than HIO, AHIO and EHIO"
+    votes: list[Vote] = []
     ratios: dict[int, list[float]] = {1: [], 2: []}
     ours = _points(measured, "hgrr", "COUNT")
     for other in ("hio", "ahio", "ehio"):
-        for point, error in _points(measured, other, "COUNT").items():
+        for point, theirs in _points(measured, other, "COUNT").items():
             if point in ours:
-                ratios[point[2]].append(ours[point] / error)
+                own = ours[point]
+                votes.append(in_every_case([is_above(own, theirs), is_below(own, theirs)]))
+                ratios[point[2]].append(own.mean / theirs.mean)
     if not ratios[1] or not ratios[2]:
         return Verdict(claim, None, "not measured with one and with two predicates")
     one, two = (float(np.median(ratios[k])) for k in (1, 2))
-    because = f"median ratio of the NMSE {one:.1f} with one predicate, {two:.0f} with two"
-    return Verdict(claim, 1.0 < one < 3.0 and 1.0 < two < 3.0, because)
+    because = f"{tally(votes)}; median ratio of the NMSE {one:.1f} with one predicate, {two:.0f} "
+    return Verdict(claim, mostly(votes), because + "with two")
+
+
+def is_below(own: Value, theirs: Value) -> Vote:
+    """Whether an error is less than SLIGHTLY times another one."""
+    told = is_above(own, theirs, SLIGHTLY)
+    return None if told is None else not told
+
+
+def _beats(
+    measured: Measured, names: Sequence[str], others: Sequence[str], aggregate: str
+) -> tuple[list[Vote], list[str], set[str]]:
+    """Whether some mechanisms are more accurate than others, point by point, what is to be said of
+    it, and which of them could be compared."""
+    votes: list[Vote] = []
+    parts, compared = [], set()
+    for name in names:
+        own = _points(measured, name, aggregate)
+        for other in others:
+            theirs = _points(measured, other, aggregate)
+            found = [is_above(theirs[point], own[point]) for point in theirs if point in own]
+            if found:
+                votes += found
+                compared |= {name, other}
+                short = name.split(",")[0], other.split(",")[0]
+                parts.append(f"{short[0]} against {short[1]} at {tally(found)}")
+    return votes, parts, compared
 
 
 def _ahead(measured: Measured) -> Verdict:
     claim = "AHEAD is better in COUNT than HGRR and LGRR-FD"
-    own, parts, wins = _points(measured, "ahead", "COUNT"), [], []
-    for other in ("hgrr", "lgrr-fd, published"):
-        theirs = _points(measured, other, "COUNT")
-        shared = [point for point in theirs if point in own]
-        better = sum(own[point] < theirs[point] for point in shared)
-        if shared:
-            parts.append(f"than {other.split(',')[0]} at {better} of {len(shared)} points")
-            wins.append(better / len(shared))
-    if not parts:
-        return Verdict(claim, None, "not measured")
-    return Verdict(claim, _of_both(wins, measured, len(wins) == 2), "; ".join(parts))
+    others = ("hgrr", "lgrr-fd, published")
+    votes, parts, compared = _beats(measured, ["ahead"], others, "COUNT")
+    holds = _complete(mostly(votes), compared >= {"ahead", *others})
+    return Verdict(claim, holds, "; ".join(parts) or "not measured")
 
 
-def _of_both(wins: Sequence[float], measured: Measured, complete: bool) -> bool | None:
-    """Whether the least of them is enough; one of two mechanisms can refute what is said of both,
-    but not bear it out."""
-    holds = _most(min(wins), measured)
-    return None if holds and not complete else holds
+def _complete(vote: Vote, is_complete: bool) -> Vote:
+    """One of two mechanisms can refute what is said of both, but not bear it out."""
+    return None if vote and not is_complete else vote
 
 
 def _published(measured: Measured) -> Iterator[Verdict]:
     """LGRR and LGRR-FD with the published estimators against the sound mechanisms."""
-    names = [name for name in PUBLISHED if name in measured.values("mechanism")]
-    others = [m for m in ("hio", "ahio", "ehio", "ahead") if m in measured.values("mechanism")]
     for aggregate in ("COUNT", "SUM", "AVG"):
         claim = f"LGRR and LGRR-FD are better than every other mechanism ({aggregate})"
-        parts, wins, told = [], [], set()
-        for name in names:
-            own = _points(measured, name, aggregate)
-            for other in others:
-                theirs = _points(measured, other, aggregate)
-                shared = [point for point in theirs if point in own]
-                better = sum(own[point] < theirs[point] for point in shared)
-                if shared:
-                    parts.append(f"{name.split(',')[0]} beats {other} at {better} of {len(shared)}")
-                    wins.append(better / len(shared))
-                    told.add(name)
-        if parts:
-            complete = told == set(PUBLISHED)
-            yield Verdict(claim, _of_both(wins, measured, complete), "; ".join(parts))
-    if len(names) == 2:
-        one, two = (_points(measured, name, "COUNT") for name in PUBLISHED)
-        shared = [point for point in one if point in two]
-        better = sum(one[point] < two[point] for point in shared)
-        yield Verdict(
-            "LGRR is better than LGRR-FD",
-            _most(better / len(shared), measured) if shared else None,
-            f"COUNT, {better} of {len(shared)} points",
-        )
+        votes, parts, compared = _beats(measured, PUBLISHED, SOUND, aggregate)
+        if votes:
+            holds = _complete(mostly(votes), compared >= set(PUBLISHED))
+            yield Verdict(claim, holds, "; ".join(parts))
+    votes, _, compared = _beats(measured, PUBLISHED[:1], PUBLISHED[1:], "COUNT")
+    if compared:
+        yield Verdict("LGRR is better than LGRR-FD", mostly(votes), f"COUNT, {tally(votes)}")
 
 
 def _ours(measured: Measured) -> Verdict:
     """Not a claim of the paper: what the sound default does beside the paper's baselines."""
     claim = "(ours) the Fourier response is more accurate than HIO and EHIO in COUNT"
+    votes, _, _ = _beats(measured, ["fourier"], ("hio", "ehio"), "COUNT")
+    if not votes:
+        return Verdict(claim, None, "not measured")
     own = _points(measured, "fourier", "COUNT")
     ratios = [
-        error / own[point]
+        error.mean / own[point].mean
         for other in ("hio", "ehio")
         for point, error in _points(measured, other, "COUNT").items()
         if point in own
     ]
-    if not ratios:
-        return Verdict(claim, None, "not measured")
-    because = (
-        f"NMSE {min(ratios):.1f} to {max(ratios):.1f} times lower, median {np.median(ratios):.1f}"
-    )
-    lower = sum(ratio > 1.0 for ratio in ratios) / len(ratios)
-    return Verdict(claim, _most(lower, measured, 1.0), because)
+    because = f"{tally(votes)}; NMSE {min(ratios):.1f} to {max(ratios):.1f} times lower, median "
+    return Verdict(claim, mostly(votes), f"{because}{np.median(ratios):.1f}")

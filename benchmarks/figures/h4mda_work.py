@@ -97,6 +97,7 @@ def errors(
             "aggregate": aggregate,
             "error": float(np.mean([run[k, aggregate] for run in every])),
             "stderr": _stderr([run[k, aggregate] for run in every]),
+            "runs": runs,
         }
         for k in (1, 2)
         for aggregate in (("COUNT",) if counts else ("COUNT", "SUM", "AVG"))

@@ -16,6 +16,7 @@ The paper's plots are not reconstructed one by one; each figure here checks a cl
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,13 +25,15 @@ from benchmarks.figures import Cases, Figure, Measured, Verdict
 from benchmarks.figures.response_work import (
     PAPER,
     agreement,
-    chance,
     column,
     error,
+    judge_agreement,
     measured,
+    share_of,
     symmetric,
     truthful,
 )
+from benchmarks.figures.verdicts import band
 from ldpsql.plots import Curve, Panel, draw_figure
 
 if TYPE_CHECKING:
@@ -45,6 +48,76 @@ def _closed(share: float, epsilon: float, delta: float = 0.0) -> float:
     odds = math.exp(epsilon)
     inside = share <= odds / (odds + 1.0)
     return (odds + delta) / (odds + 1.0) if inside else share + (1.0 - share) * delta
+
+
+# -- feasible regions ------------------------------------------------------------------------------
+
+
+def corners(epsilon: float, delta: float) -> list[tuple[float, float]]:
+    """Of the region of (epsilon, delta)-DP channels over two values, in order around it.
+
+    A channel is (a, b), the probabilities that the first and the second value report themselves.
+    It is bounded by a <= E (1 - b) + delta and three more lines, and by 0 and 1.
+    """
+    odds = math.exp(epsilon)
+    # x a + y b <= z
+    lines = [
+        (1.0, odds, odds + delta),
+        (odds, 1.0, odds + delta),
+        (-odds, -1.0, delta - 1.0),
+        (-1.0, -odds, delta - 1.0),
+        *((1.0, 0.0, 1.0), (0.0, 1.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0)),
+    ]
+    found = set()
+    for (x, y, z), (u, v, w) in itertools.combinations(lines, 2):
+        area = x * v - y * u
+        if area:
+            a, b = (z * v - y * w) / area, (x * w - z * u) / area
+            if all(p * a + q * b <= r + EXACT for p, q, r in lines):
+                found.add((round(a, 12) + 0.0, round(b, 12) + 0.0))
+    return sorted(found, key=lambda point: math.atan2(point[1] - 0.5, point[0] - 0.5))
+
+
+def measure_region(cases: Cases, *, epsilons: Sequence[str], deltas: Sequence[str]) -> Measured:
+    rows = [
+        {"epsilon": float(epsilon), "delta": float(delta), "first": a, "second": b}
+        for epsilon in epsilons
+        for delta in deltas
+        for a, b in corners(float(epsilon), float(delta))
+    ]
+    return Measured(rows, "no data: exact channels")
+
+
+def draw_region(found: Measured) -> Drawing:
+    panels = []
+    for epsilon in found.values("epsilon"):
+        curves = []
+        for delta in found.values("delta"):
+            rows = found.where(epsilon=epsilon, delta=delta)
+            around = [*rows, rows[0]]
+            x, y = [row["first"] for row in around], [row["second"] for row in around]
+            curves.append(Curve(f"delta {delta:g}", x, y, role="predicted"))
+        labels = "first value reports itself", "second value reports itself"
+        panels.append(Panel(f"epsilon {epsilon:g}", *labels, tuple(curves)))
+    return draw_figure("Feasible channels over two values", panels, note=found.data)
+
+
+def judge_region(found: Measured) -> list[Verdict]:
+    """The best corner for every prior has the agreement of the paper's formula."""
+    gaps = []
+    for epsilon in found.values("epsilon"):
+        for delta in found.values("delta"):
+            rows = found.where(epsilon=epsilon, delta=delta)
+            for share in (n / 20 for n in range(21)):
+                best = max(share * row["first"] + (1 - share) * row["second"] for row in rows)
+                gaps.append(abs(best - _closed(max(share, 1.0 - share), epsilon, delta)))
+    return [
+        Verdict(
+            "the optimum is a corner of the feasible region, as the formula says",
+            max(gaps) < 1e-9,
+            f"the best of all corners and the formula differ by {max(gaps):.1g} for 21 priors",
+        )
+    ]
 
 
 # -- over epsilon ----------------------------------------------------------------------------------
@@ -83,7 +156,9 @@ def draw_epsilon(found: Measured) -> Drawing:
             Curve("Warner", x, [row["warner"] for row in rows], role="predicted"),
         ]
         if rows[0]["count"]:
-            curves.append(Curve("optimum, measured", x, [row["measured"] for row in rows]))
+            shares = [share_of(row) for row in rows]
+            means = [share.mean for share in shares]
+            curves.append(Curve("optimum, measured", x, means, *band(shares)))
         panels.append(Panel(people, "epsilon", "probability of the own value", tuple(curves)))
     return draw_figure("Agreement over epsilon, two values", panels, note=found.data)
 
@@ -91,19 +166,13 @@ def draw_epsilon(found: Measured) -> Drawing:
 def judge_epsilon(found: Measured) -> list[Verdict]:
     gap = max(abs(row["formula"] - row["optimum"]) for row in found.rows)
     least = min(row["optimum"] - row["warner"] for row in found.rows)
-    drawn_rows = [row for row in found.rows if row["count"]]
-    off = [abs(row["measured"] - row["optimum"]) / chance(row["count"]) for row in drawn_rows]
     return [
         Verdict(
             "Warner's response up to a share of E/(E+1), the constant answer beyond, is optimal",
             gap < EXACT and least > -EXACT,
             f"formula and channel differ by {gap:.1g}; never below Warner's",
         ),
-        Verdict(
-            "reports agree with values as often as the formula says",
-            max(off) < 1.0,
-            f"at most {5 * max(off):.1f} standard errors from it on real columns",
-        ),
+        judge_agreement(found.rows),
     ]
 
 
@@ -281,8 +350,17 @@ _SHARES = (0.5, 0.6, 0.8, 0.95)
 
 FIGURES = (
     Figure(
+        name="response-1-binary-region",
+        source=f"{PAPER}, Figures 1 and 5, feasible regions",
+        measure=measure_region,
+        draw=draw_region,
+        judge=judge_region,
+        quick={"epsilons": ("0.1", "1"), "deltas": ("0", "0.05", "0.15")},
+        full={"epsilons": ("0.1", "0.5", "1", "2"), "deltas": ("0", "0.01", "0.05", "0.15")},
+    ),
+    Figure(
         name="response-2-binary-epsilon",
-        source=f"{PAPER}, section 3.1, over epsilon",
+        source=f"{PAPER}, section 2 (epsilon-DP), over epsilon",
         measure=measure_epsilon,
         draw=draw_epsilon,
         judge=judge_epsilon,
@@ -291,7 +369,7 @@ FIGURES = (
     ),
     Figure(
         name="response-3-binary-prior",
-        source=f"{PAPER}, section 3.1, over the prior",
+        source=f"{PAPER}, section 2 (epsilon-DP), over the prior",
         measure=measure_prior,
         draw=draw_prior,
         judge=judge_prior,
@@ -300,7 +378,7 @@ FIGURES = (
     ),
     Figure(
         name="response-4-binary-delta",
-        source=f"{PAPER}, section 3.2, over delta",
+        source=f"{PAPER}, section 3 ((epsilon, delta)-DP), over delta",
         measure=measure_delta,
         draw=draw_delta,
         judge=judge_delta,

@@ -26,13 +26,15 @@ from benchmarks.figures import Cases, Figure, Measured, Verdict
 from benchmarks.figures.response_work import (
     PAPER,
     agreement,
-    chance,
     column,
     error,
+    judge_agreement,
     measured,
+    share_of,
     symmetric,
     truthful,
 )
+from benchmarks.figures.verdicts import band
 from ldpsql.plots import Curve, Panel, draw_figure
 
 if TYPE_CHECKING:
@@ -84,11 +86,11 @@ def draw_epsilon(found: Measured) -> Drawing:
     panels = []
     for people in found.values("people"):
         rows = found.where(people=people)
-        x = [row["epsilon"] for row in rows]
+        x, shares = [row["epsilon"] for row in rows], [share_of(row) for row in rows]
         curves = (
             Curve("optimum", x, [row["optimum"] for row in rows], role="predicted"),
             Curve("k-RR over all values", x, [row["k_rr"] for row in rows], role="predicted"),
-            Curve("optimum, measured", x, [row["measured"] for row in rows]),
+            Curve("optimum, measured", x, [share.mean for share in shares], *band(shares)),
         )
         title = people.partition(",")[0]
         panels.append(Panel(title, "epsilon", "probability of the own value", curves))
@@ -99,7 +101,6 @@ def judge_epsilon(found: Measured) -> list[Verdict]:
     gap = max(abs(row["formula"] - row["optimum"]) for row in found.rows)
     least = min(row["optimum"] - row["k_rr"] for row in found.rows)
     most = max(found.rows, key=lambda row: row["optimum"] / row["k_rr"])
-    off = max(abs(row["measured"] - row["optimum"]) / chance(row["count"]) for row in found.rows)
     return [
         Verdict(
             "the optimum is never below randomized response over all values",
@@ -107,11 +108,7 @@ def judge_epsilon(found: Measured) -> list[Verdict]:
             f"up to {most['optimum'] / most['k_rr']:.2f} times it ({most['people']}, epsilon "
             f"{most['epsilon']:g}, {most['support']} of {most['values']} values reported)",
         ),
-        Verdict(
-            "reports agree with values as often as the optimum says",
-            off < 1.0,
-            f"at most {5 * off:.1f} standard errors from it",
-        ),
+        judge_agreement(found.rows),
     ]
 
 

@@ -12,7 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.figures.cases import Row
 from benchmarks.figures.data import people
+from benchmarks.figures.figure import Verdict
+from benchmarks.figures.verdicts import Value, in_every_case, is_near, tally
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.base import Codes
 from ldpsql.recipes.registry import mechanism
@@ -21,6 +24,9 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
+BINARY = ("lunch", "finance")
+NEAR = 0.1
+"""The share within which an agreement is another one."""
 PAPER = "Zhou, Lu, Wu, J. Communications 2019"
 
 
@@ -68,7 +74,7 @@ def error(design: TruthfulDesign, prior: Sequence[float], value: int) -> float:
 def column(name: str, attribute: str) -> tuple[Codes, list[Fraction], str]:
     """Codes of a column, the likeliest value first, their shares, and which data they are.
 
-    Where the table is not there, 1,000 made-up people of five kinds stand in.
+    Where the table is not there, 1,000 made-up people of two or five kinds stand in.
     """
     table, source = people(name, [attribute], lambda: _stand_in(attribute))
     values = np.array(table.column(attribute).to_pylist(), dtype=str)
@@ -82,10 +88,26 @@ def column(name: str, attribute: str) -> tuple[Codes, list[Fraction], str]:
 
 
 def _stand_in(attribute: str) -> pa.Table:
-    kinds = np.repeat(["a", "b", "c", "d", "e"], [330, 330, 310, 25, 5])
-    return pa.table({attribute: kinds})
+    shares = [640, 360] if attribute in BINARY else [330, 330, 310, 25, 5]
+    return pa.table({attribute: np.repeat([*"abcde"][: len(shares)], shares)})
 
 
-def chance(people_: int) -> float:
-    """How far a measured share may be from its expectation: five standard errors at most."""
-    return 2.5 / float(np.sqrt(people_))
+def share_of(row: Row) -> Value:
+    """The measured share of a row's people, each of whom is a run."""
+    share, count = row["measured"], row["count"]
+    return Value(share, float(np.sqrt(share * (1.0 - share) / count)), count)
+
+
+def judge_agreement(rows: Sequence[Row]) -> Verdict:
+    """Whether reports agree with values as often as the channel's formula says."""
+    drawn = [row for row in rows if row["count"]]
+    pairs = [(share_of(row), Value(row["optimum"])) for row in drawn]
+    votes = [is_near(own, formula, NEAR, len(pairs)) for own, formula in pairs]
+    off = [
+        abs(own.mean - formula.mean) / own.stderr if own.stderr else 0.0 for own, formula in pairs
+    ]
+    return Verdict(
+        f"reports agree with values as often as the formula says, to within {NEAR:.0%}",
+        in_every_case(votes),
+        f"{tally(votes)}; at most {max(off):.1f} standard errors from it on real columns",
+    )

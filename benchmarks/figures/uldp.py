@@ -9,22 +9,27 @@ below ln(1 + sqrt(AB))) it has no point.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
+from benchmarks.figures.verdicts import Value, band, in_every_case, is_near, tally
 from benchmarks.uldp_tables import Floats, Setting, exact_error
 from ldpsql import plots
+from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.people_tables import climb_likelihood
 from ldpsql.plots import Curve, Panel
 from ldpsql.recipes.uldp import CellDesign
+from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.errors import SurveyError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+NONE = Value(math.nan)
 SOURCE = "Yin, Zhu, Zhang, Computer Science 50(10), 2023, Figure {}"
 LABELS = {
     "jurr": "JuRR",
@@ -69,19 +74,19 @@ def _rows(setting: Setting, epsilon: str, people: int, runs: int) -> Iterator[Ro
         try:
             made = setting.survey(name, epsilon).design
         except SurveyError:
-            yield _row(setting, epsilon, counts, name, math.nan, math.nan)
+            yield _row(setting, epsilon, counts, name, NONE, NONE)
             continue
         assert isinstance(made, CellDesign)
         drawn = _drawn(made, counts, runs)
         smooth = _error(climb_likelihood(made.channel, drawn).T, counts)
-        yield _row(setting, epsilon, counts, name, exact_error(made, counts), smooth)
+        yield _row(setting, epsilon, counts, name, Value(exact_error(made, counts)), smooth)
         if name == "tdrr":
             products = np.array([_product(made, one) for one in drawn.T])
-            yield _row(setting, epsilon, counts, "product", _error(products, counts), math.nan)
+            yield _row(setting, epsilon, counts, "product", _error(products, counts), NONE)
 
 
 def _row(
-    setting: Setting, epsilon: str, counts: Floats, name: str, error: float, smooth: float
+    setting: Setting, epsilon: str, counts: Floats, name: str, error: Value, smooth: Value
 ) -> Row:
     return {
         "columns": " x ".join(setting.columns),
@@ -89,8 +94,12 @@ def _row(
         "epsilon": float(epsilon),
         "people": int(counts.sum()),
         "mechanism": name,
-        "error": error,
-        "em": smooth,
+        "error": error.mean,
+        "stderr": error.stderr,
+        "runs": error.runs,
+        "em": smooth.mean,
+        "em_stderr": smooth.stderr,
+        "em_runs": smooth.runs,
     }
 
 
@@ -107,9 +116,12 @@ def _product(made: CellDesign, reports: Floats) -> Floats:
     return np.outer(table.sum(axis=1), table.sum(axis=0)).ravel() / reports.sum()
 
 
-def _error(found: Floats, counts: Floats) -> float:
-    """found: people per cell, (surveys, cells)."""
-    return float(np.sqrt(np.mean(np.square(found - counts))) / counts.sum())
+def _error(found: Floats, counts: Floats) -> Value:
+    """Root of the mean squared error over surveys; found: people per cell, (surveys, cells)."""
+    squares = np.square((found - counts) / counts.sum()).mean(axis=1)
+    mean = Value.over(squares.tolist())
+    root = math.sqrt(mean.mean)
+    return Value(root, mean.stderr / (2.0 * root), mean.runs)
 
 
 def draw_over(measured: Measured, axis: str) -> Drawing:
@@ -137,10 +149,12 @@ def draw_over(measured: Measured, axis: str) -> Drawing:
 def _curves(rows: Sequence[Row], axis: str) -> Iterator[Curve]:
     for name, label in LABELS.items():
         own = [row for row in rows if row["mechanism"] == name]
-        x = [row[axis] for row in own]
-        yield Curve(label, x, [row["error"] for row in own])
+        x, values = [row[axis] for row in own], [*map(Value.of, own)]
+        yield Curve(label, x, [value.mean for value in values], *band(values))
         if name in ("jurr", "cprr"):
-            yield Curve(f"{label}, EM", x, [row["em"] for row in own], role="predicted")
+            fitted = [Value(row["em"], row["em_stderr"], row["em_runs"]) for row in own]
+            means = [value.mean for value in fitted]
+            yield Curve(f"{label}, EM", x, means, *band(fitted), "predicted")
 
 
 def judge_epsilon(measured: Measured) -> Sequence[Verdict]:
@@ -244,8 +258,87 @@ def _over_people(measured: Measured) -> Drawing:
     return draw_over(measured, "people")
 
 
-COARSE, FINE = ("0.5", "1", "1.5", "2", "3", "4"), tuple(f"{n / 4:g}" for n in range(2, 17))
-ALL = (0,)
+# -- running time ----------------------------------------------------------------------------------
+
+
+def measure_time(cases: Cases, settings: Sequence[Setting], epsilon: str, runs: int) -> Measured:
+    """CPU seconds to randomize everybody of a table, and to estimate all cells."""
+    rows: list[Row] = []
+    for setting in settings:
+        sizes = tuple(map(len, setting.values))
+        people = np.repeat(np.arange(math.prod(sizes)), setting.counts().astype(np.int64))
+        codes = np.stack(np.unravel_index(people, sizes), axis=1).astype(np.int64)
+        for name in NAMES:
+            made = setting.survey(name, epsilon).design
+            cells = [
+                made.prepare(LinearQuery.count(Box((((a, a + 1),), ((b, b + 1),)))))
+                for a in range(sizes[0])
+                for b in range(sizes[1])
+            ]
+            spent: dict[str, list[float]] = {"randomize": [], "estimate": []}
+            for run in range(runs + 1):  # the first one loads what it needs
+                started = time.process_time()
+                reports = made.randomize(codes, SeededEntropy(run))
+                drawn = time.process_time()
+                made.estimator(histogram_of(reports)).answer(cells)
+                if run:
+                    spent["randomize"].append(drawn - started)
+                    spent["estimate"].append(time.process_time() - drawn)
+            for part, seconds in spent.items():
+                value = Value.over(seconds)
+                rows.append(
+                    {
+                        "columns": " x ".join(setting.columns),
+                        "people": len(codes),
+                        "mechanism": name,
+                        "part": part,
+                        "seconds": value.mean,
+                        "stderr": value.stderr,
+                        "runs": runs,
+                    }
+                )
+    sources = dict.fromkeys(setting.records()[1] for setting in settings)
+    return Measured(rows, f"{'; '.join(sources)}; epsilon {epsilon}, CPU seconds of {runs} runs")
+
+
+def draw_time(measured: Measured) -> Drawing:
+    """A panel per table, the parts beside each other."""
+    panels = []
+    for columns in measured.values("columns"):
+        curves = []
+        for part in measured.values("part"):
+            rows = measured.where(columns=columns, part=part)
+            values = [Value.of(row, "seconds") for row in rows]
+            names = [LABELS[row["mechanism"]].partition(" (")[0] for row in rows]
+            curves.append(Curve(part, names, [value.mean for value in values], *band(values)))
+        panels.append(Panel(columns, "mechanism", "CPU seconds", tuple(curves), log_y=True))
+    return plots.draw_figure("Running time under ULDP", panels, note=measured.data)
+
+
+def judge_time(measured: Measured) -> Sequence[Verdict]:
+    """Not the paper's: how JuRR and CPRR compare with JD_GRR."""
+    votes, ratios = [], []
+    for row in measured.where(mechanism="jd-grr", part="randomize"):
+        for name in ("jurr", "cprr"):
+            same = {"columns": row["columns"], "part": "randomize", "mechanism": name}
+            (own,) = measured.where(**same)
+            votes.append(is_near(Value.of(own, "seconds"), Value.of(row, "seconds"), 1.0, 4))
+            ratios.append(own["seconds"] / row["seconds"])
+    return (
+        Verdict(
+            "(ours) to randomize by JuRR and CPRR takes at most twice as long as by JD_GRR",
+            in_every_case(votes),
+            f"{tally(votes)}; {min(ratios):.2f} to {max(ratios):.2f} times as long",
+        ),
+    )
+
+
+COARSE = ("0.5", "1", "1.5", "2", "3", "4", "5", "6")
+FINE = tuple(f"{n / 4:g}" for n in range(2, 25))
+ALL, PEOPLE = (0,), (2_000, 5_000, 10_000)
+NURSERY, LARGER = Setting("nursery", PARENTS), Setting("nursery", FORM)
+SCHOOLING = Setting("score", ("schooling", "grade"))
+FIVES = Setting("nursery", ("has_nurs", "class"))
 
 
 def _figure(number: int, settings: tuple[Setting, ...], judge: object) -> Figure:
@@ -256,33 +349,31 @@ def _figure(number: int, settings: tuple[Setting, ...], judge: object) -> Figure
         measure=measure,
         draw=_over_epsilon,
         judge=judge,  # type: ignore[arg-type]
-        quick={**common, "epsilons": COARSE, "runs": 50},
+        quick={**common, "epsilons": COARSE, "runs": 30},
         full={**common, "epsilons": FINE, "runs": 400},
     )
 
 
 FIGURES = (
-    _figure(3, (Setting("nursery", PARENTS), Setting("nursery", FORM)), judge_epsilon),
-    _figure(4, (Setting("nursery", PARENTS), Setting("nursery", PARENTS, (2, 4))), judge_sets),
-    _figure(5, (SCORE,), judge_epsilon),
-    _figure(6, (SCORE, Setting("score", SCORE.columns, (4, 2))), judge_sets),
+    _figure(3, (NURSERY, LARGER, SCORE, SCHOOLING), judge_epsilon),
+    _figure(4, (NURSERY, Setting("nursery", PARENTS, (2, 4))), judge_sets),
+    _figure(5, (SCORE, Setting("score", SCORE.columns, (4, 2))), judge_sets),
     Figure(
-        name="uldp-figure-7",
-        source=SOURCE.format(7),
+        name="uldp-figure-6",
+        source=SOURCE.format(6),
         measure=measure,
         draw=_over_people,
         judge=judge_people,
-        quick={
-            "settings": (Setting("nursery", PARENTS),),
-            "epsilons": ("2",),
-            "people": (2_000, 5_000, 12_960, 50_000, 200_000),
-            "runs": 50,
-        },
-        full={
-            "settings": (Setting("nursery", PARENTS), SCORE),
-            "epsilons": ("2",),
-            "people": (1_000, 2_000, 5_000, 12_960, 50_000, 200_000, 1_000_000),
-            "runs": 400,
-        },
+        quick={"settings": (FIVES,), "epsilons": ("2",), "people": PEOPLE, "runs": 30},
+        full={"settings": (FIVES,), "epsilons": ("2",), "people": PEOPLE, "runs": 400},
+    ),
+    Figure(
+        name="uldp-figure-7",
+        source=SOURCE.format(7),
+        measure=measure_time,
+        draw=draw_time,
+        judge=judge_time,
+        quick={"settings": (NURSERY, FIVES), "epsilon": "2", "runs": 20},
+        full={"settings": (NURSERY, LARGER, SCORE, SCHOOLING, FIVES), "epsilon": "2", "runs": 30},
     ),
 )
