@@ -190,3 +190,17 @@ def test_tokens_of_another_user_let_nobody_in(tmp_path):
             known.add("ann", "admin")
     os.chown(tmp_path, 4321, 4321)  # whose folder it is may do so anyway
     assert tokens.find(text).name == "eve"
+
+
+def test_a_log_is_made_anew_or_not_at_all(path):
+    """Nothing is made where a link leads that somebody put there, and no file's mode is changed."""
+    log, elsewhere = path.with_name("s.duckdb.wal"), path.with_name("elsewhere")
+    log.symlink_to(elsewhere)
+    make_log(path)
+    assert log.is_symlink()
+    assert not elsewhere.exists()
+    elsewhere.write_text("of somebody")
+    elsewhere.chmod(0o640)
+    make_log(path)
+    assert elsewhere.read_text() == "of somebody"
+    assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o640

@@ -344,6 +344,20 @@ def test_sums_are_exact(path):
     assert isinstance(Ledger(path, total=Decimal("0.1"), per_attribute=1).total, Fraction)
 
 
+def test_what_stands_where_a_new_ledger_would_be_made_is_never_written(path, monkeypatch):
+    """Not even where somebody guessed its name and put a link there."""
+    precious = path.with_name("precious")
+    precious.write_bytes(b"")
+    guessed = path.with_name(f".{path.name}.{bytes(8).hex()}.tmp")
+    guessed.symlink_to(precious)
+    monkeypatch.setattr(module.os, "urandom", bytes)
+    with pytest.raises(StoreError, match="cannot write the ledger"):
+        answer(app(), plenty(path))
+    assert precious.read_bytes() == b""
+    assert guessed.is_symlink()
+    assert not path.exists()
+
+
 def test_it_needs_nothing_that_one_system_alone_has():
     """Such as fcntl or os.getuid, which Windows lacks."""
     tree = ast.parse(getsource(module))

@@ -1,11 +1,13 @@
 import itertools
 import math
+from dataclasses import replace
+from decimal import Context, Decimal, localcontext
 
 import numpy as np
 import pytest
 
 from ldpsql.shuffle import expectation
-from ldpsql.shuffle.expectation import Jumps, positive_part, series
+from ldpsql.shuffle.expectation import Jumps, Series, positive_part, series
 
 
 def exactly(jumps: Jumps) -> float:
@@ -105,3 +107,50 @@ def test_the_bound_of_what_lies_beyond_has_the_unit_of_the_sum(unit):
     assert bound == pytest.approx(
         math.log(unit) + expectation._log_tail(one, 0.0, 10.0, 0.0, 5.0), abs=1e-6
     )
+
+
+def exact_log_tail(jumps: Jumps, window: float, spread: float) -> tuple[Decimal, Decimal]:
+    """The same bound with 60 digits, and how large what cancels in it is."""
+    with localcontext(Context(prec=60)):
+        found = []
+        for u in map(Decimal, (expectation._CHERNOFF / spread).tolist()):
+            pairs = zip(map(Decimal, jumps.chances), map(Decimal, jumps.values), strict=True)
+            moment = 1 + sum(chance * ((u * value).exp() - 1) for chance, value in pairs)
+            steps, far = jumps.count * moment.ln(), u * Decimal(window)
+            found.append((steps - far + (Decimal(window) + 1 / u).ln(), abs(steps) + far))
+        return min(found)
+
+
+@pytest.mark.parametrize("count", [10, 10**6, 10**9, 10**12])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_rounding_takes_nothing_from_the_bound_of_what_lies_beyond(count, share):
+    """Neither where the exponent is small, nor where parts of 10^12 cancel in it."""
+    jumps = Jumps(np.array([1.0, -0.7]), np.array([0.3, 0.3]), 0.4, count)
+    for spread in (7.0, math.sqrt(count)):
+        exact, size = exact_log_tail(jumps, share * count, spread)
+        bound = Decimal(expectation._log_tail(jumps, 0.0, share * count, 0.0, spread))
+        # The allowance is a few times what rounding can lose, and never nothing.
+        assert 0 < bound - exact < Decimal("2e-9") + size * Decimal(64 * 2.0**-53)
+
+
+def test_an_allowance_is_made_for_every_persons_rounded_probabilities(monkeypatch):
+    """The law of the sum is one of products of so many of them, so it grows with the people."""
+    people = 10**9
+    jumps = Jumps(np.array([1.0, -1.0]), np.array([0.3, 0.3]), 0.4, people)
+    found = series(jumps, 0.0, 10.0 * math.sqrt(people), 1.0)
+    monkeypatch.setattr(expectation, "series", lambda *_: replace(found, rounding=0.0))
+    allowed = expectation._log_bound(jumps, 1.0)
+    monkeypatch.setattr(expectation, "_PER_OPERATION", 0.0)
+    bare = expectation._log_bound(jumps, 1.0)
+    # By 2^-53 a person, and some operations each.
+    assert people * 2.0**-53 < allowed - bare < people * 100 * 2.0**-53
+
+
+def test_what_is_left_out_and_what_rounding_lost_are_added(monkeypatch):
+    jumps = CASES[0]
+    monkeypatch.setattr(expectation, "_log_tail", lambda *_: -math.inf)
+    bounds = []
+    for given in (Series(1.0, 0.0, 0.0), Series(1.0, 0.5, 0.0), Series(1.0, 0.5, 0.25)):
+        monkeypatch.setattr(expectation, "series", lambda *_, given=given: given)
+        bounds.append(expectation._log_bound(jumps, 3.0))
+    assert np.exp(np.array(bounds) - bounds[0]) == pytest.approx([1.0, 1.5, 1.75])
