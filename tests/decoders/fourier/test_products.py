@@ -14,12 +14,12 @@ from support.fourier_designs import domain_of
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier import contributions as sampling
-from ldpsql.decoders.fourier import products
+from ldpsql.decoders.fourier import products, translates
 from ldpsql.decoders.fourier.contributions import SecondMoments, SharedContributions
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.group import Axes, Group, face_slices, gather_faces
 from ldpsql.decoders.fourier.spectra import BoxQuery
-from ldpsql.report import Decoded, Histogram
+from ldpsql.report import Decoded, Histogram, Reals
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -283,7 +283,15 @@ def test_of_many_places_fewer_reports_are_looked_at(
     histogram = histogram_of(design, reports, np.rint(PEOPLE * chances[:, 7]).astype(np.int64))
     sides = [[((code, code + 1),) for code in range(size)] for size in design.domain.sizes]
     rows = [[design.prepare(LinearQuery.count(Box(own)))] for own in product(*sides)]
+    added, add = [], translates._sum_contributions
+
+    def keep(*given: object) -> tuple[Reals, Reals]:
+        added.append(add(*given))  # type: ignore[arg-type]
+        return added[-1]
+
+    monkeypatch.setattr(translates, "_sum_contributions", keep)
     before = design.estimator(histogram).answer_rows(rows)
+    [every] = added
     (face,) = design.table.products
     cells, looked_at = design.group.cells(face.axes), []
     points = len(
@@ -302,6 +310,9 @@ def test_of_many_places_fewer_reports_are_looked_at(
     monkeypatch.setattr(products.ProductReports, "move_rows", watch)
     after = design.estimator(histogram).answer_rows(rows)
     assert sum(looked_at) == -(-points // 2)
+    # Those that are looked at stand for the others.
+    second = np.sum([own[1] for own in added[1:]], axis=0)
+    assert np.vdot(second, every[1]) == pytest.approx(np.vdot(every[1], every[1]), rel=0.1)
     for one, other in zip(before, after, strict=True):
         assert one.values == other.values
         ratio = np.sqrt(one.covariance / other.covariance).item()
