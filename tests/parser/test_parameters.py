@@ -110,6 +110,8 @@ def test_parameters_without_a_placeholder_are_refused() -> None:
 
 def test_a_string_is_no_sequence_of_parameters() -> None:
     assert "not a string" in refusal("SELECT COUNT(*) FROM app WHERE age = ?", "3").reason
+    assert "not a value of type int" in refusal("SELECT COUNT(*) FROM app WHERE age = ?", 3).reason
+    assert "not a value of type bool" in refusal("SELECT COUNT(*) FROM app", False).reason
 
 
 def test_a_placeholder_cannot_be_a_name_or_a_keyword() -> None:

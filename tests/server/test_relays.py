@@ -107,6 +107,7 @@ def test_what_is_no_stream_of_reports_is_refused(relay, monkeypatch):
         b"PAR1",
         os.urandom(200),
         stream(table)[:-60],
+        stream(table).replace(b"shop", b"sh\xf5p"),  # the name of a column that is no text
         more,
         table.drop_columns([ID_COLUMN]),
         table.drop_columns(["ldpsql_question"]),

@@ -147,6 +147,21 @@ def test_broken_lines_refuse_a_csv_file_or_are_skipped_and_counted(store, tmp_pa
     assert (batch.reports, batch.skipped) == (2, 3)
 
 
+def test_a_broken_line_that_is_no_text_is_skipped_and_counted(store, tmp_path, capfd):
+    """Arrow cannot tell of such a line, and would print so."""
+    survey = fake_survey(public=[PublicColumn("kind", "text")])
+    lines = add_ids(
+        "ldpsql_question,ldpsql_answer0,ldpsql_answer1,kind\n0,4,1,caf\u00e9\n0,3,1,b\n"
+    ).encode()
+    path = tmp_path / "reports.csv"
+    path.write_bytes(lines + b"0,4,\xff\n" + b"1,0,1,\xfe," + b"a" * 32 + b"\n")
+    [batch] = store.ingest([path], survey=survey, skip_invalid=True)
+    assert (batch.reports, batch.skipped) == (2, 2)
+    kinds = store.public_people("app")["kind"].to_pylist()
+    assert kinds == ["b", "caf\u00e9"]
+    assert capfd.readouterr().err == ""
+
+
 def test_broken_lines_of_one_file_are_not_counted_for_the_next(store, tmp_path):
     for number, lines in enumerate(("0,1\n0,1,1\n", "0,2,2\n")):
         path = tmp_path / f"{number}.csv"

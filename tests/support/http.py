@@ -38,11 +38,13 @@ def ask(
     client: str = "203.0.113.9",
     scheme: str = "http",
     seconds: float | None = None,
+    runner: asyncio.Runner | None = None,
     **headers: str,
 ) -> Answer:
-    """One request; body: in one piece or several.  seconds: after which the client leaves. Headers
-    are written with _ for -."""
-    return asyncio.run(_ask(app, path, body, method, (client, scheme), seconds, headers))
+    """One request; body: in one piece or several.  seconds: after which the client leaves.  runner:
+    of many requests. Headers are written with _ for -."""
+    run = asyncio.run if runner is None else runner.run
+    return run(_ask(app, path, body, method, (client, scheme), seconds, headers))
 
 
 async def _ask(app, path, body, method, way, seconds, headers):

@@ -6,13 +6,14 @@ import logging
 import random
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 _WORD = re.compile(r"\s+|\w+|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|.", re.S)
 _CHARACTERS = "'\"();,.*%+-/=<>:?$\\ \n\t\0\r\u2028é0aZ_[]{}|&~#@`"
-_WORDS = re.findall(
+WORDS = re.findall(
     r"\S+",
     """
     SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT NOT AND OR NULL IS IN BETWEEN LIKE CASE WHEN THEN
@@ -26,23 +27,27 @@ _WORDS = re.findall(
 
 
 def mutations(statements: Sequence[str], count: int, seed: int) -> Iterator[str]:
-    """So many mutated statements, the same for the same seed: of each a third by characters, by
-    words and by subtrees, one to four changes deep."""
+    """So many mutated statements, the same for the same seed."""
     chosen = random.Random(seed)
-    trees = [tree for sql in statements if (tree := _tree(sql)) is not None]
-    for number in range(count):
-        depth = chosen.choice((1, 1, 1, 2, 3, 4))
-        if number % 3 == 2:
-            yield _mutated_tree(chosen, trees, depth)
-            continue
-        parts = list(sql := chosen.choice(statements))
-        pool: Sequence[str] = _CHARACTERS
-        if number % 3 == 1:
-            parts = _WORD.findall(sql)
-            pool = [*_WORDS, *_WORD.findall(chosen.choice(statements))]
-        for _ in range(depth):
-            _change(chosen, parts, pool)
-        yield "".join(parts)
+    for _ in range(count):
+        yield mutate(chosen, statements)
+
+
+def mutate(chosen: random.Random, statements: Sequence[str], words: Sequence[str] = WORDS) -> str:
+    """A statement changed by characters, by words or by subtrees, one to four changes deep."""
+    depth, what = chosen.choice((1, 1, 1, 2, 3, 4)), chosen.randrange(3)
+    sql = chosen.choice(statements)
+    if what == 2:
+        tree = _tree(sql)
+        return sql if tree is None else _mutate_tree(chosen, tree.copy(), statements, depth)
+    parts = list(sql)
+    pool: Sequence[str] = _CHARACTERS
+    if what == 1:
+        parts = _WORD.findall(sql)
+        pool = [*words, *_WORD.findall(chosen.choice(statements))]
+    for _ in range(depth):
+        _change(chosen, parts, pool)
+    return "".join(parts)
 
 
 def _change(chosen: random.Random, parts: list[str], pool: Sequence[str]) -> None:
@@ -63,6 +68,7 @@ def _change(chosen: random.Random, parts: list[str], pool: Sequence[str]) -> Non
         parts[place], parts[other] = parts[other], parts[place]
 
 
+@cache
 def _tree(sql: str) -> exp.Expr | None:
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     try:
@@ -71,14 +77,16 @@ def _tree(sql: str) -> exp.Expr | None:
         return None
 
 
-def _mutated_tree(chosen: random.Random, trees: Sequence[exp.Expr], depth: int) -> str:
+def _mutate_tree(
+    chosen: random.Random, tree: exp.Expr, statements: Sequence[str], depth: int
+) -> str:
     """A statement with some expressions put in the place of others, of any statement."""
-    tree = chosen.choice(trees).copy()
     for _ in range(depth):
         places = [node for node in tree.walk() if node.parent is not None]
-        if not places:
+        other = _tree(chosen.choice(statements))
+        if not places or other is None:
             break
-        donor = chosen.choice(list(chosen.choice(trees).walk()))
+        donor = chosen.choice(list(other.walk()))
         place = chosen.choice(places)
         alike = [node for node in places if isinstance(node, type(donor))]
         if alike and chosen.random() < 0.5:
@@ -87,4 +95,4 @@ def _mutated_tree(chosen: random.Random, trees: Sequence[exp.Expr], depth: int) 
     try:
         return tree.sql(dialect="duckdb")
     except Exception:  # sqlglot's writer trips over trees that no text has
-        return _mutated_tree(chosen, trees, depth)
+        return chosen.choice(statements)

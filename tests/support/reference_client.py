@@ -122,7 +122,7 @@ def edges_of(dimension: Json) -> list[Any]:
         end = moment_of(last)
         if len(last) == 10:
             end += timedelta(days=1) - timedelta(microseconds=1)
-        return list(units(moment_of(first), end, dimension["unit"]))
+        return list(units(moment_of(first), end, dimension.get("unit", "day")))
     return []
 
 

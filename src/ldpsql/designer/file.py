@@ -186,7 +186,7 @@ def read_file(
     reduced = data.pop("person", None)
     unknown = set(data) - set(_TABLES)
     if unknown:
-        raise SurveyError(f"unknown table [{min(unknown)}] in the survey file")
+        raise SurveyError(f"unknown table [{min(unknown)!s:.60}] in the survey file")
     if epsilon is not None:
         head["epsilon"] = epsilon
     _require(head, "table", "epsilon")
@@ -253,7 +253,7 @@ def _check(name: str, table: Any) -> dict[str, Any]:
     known = _KEYS[name]
     for key, value in table.items():
         if key not in known:
-            raise SurveyError(f"[{name}]: unknown key {key!r}; it knows: {', '.join(known)}")
+            raise SurveyError(f"[{name}]: unknown key {key!r:.60}; it knows: {', '.join(known)}")
         kind, words = known[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise SurveyError(f"[{name}]: {key} must be {words}")

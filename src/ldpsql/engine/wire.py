@@ -19,7 +19,7 @@ from ldpsql.engine.notes import guarantee_of_batches
 from ldpsql.engine.result import Result, no_estimates
 from ldpsql.estimate import Estimates
 from ldpsql.margins import Margin, Margins
-from ldpsql.parser import Parameters
+from ldpsql.parser import Parameters, require_parameters
 from ldpsql.survey import Survey
 from ldpsql_device.errors import InterfaceError, NotSupportedError
 
@@ -150,9 +150,11 @@ def _no_answer() -> InterfaceError:
 
 def parameters_to_json(parameters: Parameters) -> Any:
     """Parameters of a question as JSON has them; an exact number, a day or a moment is an object
-    with its text. NotSupportedError for values of other types."""
-    if parameters is None or isinstance(parameters, str | bytes):
-        return None if parameters is None else str(parameters)
+    with its text. NotSupportedError for values of other types, QueryError for what is neither a
+    sequence nor a mapping."""
+    require_parameters(parameters)
+    if parameters is None:
+        return None
     if isinstance(parameters, Mapping):
         return {str(name): _value_to_json(value) for name, value in parameters.items()}
     return [_value_to_json(value) for value in parameters]

@@ -13,9 +13,9 @@ from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, Statement
 from ldpsql.parser.source import Refusal, deep_stack, quiet, read, refuse, syntax_tree
-from ldpsql.parser.values import Parameters, bind, substitute
+from ldpsql.parser.values import Parameters, bind, require_parameters, substitute
 
-__all__ = ["Parameters", "parse"]
+__all__ = ["Parameters", "parse", "require_parameters"]
 
 
 def parse(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from numbers import Integral, Real
@@ -203,11 +203,18 @@ def bind(
             token = Token(TokenType.NUMBER, "0", token.line, token.col, token.start, end)
         bound.append(token)
         position += 2 if name else 1
-    if isinstance(parameters, str | bytes):
-        raise wrong("parameters must be a sequence or a mapping, not a string")
+    require_parameters(parameters)
     given = _find_values(placeholders, parameters)
     pairs = zip(placeholders, given, strict=True)
     return tuple(bound), {at.start: _literal(at, value) for at, value in pairs}
+
+
+def require_parameters(parameters: object) -> None:
+    """QueryError for what is neither a sequence nor a mapping, nor None."""
+    is_text = isinstance(parameters, str | bytes)
+    if parameters is not None and (is_text or not isinstance(parameters, Iterable)):
+        given = "a string" if is_text else f"a value of type {type(parameters).__name__}"
+        raise wrong(f"parameters must be a sequence or a mapping, not {given}")
 
 
 def substitute(tree: exp.Query, values: Mapping[int, exp.Expr]) -> None:

@@ -53,5 +53,5 @@ def mechanism(name: str) -> AnyRecipe:
         return MECHANISMS[name]
     except KeyError:
         raise SurveyError(
-            f"unknown mechanism {name!r}; there are {', '.join(MECHANISMS)}"
+            f"unknown mechanism {name!r:.60}; there are {', '.join(MECHANISMS)}"
         ) from None

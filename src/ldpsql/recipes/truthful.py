@@ -99,7 +99,7 @@ def read_exactly(number: object) -> Fraction:
     try:
         return number if isinstance(number, Fraction) else Fraction(str(number))
     except (ValueError, ZeroDivisionError):
-        raise SurveyError(f"not a number: {number!r}") from None
+        raise SurveyError(f"not a number: {number!r:.60}") from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ What a parser says of a bad file may quote it, so none of that is passed on.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
 import json
@@ -48,6 +49,8 @@ SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 ROWS = 1 << 17
 """Rows of a piece."""
 _JSON_ROWS = 1 << 14
+_BYTES = "latin-1"
+"""An encoding with a letter for every byte."""
 _BLOCK, _LONGEST_LINE = 1 << 23, 1 << 24
 _LARGEST, _FREE_ROWS, _ROWS_PER_BYTE = 1 << 29, 1 << 20, 32
 """Bytes that a column of a row group may take; rows that a file may have in any case, and more for
@@ -168,16 +171,16 @@ def check_stream(
             raise ReportError(f"{name} is compressed within; compress it as a whole, with gzip")
         table = pa.ipc.open_stream(data).read_all()
         table.validate(full=True)
-    except (pa.ArrowException, OSError, struct.error):
+    except (pa.ArrowException, OSError, struct.error, UnicodeDecodeError):
         raise describe_damage(name) from None
+    if table.num_rows > most:
+        raise ReportError(f"{name} holds more than {most:,} reports; send them in several")
+    require_columns(intake, name, table.column_names)  # before one of them is named
+    if ID_COLUMN not in table.column_names:
+        raise refuse_without_ids(name)
     for column in table.schema:
         if pa.types.is_dictionary(column.type) or column.type == pa.string_view():
             raise ReportError(f"{name}: column {column.name!r} shares texts; write each one out")
-    if table.num_rows > most:
-        raise ReportError(f"{name} holds more than {most:,} reports; send them in several")
-    require_columns(intake, name, table.column_names)
-    if ID_COLUMN not in table.column_names:
-        raise refuse_without_ids(name)
     require_types(intake, name, table.schema)
     claim = (table.schema.metadata or {}).get(FINGERPRINT_KEY)
     if claim not in (None, intake.fingerprint.encode()):
@@ -328,7 +331,9 @@ def _write_out(path: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _csv(path: Path) -> Incoming:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+    # Arrow tells of a line with too few or too many values in UTF-8, and of no other one.
+    encoding = "utf-8-sig" if _is_utf8(path) else _BYTES
+    with path.open(encoding=encoding, newline="") as file:
         header, is_alone = next(csv.reader(file), []), not file.read(1)
     if not header:
         raise ReportError(f"{path} is empty: its first line must name the columns")
@@ -345,7 +350,11 @@ def _csv(path: Path) -> Incoming:
         with pacsv.open_csv(
             path,
             pacsv.ReadOptions(
-                use_threads=False, column_names=places, skip_rows=1, block_size=_BLOCK
+                use_threads=False,
+                column_names=places,
+                skip_rows=1,
+                block_size=_BLOCK,
+                encoding="utf8" if encoding != _BYTES else _BYTES,
             ),
             pacsv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
             pacsv.ConvertOptions(
@@ -355,10 +364,34 @@ def _csv(path: Path) -> Incoming:
                 null_values=[""],
             ),
         ) as file:
-            yield from file
+            for batch in file:
+                yield batch if encoding != _BYTES else _restore_bytes(batch)
 
     guarded: Batches = lambda *given: _guard(path, batches(*given))  # noqa: E731
     return _columnar(str(path), header, guarded, read_text)
+
+
+def _is_utf8(path: Path) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        try:
+            for block in iter(partial(file.read, _BLOCK), b""):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def _restore_bytes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Values as they stand in a file every byte of which was read as a letter."""
+    columns = [
+        pa.array([None if v is None else v.decode().encode(_BYTES) for v in column.to_pylist()])
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(
+        [column.cast(pa.binary()) for column in columns], names=batch.schema.names
+    )
 
 
 def _columnar(

@@ -1,0 +1,50 @@
+"""Try doors with inputs that nobody meant, from the folder `tests`:
+
+    PYTHONPATH=../src:. python -m fuzz [sql] [reports] [bodies] [surveys] [--count N | --seconds S]
+
+Prints how attempts ended, and everything that should not be, with its number: `--first` repeats it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from fuzz.doors import DOORS
+from fuzz.harness import find_faults
+
+
+def main() -> int:
+    """1 if anything was found."""
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    parser.add_argument("doors", nargs="*", metavar="DOOR", help=f"of {', '.join(DOORS)}; all")
+    parser.add_argument("--count", type=int, default=100_000, help="attempts at each door")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="at most, for each")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    if unknown := set(given.doors) - set(DOORS):
+        parser.error(f"no such door: {min(unknown)}")
+    found = 0
+    for name in given.doors or DOORS:
+        door, started = DOORS[name](), time.monotonic()
+        try:
+            outcome = find_faults(
+                door, given.count, given.seed, first=given.first, ends=started + given.seconds
+            )
+        finally:
+            door.close()
+        took = time.monotonic() - started
+        print(f"{name}: {outcome.attempts:,} attempts in {took:,.0f} s, seed {given.seed}")
+        print("  " + ", ".join(f"{end} {count:,}" for end, count in outcome.ends.most_common()))
+        slow, number = outcome.slowest
+        print(f"  slowest {slow:.2f} s (number {number}), grew by {outcome.growth / 1e6:,.0f} MB")
+        for number, what in outcome.findings[:50]:
+            print(f"  FOUND, number {number}: {what}")
+        found += len(outcome.findings)
+    return int(found > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""SQL texts: golden and documented statements, changed, with words that reach for files."""
+
+from __future__ import annotations
+
+import random
+import re
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+from fuzz.harness import RAW, Door, Finding
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+from support.mutations import WORDS, mutate
+from support.sql_coverage import ROOT, STATEMENTS, shoppers, statements
+
+_SECONDS = 8.0
+_DASHES = "-" * 40
+_REACHING = (
+    *("read_text", "read_csv", "read_csv_auto", "read_parquet", "read_json", "read_blob", "glob"),
+    *("parquet_scan", "sniff_csv", "getenv", "current_setting", "duckdb_settings", "duckdb_tables"),
+    *(
+        "pragma_table_info",
+        "sqlite_master",
+        "information_schema",
+        "query",
+        "query_table",
+        "nextval",
+    ),
+    *("ATTACH", "COPY", "INSTALL", "LOAD", "SET", "PRAGMA", "CREATE", "INSERT", "UPDATE", "DELETE"),
+    *("DROP", "EXPORT", "IMPORT", "CALL", "CHECKPOINT", "VACUUM", "DESCRIBE", "SHOW", "EXECUTE"),
+)
+"""Words that no statement over reports needs, and that read or change what is elsewhere."""
+_FORBIDDEN = {word.lower() for word in _REACHING} - {"query", "set"}
+_QUESTIONS = (exp.Query, exp.Command, exp.Describe, exp.Show)
+
+
+class Statements(Door):
+    """Questions to a session over made-up shoppers.
+
+    Whatever is answered is one query that calls none of `_REACHING`, has nothing of a file in it,
+    and leaves the store as it was.
+    """
+
+    name = "sql"
+    is_private = False
+
+    def __init__(self) -> None:
+        self._opened = ExitStack()
+        folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory()))
+        secret = folder / "secret.csv"
+        secret.write_text(f"a,b\n{RAW},1\n")
+        self._session = self._opened.enter_context(shoppers(people=200))
+        self._session.seconds = _SECONDS
+        self._statements = golden_statements()
+        # Each reaching word as a call on the file, as a table and alone.
+        calls = [f"{word}('{secret}')" for word in _REACHING]
+        self._words = (*WORDS, *_REACHING, *calls, f"'{secret}'", f'"{secret}"', str(secret))
+        self._before = self._look()
+
+    def attempt(self, chosen: random.Random) -> str:
+        sql = mutate(chosen, self._statements, self._words)
+        parameters = None if chosen.random() < 0.95 else chosen.choice(([], [1], {"x": "CA"}, 5))
+        result = self._session.execute(sql, parameters)
+        self.require(sql, result.table)
+        return "answered"
+
+    def require(self, sql: str, answer: pa.Table) -> None:
+        """Finding if a statement should not have been answered."""
+        try:
+            tree = parse_one(sql, dialect="duckdb")
+        except SqlglotError:
+            tree = None
+        if tree is not None:
+            calls = [
+                node.name if isinstance(node, exp.Anonymous) else node.sql_name()
+                for node in tree.find_all(exp.Func)
+            ]
+            tables = [node.name for node in tree.find_all(exp.Table)]
+            reached = {name.lower() for name in (*calls, *tables)} & _FORBIDDEN
+            if reached or not isinstance(tree, _QUESTIONS):
+                raise Finding(f"answered {reached or type(tree)}: {sql}")
+        if RAW in str(answer.to_pydict()).lower() and RAW not in sql.lower():
+            raise Finding(f"tells what is in a file: {sql}")
+        if self._look() != self._before:
+            raise Finding(f"changed the store: {sql}")
+
+    def _look(self) -> object:
+        store = self._session.store
+        return store.version("shoppers"), [each.name for each in store.lookups()]
+
+    def close(self) -> None:
+        self._opened.close()
+
+
+def golden_statements() -> list[str]:
+    """The statements of docs/sql-coverage.md, and those of the engine's golden files, put to the
+    same survey."""
+    text = STATEMENTS.read_text(encoding="utf-8")
+    found = [sql for _, listed in statements(text) for sql in listed]
+    renamed = {"app": "shoppers", "pay": "spend", "day": "sent"}
+    for path in sorted((ROOT / "tests" / "engine" / "golden").glob("*.sql")):
+        asked = [block.split(_DASHES)[0].strip() for block in path.read_text().split("\n\n")]
+        found += [re.sub(r"\b(app|pay|day)\b", lambda word: renamed[word[0]], sql) for sql in asked]
+    return list(dict.fromkeys(found))

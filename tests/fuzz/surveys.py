@@ -1,0 +1,265 @@
+"""Surveys: files that people write (TOML) and published ones (JSON), with changed texts and values.
+
+Changed JSON gets hashes that fit: nobody is kept from that, and the odds have to hold all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from copy import deepcopy
+from itertools import product
+from typing import Any
+
+from fuzz.harness import Door, Finding
+from fuzz.mutate import TEXTS, change_bytes, change_tree
+from support import reference_client
+from support.golden_surveys import FOLDER, read
+from support.vectors import FOLDER as VECTORS
+from support.vectors import answer, read_record
+
+from ldpsql.designer import design
+from ldpsql.designer.file import read_file
+from ldpsql.survey import Survey
+from ldpsql_device.errors import Error
+from ldpsql_device.law import count_reports, law
+from ldpsql_device.survey import Survey as DeviceSurvey
+from ldpsql_device.survey import canonical, sha256
+
+_LARGEST_TEXT = 60_000
+"""Letters of a survey that is changed: larger ones take long to read."""
+_MOST_CHANCES = 4_000
+"""Probabilities of all reports of all records that are enumerated."""
+_MOST_CODES, _MOST_CELLS = 12, 60
+"""Of surveys that are designed, in a dimension and in all of them."""
+_FILES = (
+    """
+[survey]
+table = "app"
+epsilon = "1"
+mechanism = "grr"
+label = "Our app"
+users = 1000
+
+[dimension.age]
+type = "int"
+domain = [0, 5]
+missing = "code"
+
+[dimension.state]
+type = "category"
+values = ["CA", "NY"]
+outside = "other"
+
+[measure.pay]
+bounds = [0, 10.5]
+
+[public.day]
+type = "date"
+
+[workload]
+max_predicates = 2
+""",
+    """
+[survey]
+table = "clicks"
+epsilon = "0.5"
+mechanism = "hio"
+start = "2026-01-01"
+end = "2027-01-01"
+period = "month"
+replay_window = 10
+
+[dimension.weight]
+type = "float"
+domain = [0.0, 8.0]
+bins = 4
+outside = "random"
+
+[dimension.member]
+type = "bool"
+
+[workload]
+queries = ["SELECT COUNT(*) FROM clicks WHERE weight < 2 AND member"]
+""",
+    """
+[survey]
+table = "sick"
+epsilon = "1.5"
+mechanism = "urr"
+
+[dimension.illness]
+type = "category"
+values = ["none", "a", "b"]
+sensitive = ["a", "b"]
+""",
+    """
+[survey]
+table = "times"
+epsilon = "2"
+mechanism = "oue"
+
+[dimension.at]
+type = "timestamp"
+range = ["2026-01-01", "2026-03-31"]
+unit = "month"
+
+[dimension.on]
+type = "date"
+edges = ["2026-01-01", "2026-02-01", "2027-01-01"]
+
+[public.version]
+type = "text"
+label = "Version"
+""",
+)
+_PIECES = re.compile(r'"[^"\n]*"|[\w.+-]+|\S|\n')
+_WORDS = (
+    *(
+        "[",
+        "]",
+        "=",
+        ",",
+        "\n",
+        "true",
+        "false",
+        "nan",
+        "inf",
+        "1e400",
+        "0",
+        "-1",
+        "2",
+        "1_000_000",
+    ),
+    *("99999999999999999999", "[]", "[[1]]", "{}", '""', "[1, 2]", "[2, 1]", "2026-01-01", "auto"),
+    *("epsilon", "mechanism", "trust", "users", "options", "levels", "edges", "bins", "bin_width"),
+    *('"auto"', '"shuffler"', '"olh"', '"ahead"', '"truthful"', "[survey.options]", "[measure.x]"),
+    *(json.dumps(text) for text in TEXTS if text.isprintable()),
+)
+
+
+class Surveys(Door):
+    """Survey files and published surveys.
+
+    Of a changed published survey that is believed, devices answer as a client that was written from
+    the format alone does, and no report is more probable by more than e^epsilon for one record than
+    for another (of small ones, by enumeration of its exact law).
+    """
+
+    name = "surveys"
+    is_private = False
+
+    def __init__(self) -> None:
+        self._both, self._devices = list[Any](), list[tuple[Any, list[Any]]]()
+        for path in sorted(FOLDER.glob("*.json.gz")):
+            text = read(path)["survey"]
+            if len(text) <= _LARGEST_TEXT:
+                self._both.append(json.loads(text))
+        for path in sorted(VECTORS.glob("recipe_*.json")):
+            for vector in json.loads(path.read_text(encoding="utf-8"))["surveys"]:
+                if len(json.dumps(vector["survey"])) <= _LARGEST_TEXT:
+                    records = [case["record"] for case in vector["cases"]]
+                    self._devices.append((vector["survey"], records))
+
+    def attempt(self, chosen: random.Random) -> str:
+        return chosen.choice((self._file, self._file, self._device, self._whole, self._bytes))(
+            chosen
+        )
+
+    def _file(self, chosen: random.Random) -> str:
+        """A survey file."""
+        pieces = _PIECES.findall(chosen.choice(_FILES))
+        for _ in range(chosen.choice((1, 1, 2, 4))):
+            place, other = chosen.randrange(len(pieces)), chosen.randrange(len(pieces))
+            what = chosen.randrange(5)
+            if what == 0:
+                del pieces[place]
+            elif what == 1:
+                pieces[place] = pieces[other]
+            elif what == 2:
+                pieces[place] = chosen.choice(_WORDS)
+            elif what == 3:
+                pieces.insert(place, chosen.choice(_WORDS))
+            else:
+                pieces[place], pieces[other] = pieces[other], pieces[place]
+        text = " ".join(pieces)
+        file = read_file(text)
+        sizes = [dimension.size for dimension in file.schema.dimensions]
+        cells = 1
+        for size in sizes:
+            cells *= size
+        if max(sizes, default=0) > _MOST_CODES or cells > _MOST_CELLS or chosen.random() < 0.5:
+            return "read"
+        made = design(text)
+        if Survey.from_json(made.to_json()).fingerprint != made.fingerprint:
+            raise Finding(f"another survey once it is read: {text}")
+        self.require(made.to_json(), [{}], chosen)
+        return "designed"
+
+    def _device(self, chosen: random.Random) -> str:
+        """The part that devices read."""
+        given, records = chosen.choice(self._devices)
+        data = _change(chosen, given)
+        DeviceSurvey.from_json(text := json.dumps(data))
+        if data == given:
+            return "unchanged"
+        self.require(text, records, chosen)
+        return "believed"
+
+    def _whole(self, chosen: random.Random) -> str:
+        """Both parts, with a hash that fits."""
+        data = deepcopy(chosen.choice(self._both))
+        for part in chosen.choice((["survey"], ["collector"], ["survey", "collector"])):
+            data[part] = _change(chosen, data[part])
+        if isinstance(data["survey"], dict):
+            with suppress(Error, ValueError):  # it has no canonical form
+                data["survey"]["collector"] = sha256(canonical(data["collector"]))
+        survey = Survey.from_json(text := json.dumps(data))
+        if survey.fingerprint != DeviceSurvey.from_json(text).fingerprint:
+            raise Finding(f"two fingerprints: {text}")
+        self.require(text, [{}], chosen)
+        return "believed, both parts"
+
+    def _bytes(self, chosen: random.Random) -> str:
+        """Any text."""
+        given = json.dumps(chosen.choice(self._devices)[0])
+        text = change_bytes(chosen, given.encode()).decode("utf-8", "surrogateescape")
+        survey = DeviceSurvey.from_json(text)
+        if sha256(survey.device_text) != survey.fingerprint:
+            raise Finding(f"another fingerprint: {text}")
+        return "believed, any text" if text != given else "unchanged"
+
+    def require(self, text: str, records: Sequence[Any], chosen: random.Random) -> None:
+        """Finding unless a survey that was believed is to be believed."""
+        survey = DeviceSurvey.from_json(text)
+        data = json.loads(survey.device_text)
+        for _ in range(2):
+            given = chosen.choice(records)
+            words = [chosen.getrandbits(64) for _ in range(survey.schema.words + survey.plan.words)]
+            own = answer(survey, read_record(survey.schema, given), words)
+            other = reference_client.answer(data, given, words)
+            if own != other:
+                raise Finding(
+                    f"{own} is answered and {other} by the format: {text}, {given}, {words}"
+                )
+        promise = data["promise"]
+        people = [*product(*(range(size) for size in survey.plan.sizes))][: _MOST_CHANCES + 1]
+        chances = len(people) * count_reports(survey.plan)
+        if promise["kind"] != "local" or "delta" in promise or chances > _MOST_CHANCES:
+            return
+        laws = [law(survey.plan, person) for person in people]
+        allowed = survey.guarantee.epsilon.odds
+        for report in {report for own in laws for report in own}:
+            own = [found.get(report, 0) for found in laws]
+            if max(own) > allowed * min(own):
+                raise Finding(f"{report} tells more than {promise}: {text}")
+
+
+def _change(chosen: random.Random, data: Any) -> Any:
+    changed = deepcopy(data)
+    for _ in range(chosen.choice((1, 1, 1, 2))):
+        changed = change_tree(chosen, changed)
+    return changed

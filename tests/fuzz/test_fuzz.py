@@ -1,0 +1,144 @@
+"""A small share of what `python -m fuzz` does, and broken checks that it finds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+import pytest
+from fuzz.bodies import Bodies
+from fuzz.doors import DOORS
+from fuzz.harness import RAW, Door, Finding, find_faults
+from fuzz.mutate import change_bytes, change_tree
+from fuzz.reports import ReportFiles
+from fuzz.sql import Statements
+from fuzz.surveys import Surveys
+
+from ldpsql.parser import outer
+from ldpsql.store import incoming
+from ldpsql_device import survey as device_survey
+from ldpsql_device.errors import DataError, InternalError
+
+FEW: Mapping[str, int] = {"sql": 60, "reports": 100, "bodies": 120, "surveys": 200}
+
+
+@pytest.fixture
+def opened():
+    """Opens a door, and closes it."""
+    doors = list[Door]()
+
+    def open_door(make: Callable[[], Door]) -> Door:
+        doors.append(make())
+        return doors[-1]
+
+    yield open_door
+    for door in doors:
+        door.close()
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_nothing_is_found(name, opened):
+    outcome = find_faults(opened(DOORS[name]), FEW[name], seed=0)
+    assert outcome.findings == []
+    assert outcome.attempts == FEW[name]
+    # Some are taken and some refused, or nothing would be tried.
+    assert len(outcome.ends) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DOORS)
+def test_nothing_is_found_in_thousands(name, opened):
+    assert find_faults(opened(DOORS[name]), 5_000, seed=2).findings == []
+
+
+def is_found(what: str, door: Door, most: int) -> bool:
+    """Whether this is found sooner or later."""
+    for first in range(0, most, 100):
+        outcome = find_faults(door, 100, seed=0, first=first)
+        if any(what in found for _, found in outcome.findings):
+            return True
+    return False
+
+
+def test_a_file_whose_unknown_keys_are_dropped_is_found(opened, monkeypatch):
+    flat = incoming._flat
+
+    def careless(intake, name, rows):
+        known = {*intake.columns, incoming.ID_COLUMN}
+        return flat(intake, name, [{k: row[k] for k in row if k in known} for row in rows])
+
+    monkeypatch.setattr(incoming, "_flat", careless)
+    assert is_found("None reports in it", opened(ReportFiles), 2_000)
+
+
+def test_a_body_whose_unknown_keys_are_dropped_is_found(opened, monkeypatch):
+    monkeypatch.setattr(incoming, "_SENT_KEYS", incoming._SENT_KEYS | {"more", RAW, "ldpsql_more"})
+    assert is_found("reports taken of", opened(Bodies), 2_000)
+
+
+def test_a_survey_whose_odds_nobody_checks_is_found(opened, monkeypatch):
+    monkeypatch.setattr(device_survey, "check_promise", lambda *_: None)
+    assert is_found("tells more than", opened(Surveys), 20_000)
+
+
+def test_a_statement_that_calls_what_it_should_not_is_found(opened, monkeypatch):
+    door = opened(Statements)
+    monkeypatch.setattr(outer, "is_outer", lambda _: True)
+    monkeypatch.setattr(door, "_words", ("current_setting('threads')",) * 60)
+    simple = "WITH t AS (SELECT COUNT(*) AS n FROM shoppers) SELECT n, 1, 2, 3 FROM t"
+    monkeypatch.setattr(door, "_statements", [simple])
+    assert is_found("answered {'current_setting'}", door, 2_000)
+
+
+def test_what_is_in_a_file_is_found_in_an_answer(opened):
+    door = opened(Statements)
+    with pytest.raises(Finding, match="in a file"):
+        door.require("SELECT a FROM shoppers", pa.table({"a": [RAW]}))
+
+
+class Broken(Door):
+    """Goes wrong in a way of its own at every number."""
+
+    name = "broken"
+
+    def __init__(self) -> None:
+        self.ways = [
+            KeyError("x"),
+            InternalError("x"),
+            DataError("two\nlines"),
+            DataError(f"it was {RAW}"),
+            DataError("x" * 3_000),
+        ]
+
+    def attempt(self, chosen: random.Random) -> str:
+        if self.ways:
+            raise self.ways.pop()
+        return "well"
+
+
+def test_errors_that_nobody_can_be_shown_are_found():
+    outcome = find_faults(Broken(), 6, seed=0)
+    assert [number for number, _ in outcome.findings] == [0, 1, 2, 3, 4]
+    assert outcome.ends["well"] == 1
+
+
+def test_memory_and_time_are_found(monkeypatch):
+    class Large(Door):
+        name = "large"
+
+        def attempt(self, chosen: random.Random) -> str:
+            self.held = bytearray(1 << 26)
+            return "well"
+
+    monkeypatch.setattr("fuzz.harness.MEMORY", 1 << 24)
+    monkeypatch.setattr("fuzz.harness.SECONDS", 0.0)
+    found = [what for _, what in find_faults(Large(), 1, seed=0).findings]
+    assert any("grew by" in what for what in found)
+    assert any("of the processor" in what for what in found)
+
+
+def test_the_same_number_makes_the_same_input():
+    assert change_bytes(random.Random(1), b"abcdef") == change_bytes(random.Random(1), b"abcdef")
+    trees = [change_tree(random.Random(7), {"a": [1, {"b": "x"}], "c": None}) for _ in range(2)]
+    assert trees[0] == trees[1]
