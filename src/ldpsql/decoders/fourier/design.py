@@ -6,10 +6,11 @@ docs/spec/fourier.md#5.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,7 @@ class FourierDesign(Design[BoxQuery]):
     @property
     def is_coarse(self) -> bool:
         """Whether some dimension is collected in bins of several codes."""
-        return any(self.group.width(axis) > 1 for axis in range(self.group.dimensions))
+        return self.group.is_coarse
 
     @property
     def spectral_information(self) -> tuple[Group, Mapping[tuple[int, ...], Array]]:
@@ -170,7 +171,8 @@ class FourierDesign(Design[BoxQuery]):
         ]
         remarks += [
             f"{name} is collected in {group.bins[axis]} bins of {group.width(axis)} codes; a range "
-            "that ends inside a bin counts its people as spread evenly, which no error bar shows"
+            "that ends inside a bin counts its people as spread evenly; error bars hold what that "
+            "may be off by, predicted errors do not"
             for axis, name in enumerate(self.domain.names)
             if group.width(axis) > 1
         ]
@@ -420,7 +422,39 @@ class FourierEstimator(Estimator[BoxQuery]):
         return self.histogram.load_all()
 
     def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
-        """One joint answer per row of queries, with no covariance between rows."""
+        """One joint answer per row of queries, with no covariance between rows.
+
+        Variances hold how far people in a bin that a range cuts may be from spread evenly.
+        """
+        found = self._answer_spread(rows)
+        if not self.people or not self.collected.group.is_coarse:
+            return found
+        return [self._hold_cuts(row, own) for row, own in zip(rows, found, strict=True)]
+
+    def _hold_cuts(self, row: Sequence[BoxQuery], found: Estimates) -> Estimates:
+        """With the expected square of what cut bins are off by in the variances.
+
+        Of a bin with the sum S of which a range holds the part u of its codes, u S is counted. That
+        is off by sqrt(u (1 - u)) S where everybody in a bin has one code, each as likely, and by
+        less where they have several. Ranges that cut one bin are off together. The square of an
+        estimated S is too large by its variance.
+        """
+        group = self.collected.group
+        cuts = [(number, cut) for number, query in enumerate(row) for cut in query.cut_bins(group)]
+        if not cuts:
+            return found
+        sums = self._answer_spread([[cut.part] for _, cut in cuts])
+        off: dict[Any, Array] = {}
+        for (number, cut), own in zip(cuts, sums, strict=True):
+            square = float(own.values[0] ** 2 - own.covariance[0, 0])
+            size = math.copysign(math.sqrt(max(square, 0.0)), own.values[0])
+            by_code = off.setdefault(cut.people, np.zeros((len(row), cut.excess.size)))
+            by_code[number] += size * cut.excess
+        more = sum(each @ each.T / each.shape[1] for each in off.values())
+        return replace(found, covariance=found.covariance + more)
+
+    def _answer_spread(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
+        """As if people were spread evenly within every bin."""
         answers: dict[int, Estimates] = {}
         alike: dict[Any, list[tuple[int, Translate]]] = {}
         if self.people and not self.collected.restricted:

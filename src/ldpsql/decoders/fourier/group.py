@@ -94,6 +94,11 @@ class Group:
                 looks.append((width, None))
         return tuple(looks), tuple(tables)
 
+    @property
+    def is_coarse(self) -> bool:
+        """Whether some dimension is collected in bins of several codes."""
+        return any(self.width(axis) > 1 for axis in range(self.dimensions))
+
     def bin_weights(self, side: Side, axis: int) -> Reals:
         """Share of every bin that a side covers, shape (bins,); codes inside a bin count alike."""
         if side is None:

@@ -6,7 +6,7 @@ Source: docs/spec/fourier.md#1.2, docs/spec/fourier.md#2.1 and docs/spec/fourier
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import prod
 from typing import Any
@@ -59,6 +59,19 @@ class BoxTerm:
     sides: tuple[Side, ...]
 
 
+@dataclass(frozen=True)
+class CutBin:
+    """A bin that a range cuts.
+
+    part: the query of the whole bin, within the other sides.  people: whose bin it is.  excess: by
+    code of the bin, what a person there adds over the part that is counted of everybody, (codes,).
+    """
+
+    part: BoxQuery
+    people: tuple[Axes, tuple[Side, ...]]
+    excess: Reals
+
+
 def box_terms(boxes: Iterable[tuple[float, Sequence[Side]]]) -> tuple[BoxTerm, ...]:
     """Terms from boxes with one side per dimension."""
     terms = []
@@ -82,6 +95,24 @@ class BoxQuery(PlannedQuery):
     level: float
     contrast: float
     weight: Weight | None = None
+
+    def cut_bins(self, group: Group) -> Iterator[CutBin]:
+        """Every bin that a side of a term cuts."""
+        for term in self.terms:
+            for place, axis in enumerate(term.axes):
+                if group.width(axis) < 2:
+                    continue
+                weights, edges = group.bin_weights(term.sides[place], axis), group.edges(axis)
+                for own in np.flatnonzero((weights > 0.0) & (weights < 1.0)).tolist():
+                    low, high = int(edges[own]), int(edges[own + 1])
+                    held = np.zeros(high - low)
+                    for start, stop in term.sides[place] or ():
+                        held[max(start - low, 0) : max(stop - low, 0)] = 1.0
+                    sides = list(term.sides)
+                    sides[place] = ((low, high),)
+                    whole = replace(term, sides=tuple(sides))
+                    part = replace(self, known=0.0, terms=(whole,))
+                    yield CutBin(part, (term.axes, whole.sides), held - weights[own])
 
     @classmethod
     def declare(cls, query: DeclaredQuery) -> BoxQuery:
