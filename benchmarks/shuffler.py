@@ -23,8 +23,8 @@ from ldpsql.shuffle import (
 from ldpsql.shuffle.accountant import balle_local
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Central, Shuffled
 from ldpsql_device.schema import Schema
+from ldpsql_device.shuffled import Central, Shuffled
 from ldpsql_device.table import report_schema
 
 REPORTS = 10_000_000

@@ -16,7 +16,7 @@ from ldpsql.intake import Intake
 from ldpsql.shuffle import clones, delta_of
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, InternalError, SurveyError
-from ldpsql_device.guarantee import Shuffled
+from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import Survey as DeviceSurvey
 
 

@@ -19,8 +19,8 @@ from ldpsql.shuffle.accountant import _delta
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
+from ldpsql_device.shuffled import Shuffled
 
 TOML = """
 [survey]

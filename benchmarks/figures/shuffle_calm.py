@@ -26,7 +26,7 @@ from ldpsql.plots import Curve, Panel, draw_figure
 from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -40,7 +40,7 @@ from ldpsql.report import question_shares
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

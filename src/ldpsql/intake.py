@@ -28,8 +28,8 @@ from ldpsql_device.errors import (
     ReportError,
     SurveyError,
 )
-from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
+from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Schedule, canonical, utc_today
 from ldpsql_device.survey import Survey as DeviceSurvey

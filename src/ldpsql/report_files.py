@@ -22,7 +22,7 @@ from ldpsql.intake import Intake
 from ldpsql_device.arrow import ARROW_TYPES, HOLDS, ID_COLUMN
 from ldpsql_device.errors import ReportError
 from ldpsql_device.respond import ID_BYTES
-from ldpsql_device.survey import PERIOD_COLUMN
+from ldpsql_device.survey import PERIOD_COLUMN, Schedule
 from ldpsql_device.values import TYPES
 
 Booleans = NDArray[np.bool_]
@@ -112,8 +112,8 @@ def check_rows(intake: Intake, piece: Piece, most: int = SHOWN + 1) -> CheckedRo
             refuse(np.abs(amounts) > _LARGEST_FLOAT, f"{column.name} is too large to be summed")
         if column == PERIOD_COLUMN and intake.schedule.period:
             days = [day for day in values.unique().to_pylist() if day is not None]
-            periods = pa.array(filter(intake.schedule.has_period, days), values.type)
-            strange = ~_booleans(_compute().is_in(values, periods))
+            periods = [day for day in days if _is_period(intake.schedule, day)]
+            strange = ~_booleans(_compute().is_in(values, pa.array(periods, values.type)))
             refuse(strange, f"{column.name} is not the first day of a period of the survey")
         columns.append(values)
     names = list(intake.columns)
@@ -126,6 +126,16 @@ def check_rows(intake: Intake, piece: Piece, most: int = SHOWN + 1) -> CheckedRo
     first = np.flatnonzero(bad)[:most].tolist()
     faults = [(row, reasons[cause[row]]) for row in first]
     return CheckedRows(batch.filter(pa.array(~bad)) if first else batch, int(bad.sum()), faults)
+
+
+def _is_period(schedule: Schedule, first: date) -> bool:
+    """Whether a period that starts on this day has a day on which the survey is answered."""
+    opening = None if schedule.start is None else schedule.period_of(schedule.start)
+    return (
+        schedule.period_of(first) == first
+        and (opening is None or first >= opening)
+        and not schedule.has_ended(first)
+    )
 
 
 def refuse_rows(name: str, faults: Sequence[tuple[int, str]], way_out: str) -> ReportError:

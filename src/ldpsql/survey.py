@@ -29,19 +29,19 @@ from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
-from ldpsql_device.guarantee import Guarantee, Shuffled
+from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.persons import PersonRule
 from ldpsql_device.plan import Plan
 from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema, check_label
-from ldpsql_device.signature import SigningKey
+from ldpsql_device.shuffled import Shuffled
+from ldpsql_device.signature import SigningKey, check_author
 from ldpsql_device.survey import (
     ANY_DAY,
     PERIOD_COLUMN,
     Published,
     Schedule,
     canonical,
-    check_author,
     check_period,
     check_table,
     parse_json,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from ldpsql_device.schema import (
     Measure,
     PublicColumn,
 )
-from ldpsql_device.values import Listed
+from ldpsql_device.values import Domain, Listed
 
 if TYPE_CHECKING:
     from ldpsql_device.epsilon import Epsilon
@@ -116,7 +117,21 @@ def describe_values(column: Dimension | Measure, most: int = _FEW) -> str:
     domain, missing = column.domain, ", or missing" if column.has_null else ""
     if isinstance(domain, Listed):
         return _list_values(domain.values, most) + missing
-    return f"one of {domain.size} bins of {domain.describe()}{missing}"
+    return f"one of {domain.size} bins of {describe_extent(domain)}{missing}"
+
+
+def describe_extent(domain: Domain) -> str:
+    """The extent of a domain in words, for messages: [18, 90]."""
+    if isinstance(domain, Listed):
+        return "false, true" if domain.type == "bool" else f"{len(domain.values)} declared values"
+    first, last = domain.edges[0], domain.edges[-1]
+    if isinstance(last, datetime):
+        return f"[{first}, {last})"
+    if isinstance(last, date):
+        return f"[{first}, {last - timedelta(days=1)}]"
+    if isinstance(last, int):
+        return f"[{first}, {last - 1}]"
+    return f"[{first:.15g}, {last:.15g}]"
 
 
 def describe_outside(column: Attribute) -> str:

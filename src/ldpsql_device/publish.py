@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
-from ldpsql_device.guarantee import Guarantee, Shuffled
+from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import LARGEST, Plan, declared_fields
 from ldpsql_device.schema import (
     LARGEST_WHOLE,
@@ -20,6 +20,7 @@ from ldpsql_device.schema import (
     Schema,
     default_outside,
 )
+from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import ANY_DAY, VERSION, Schedule, canonical
 from ldpsql_device.values import Listed, Value
 
@@ -56,7 +57,7 @@ def write_survey(
         "promise": _write_promise(guarantee, shuffled),
         "plan": plan_to_json(plan),
         "collector": collector,
-        **schedule.to_json(),
+        **_write_schedule(schedule),
         **{key: value for key, value in optional.items() if value is not None},
     }
     return canonical(data)
@@ -71,8 +72,18 @@ def _write_promise(guarantee: Guarantee, shuffled: Shuffled | None) -> dict[str,
         delta = _UPWARD.divide(Decimal(guarantee.delta.numerator), guarantee.delta.denominator)
         data["delta"] = f"{delta:f}"
     if shuffled is not None:
-        data["shuffle"] = {k: v for k, v in shuffled.to_json().items() if k != "model"}
+        data["shuffle"] = shuffled.to_json()
     return data
+
+
+def _write_schedule(schedule: Schedule) -> dict[str, Any]:
+    days = {"from": schedule.start, "until": schedule.end}
+    validity = {key: day.isoformat() for key, day in days.items() if day is not None}
+    return {
+        "replay_window": schedule.replay_window,
+        **({"validity": validity} if validity else {}),
+        **({"period": schedule.period} if schedule.period else {}),
+    }
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:

@@ -6,16 +6,40 @@ Only who signs, and a device that reads a signed survey, loads that library.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldpsql_device.errors import NotSupportedError, OperationalError, SurveyError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+SMALL_ORDER = (
+    *(f"{byte}{'00' * 31}" for byte in ("00", "01")),
+    *(f"{byte}{'ff' * 30}7f" for byte in ("ec", "ed", "ee")),
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+)
+"""Ed25519 keys of order 8 or less, all their encodings, up to the sign: the highest bit of the last
+byte."""
+
+
+def check_author(author: Any, signature: Any) -> None:
+    """SurveyError unless there are a public key and a signature, by their form, or neither."""
+    if (author is None) != (signature is None):
+        raise SurveyError("not a survey: a signature needs its author, and an author a signature")
+    for name, digits, length in (("author", author, 64), ("signature", signature, 128)):
+        if digits is not None and not (
+            isinstance(digits, str) and re.fullmatch(f"[0-9a-f]{{{length}}}", digits)
+        ):
+            raise SurveyError(f"not a survey: {name} must be {length} hexadecimal digits")
+    if author is not None and f"{int(author, 16) & ~0x80:064x}" in SMALL_ORDER:
+        raise SurveyError("not a survey: author is a key under which anybody can sign")
 
 
 def verify(author: str, signature: str, text: str) -> None:

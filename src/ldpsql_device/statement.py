@@ -13,10 +13,9 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from ldpsql_device.errors import OperationalError, PolicyError, SurveyError
-from ldpsql_device.signature import SigningKey, verify
+from ldpsql_device.signature import SigningKey, check_author, verify
 from ldpsql_device.survey import (
     canonical,
-    check_author,
     check_table,
     parse_json,
     read_day,

@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,13 @@ from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import NotSupportedError, PolicyError, SurveyError
-from ldpsql_device.guarantee import KINDS, Guarantee, Shuffled, guarantee_of
+from ldpsql_device.guarantee import KINDS, Guarantee, guarantee_of
 from ldpsql_device.odds import Definition, excess, odds
 from ldpsql_device.plan import Integers, Plan, plan_from_json
 from ldpsql_device.schema import LARGEST_WHOLE, PublicColumn, Schema, check_label, check_name
+
+if TYPE_CHECKING:
+    from ldpsql_device.shuffled import Shuffled
 
 VERSION = 1
 LARGEST_TEXT = 1 << 24
@@ -40,15 +43,6 @@ PERIODS = ("day", "month")
 LARGEST_WINDOW = 366
 PERIOD_COLUMN = PublicColumn("period", "date")
 """The public column that a device fills with the first day of the period in which it answers."""
-
-SMALL_ORDER = (
-    *(f"{byte}{'00' * 31}" for byte in ("00", "01")),
-    *(f"{byte}{'ff' * 30}7f" for byte in ("ec", "ed", "ee")),
-    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
-    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
-)
-"""Ed25519 keys of order 8 or less, all their encodings, up to the sign: the highest bit of the last
-byte."""
 
 _NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector", "replay_window")
 _OPTIONAL = ("previous", "first", "validity", "period", "author", "signature", "label")
@@ -101,15 +95,6 @@ class Schedule:
         """Whether a day comes after the last one."""
         return self.end is not None and day > self.end
 
-    def has_period(self, first: date) -> bool:
-        """Whether a period that starts on this day has a day on which the survey is answered."""
-        opening = None if self.start is None else self.period_of(self.start)
-        return (
-            self.period_of(first) == first
-            and (opening is None or first >= opening)
-            and (self.end is None or first <= self.end)
-        )
-
     def last_sending_day(self, drawn: date) -> date:
         """The last day on which a report that was drawn on a day may be sent again."""
         last = date.fromordinal(min(drawn.toordinal() + self.replay_window, date.max.toordinal()))
@@ -125,16 +110,6 @@ class Schedule:
             if not days:
                 raise SurveyError("not a survey: validity has neither from nor until")
         return cls(days.get("from"), days.get("until"), data["replay_window"], data.get("period"))
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys of a published survey that say it."""
-        days = {"from": self.start, "until": self.end}
-        validity = {key: day.isoformat() for key, day in days.items() if day is not None}
-        return {
-            "replay_window": self.replay_window,
-            **({"validity": validity} if validity else {}),
-            **({"period": self.period} if self.period else {}),
-        }
 
 
 ANY_DAY = Schedule()
@@ -262,7 +237,10 @@ class Survey(Published):
     def __post_init__(self) -> None:
         check_table(self.table)
         check_label(self.label)
-        check_author(self.author, self.signature)
+        if (self.author, self.signature) != (None, None):
+            from ldpsql_device.signature import check_author  # noqa: PLC0415  (as in `verify`)
+
+            check_author(self.author, self.signature)
         check_period(self.schema, self.schedule)
         require_hashes(self.collector, self.previous, self.first)
         if (self.previous is None) != (self.first is None):
@@ -354,19 +332,6 @@ def check_table(table: Any) -> None:
     check_name(table, "table")
 
 
-def check_author(author: Any, signature: Any) -> None:
-    """SurveyError unless there are a public key and a signature, by their form, or neither."""
-    if (author is None) != (signature is None):
-        raise SurveyError("not a survey: a signature needs its author, and an author a signature")
-    for name, digits, length in (("author", author, 64), ("signature", signature, 128)):
-        if digits is not None and not (
-            isinstance(digits, str) and re.fullmatch(f"[0-9a-f]{{{length}}}", digits)
-        ):
-            raise SurveyError(f"not a survey: {name} must be {length} hexadecimal digits")
-    if author is not None and f"{int(author, 16) & ~0x80:064x}" in SMALL_ORDER:
-        raise SurveyError("not a survey: author is a key under which anybody can sign")
-
-
 def check_period(schema: Schema, schedule: Schedule) -> None:
     """SurveyError unless the column of the period is there for a survey with one, and no other
     column has its name."""
@@ -437,6 +402,8 @@ def read_promise(data: Any) -> tuple[Guarantee, Shuffled | None]:
         epsilon = Epsilon.parse(texts[0])
     guarantee = guarantee_of(kind, epsilon, delta)
     if "shuffle" in data:
+        from ldpsql_device.shuffled import Shuffled  # noqa: PLC0415  (for such promises alone)
+
         keys = ("epsilon", "delta", "users", "honest")
         require_keys(data["shuffle"], "promise.shuffle", keys)
         shuffled = Shuffled.parse(*(data["shuffle"][key] for key in keys))

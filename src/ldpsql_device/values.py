@@ -225,10 +225,6 @@ class Listed:
         # True == 1, but is not the same value.
         return type(value) is self._kind and value in self._codes
 
-    def describe(self) -> str:
-        """The extent in words, for messages."""
-        return "false, true" if self.type == "bool" else f"{len(self.values)} declared values"
-
 
 BOOL = Listed("bool", (False, True))
 
@@ -301,64 +297,29 @@ class Ordered:
         """The code nearest to a plain value, and where that stands; the first for one without."""
         fits, first = _FITS[self.type](value), self._first
         point = _POINT[self.type](value if fits else first)
-        nearest = min(max(point, self._lowest), self._highest)
+        lowest, highest = self.limits
+        nearest = min(max(point, lowest), highest)
         code = min(bisect_right(self.points, nearest), self.size) - 1
         is_outside = int(nearest != point)
         return code, is_outside if fits else MISSING
 
     def has_own_code(self, value: Any) -> bool:
         """Whether a whole number is the only value of its code."""
-        if type(value) is not int or not self._lowest <= value <= self._highest:
+        lowest, highest = self.limits
+        if type(value) is not int or not lowest <= value <= highest:
             return False
         code, _ = self.find(value)
         return self.points[code + 1] - self.points[code] == 1
-
-    def find_many(self, points: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Codes nearest to many points of `edge_array`'s type, and which of these are outside.
-
-        NaN is outside and has some code.
-        """
-        nearest = np.clip(points, self._lowest, self._highest)
-        outside = nearest != points
-        if self._spacing:  # several times faster than a search
-            codes: NDArray[np.int64] = nearest - self.edge_array[0]
-            if self._spacing > 1:
-                codes //= self._spacing
-            return codes, outside
-        found = np.searchsorted(self.edge_array, nearest, side="right")
-        return np.minimum(found, self.size) - 1, outside
 
     @cached_property
     def _first(self) -> Value:
         """The first edge, which stands in for what cannot be read."""
         return self.edges[0]
 
-    @property
-    def _lowest(self) -> int | float:
-        return self.points[0]
-
     @cached_property
-    def _highest(self) -> int | float:
-        """The last point of the domain."""
-        return self.points[-1] - (1 if self.is_discrete else 0)
-
-    @cached_property
-    def _spacing(self) -> int:
-        """Width of all bins but a shorter last one, where a discrete domain has such; else 0."""
-        widths = np.diff(self.edge_array)
-        even = self.is_discrete and (widths[:-1] == widths[0]).all() and widths[-1] <= widths[0]
-        return int(widths[0]) if even else 0
-
-    def describe(self) -> str:
-        """The extent in words, for messages: [18, 90]."""
-        first, last = self.edges[0], self.edges[-1]
-        if isinstance(last, datetime):
-            return f"[{first}, {last})"
-        if isinstance(last, date):
-            return f"[{first}, {last - timedelta(days=1)}]"
-        if isinstance(last, int):
-            return f"[{first}, {last - 1}]"
-        return f"[{first:.15g}, {last:.15g}]"
+    def limits(self) -> tuple[int | float, int | float]:
+        """The first and the last point of the domain."""
+        return self.points[0], self.points[-1] - (1 if self.is_discrete else 0)
 
 
 def microseconds(moment: Any) -> int:

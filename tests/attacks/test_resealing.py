@@ -109,7 +109,7 @@ def test_a_key_with_which_one_signature_fits_every_text_is_nobodys(edited, monke
     assert not answers(forged, PINNED)
     assert not answers(forged, ANYBODY)
     # Negative control: of all keys that have the form.
-    monkeypatch.setattr("ldpsql_device.survey.SMALL_ORDER", ())
+    monkeypatch.setattr("ldpsql_device.signature.SMALL_ORDER", ())
     assert answers(forged, ANYBODY)
 
 

@@ -17,8 +17,8 @@ from ldpsql.shuffle import clones, delta_of
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
+from ldpsql_device.shuffled import Shuffled
 
 TRUST = Shuffled.parse("0.5", "1e-6", 20_000, "0.9")
 SCHEMA = Schema.from_keys({"dimension": {"a": {"type": "int", "domain": [0, 4]}}})

@@ -32,7 +32,7 @@ from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Shuffled
+from ldpsql_device.shuffled import Shuffled
 
 QUICK = ("audit", "--quick")
 MECHANISM = (*QUICK, "--mechanism", "hgrr", "--epsilon", "1", "--domain")

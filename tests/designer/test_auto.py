@@ -28,7 +28,8 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central, Guarantee
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.shuffled import Central
 
 ONE = Epsilon.parse("1")
 SIGNED = RecordDomain(("x", "y"), (12, 3), ("pay",), ((2.0, 10.0),), (None,))

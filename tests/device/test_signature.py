@@ -21,8 +21,8 @@ from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError, OperationalError, SurveyError
 from ldpsql_device.schema import Schema
-from ldpsql_device.signature import SigningKey, verify
-from ldpsql_device.survey import SMALL_ORDER, Schedule, canonical, check_author
+from ldpsql_device.signature import SMALL_ORDER, SigningKey, check_author, verify
+from ldpsql_device.survey import Schedule, canonical
 from ldpsql_device.survey import Survey as DeviceSurvey
 
 STAGED = Schema.from_keys({"dimension": {"age": {"type": "int", "domain": [0, 7]}}})

@@ -15,11 +15,12 @@ from ldpsql_device.encode import encode
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Shuffled, guarantee_of, local_guarantee
+from ldpsql_device.guarantee import guarantee_of, local_guarantee
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
 from ldpsql_device.publish import schema_to_json, write_survey
 from ldpsql_device.respond import respond
 from ldpsql_device.schema import Schema
+from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import Survey, canonical, parse_json
 
 SCHEMA = Schema.from_keys(

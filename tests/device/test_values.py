@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldpsql_device.columns import find_codes
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.values import (
     BOOL,
@@ -205,7 +206,7 @@ def test_a_whole_double_is_a_whole_number_in_categories_too():
 
 @given(st.lists(st.floats(-20, 520, width=32), min_size=1, max_size=20))
 def test_many_codes_equal_single_codes(values):
-    codes, outside = PRICE.find_many(np.array(values))
+    codes, outside = find_codes(PRICE, np.array(values))
     single = [PRICE.find(value) for value in values]
     assert list(zip(codes.tolist(), outside.tolist(), strict=True)) == single
 

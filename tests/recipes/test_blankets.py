@@ -18,8 +18,8 @@ from ldpsql.recipes.marginal_designs import NamedAnswer
 from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle import UNEVEN, delta_of
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Central
 from ldpsql_device.plan import WORDS
+from ldpsql_device.shuffled import Central
 
 VISIBLE = ("srr-ms", "sue-ms", "oue-ms")
 PEOPLE = {"srr-ss": 4, "psrr-ss": 4, "arr-ss": 4, "srr-ms": 4, "ft": 4}

@@ -14,7 +14,7 @@ from ldpsql.recipes.registry import mechanism
 from ldpsql.shuffle import keeps, largest_local_of_any
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central, Shuffled
+from ldpsql_device.shuffled import Central, Shuffled
 
 TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
 DOMAIN = domain_of_codes("3x2", 0)

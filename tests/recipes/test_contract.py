@@ -30,8 +30,8 @@ from ldpsql.report import question_shares
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
 from ldpsql_device.plan import MOST_BITS
+from ldpsql_device.shuffled import Central
 
 DOMAINS = {
     "5": RecordDomain(("x",), (5,), (), (), ()),

@@ -22,7 +22,7 @@ from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 SIZES = (3, 2, 4)
 MIXED, BINARY = domain_of(*SIZES), domain_of(2, 2, 2)

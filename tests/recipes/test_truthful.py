@@ -25,7 +25,7 @@ from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 ONE = Epsilon.parse("1")
 FOUR = [0.35, 0.3, 0.3, 0.03, 0.02]

@@ -31,7 +31,7 @@ from ldpsql.shuffle import (
 )
 from ldpsql.shuffle.accountant import _one_way, balle_local
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 
 def odds(epsilon: str) -> Fraction:

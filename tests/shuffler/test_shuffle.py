@@ -28,8 +28,8 @@ from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.files import randomize_file
-from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
+from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.table import append_ids, report_schema
 
 SCHEMA = Schema.from_keys(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from ldpsql.boxes import Box, CodeSet, LinearQuery
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 NAMES = ("srr-ss", "psrr-ss", "arr-ss", "srr-ms", "sue-ms", "oue-ms", "solh", "ft")
 CENTRAL = Central(Epsilon.parse("0.5"), Fraction(1, 10_000), 10_000)

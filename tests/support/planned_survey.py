@@ -11,10 +11,11 @@ from support.surveys import ANYTHING
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Shuffled, local_guarantee
+from ldpsql_device.guarantee import local_guarantee
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
 from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema
+from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import Survey, canonical, sha256
 from ldpsql_device.table import randomize_batch
 

@@ -9,8 +9,8 @@ from support.surveys import ANYTHING
 
 from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
-from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.schema import Schema
+from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.table import randomize_batch
 
 USERS = 1000

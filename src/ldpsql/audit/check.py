@@ -34,8 +34,8 @@ from ldpsql.numerics import epsilon_of
 from ldpsql.recipes.base import find_epsilon, keeps_promise
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import Entropy, OsEntropy
-from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.odds import excess
+from ldpsql_device.shuffled import Shuffled
 
 Method = Literal["enumeration", "integers"]
 
@@ -334,6 +334,7 @@ class CentralAudit:
     def to_json(self) -> dict[str, Any]:
         """Plain data; decimals as text, so that nothing is rounded."""
         return {
+            "model": "shuffle",
             **self.trust.to_json(),
             "reports": self.reports,
             "people": self.trust.people_of(self.reports),

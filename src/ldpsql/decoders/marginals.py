@@ -42,7 +42,7 @@ from ldpsql.report import Histogram
 from ldpsql.shuffle import largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 if TYPE_CHECKING:
     from ldpsql.decoders.smooth_nodes import SmoothNodes, Tables

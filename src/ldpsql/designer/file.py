@@ -27,9 +27,9 @@ from ldpsql.survey import AUTO, check_users
 from ldpsql.workload import KINDS, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
-from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.persons import PersonRule
 from ldpsql_device.schema import Measure, Schema, check_label, identifier, is_label
+from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import (
     ANY_DAY,
     PERIOD_COLUMN,

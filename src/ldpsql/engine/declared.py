@@ -232,7 +232,7 @@ def _values(dimension: Dimension) -> tuple[Codes, pa.Array]:
     else:
         step = _HOUR if domain.type == "timestamp" else 1
         points = np.arange(domain.points[0], domain.points[-1], step, dtype=np.int64)
-        codes, _ = domain.find_many(points)
+        codes = np.searchsorted(domain.edge_array, points, side="right") - 1
         is_date = domain.type == "date"
         values = pa.array(points.astype(np.int32) if is_date else points).cast(kind)
     nulls = domains.null_codes(dimension)

@@ -33,8 +33,10 @@ from ldpsql.report import Integers
 from ldpsql.sql import Scalar, quote
 from ldpsql.sql import literal as sql_literal
 from ldpsql.survey import Survey
+from ldpsql_device.describe import describe_extent
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Central, Guarantee
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.shuffled import Central
 from ldpsql_device.survey import PERIOD_COLUMN
 
 _FORGED = 0.01
@@ -218,7 +220,7 @@ def _on_domains(plan: QueryPlan) -> list[str]:
             if literal is not None and is_outside(domain, op, literal):
                 who = "everybody" if match_codes(domain, op, literal) else "nobody"
                 shown = repr(literal) if isinstance(literal, str) else str(literal)
-                extent = f"{atom.column} is declared for {domain.describe()}"
+                extent = f"{atom.column} is declared for {describe_extent(domain)}"
                 found.setdefault((extent, who), {})[f"{atom.column} {op} {shown:.40}"] = None
     notes = []
     for (extent, who), texts in found.items():

@@ -25,6 +25,7 @@ from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.estimate import Array
 from ldpsql.margins import Margin, Margins
+from ldpsql_device.describe import describe_extent
 from ldpsql_device.errors import DataError
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import Listed, Ordered, Value
@@ -302,7 +303,9 @@ def _codes(text: str, dimension: Dimension) -> CodeSet:
     else:
         parts = [_range(part.strip(), domain, dimension.name) for part in text.split("|")]
         codes = code_set(pair for part in parts for pair in part)
-        reason = f"{dimension.name} is declared for {domain.describe()}, and never {text[:40]}"
+        reason = (
+            f"{dimension.name} is declared for {describe_extent(domain)}, and never {text[:40]}"
+        )
     if not codes:
         raise QueryError(reason, hint="leave the row out")
     return codes
@@ -344,7 +347,8 @@ def _range(text: str, domain: Ordered, name: str) -> CodeSet:
         value = _number(part) if domain.type in ("int", "float") else part
         if len(compared) > 1 and domains.is_outside(domain, op, value):
             raise QueryError(
-                f"{text[:40]} reaches outside of {name}, which is declared for {domain.describe()}",
+                f"{text[:40]} reaches outside of {name}, which is declared for "
+                f"{describe_extent(domain)}",
                 hint="end it there; who is outside counts at the nearest end, if at all",
             )
         codes = intersect(codes, domains.match_codes(domain, op, value))

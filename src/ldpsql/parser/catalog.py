@@ -14,7 +14,7 @@ from sqlglot import Token, TokenType, exp
 from ldpsql import domains
 from ldpsql.parser.source import refuse
 from ldpsql.sql import DUCKDB_TYPES
-from ldpsql_device.describe import describe_missing, describe_outside
+from ldpsql_device.describe import describe_extent, describe_missing, describe_outside
 from ldpsql_device.schema import RESERVED_PREFIX, Attribute, Schema
 from ldpsql_device.values import Listed
 
@@ -230,7 +230,7 @@ def describe(schema: Schema) -> Iterator[dict[str, Any]]:
             "role": "dimension, measure" if bounds else "dimension",
             "type": domain.type,
             "data_type": DUCKDB_TYPES.get(kind, "BIGINT"),
-            "domain": domain.describe(),
+            "domain": describe_extent(domain),
             "declared_values": values and _cut(values),
             "bins": domain.size,
             "is_nullable": "YES" if domains.null_codes(dimension) else "NO",

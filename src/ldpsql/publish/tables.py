@@ -23,6 +23,7 @@ from ldpsql.parser.source import is_blank, split_statements
 from ldpsql.remote import RemoteSession
 from ldpsql.sql import quote
 from ldpsql.survey import Survey
+from ldpsql_device.describe import describe_extent
 from ldpsql_device.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 
 INDEX = "ldpsql_published"
@@ -280,7 +281,7 @@ def column_comments(survey: Survey) -> dict[str, str]:
     """What a column of a survey is, by the names that it has in tables of one and two columns."""
     schema = survey.schema
     said = {
-        dimension.name: _join(dimension.label, f"declared: {dimension.domain.describe()}")
+        dimension.name: _join(dimension.label, f"declared: {describe_extent(dimension.domain)}")
         for dimension in schema.dimensions
     }
     said |= {column.name: _join(column.label, "public") for column in schema.public}

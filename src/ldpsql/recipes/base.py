@@ -21,7 +21,7 @@ from ldpsql.shuffle import epsilon_of_batch, keeps, largest_local, largest_local
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central, Shuffled
+from ldpsql_device.shuffled import Central, Shuffled
 
 Promise = Epsilon | Central
 """What is promised to each person: by the report alone, or once it is shuffled."""

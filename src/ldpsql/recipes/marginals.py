@@ -47,7 +47,7 @@ from ldpsql.shuffle.accountant import balle_local
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 O = TypeVar("O")  # noqa: E741
 Collected = tuple[str, RecordDomain, Epsilon, tuple[Axes, ...], tuple[int, ...]]

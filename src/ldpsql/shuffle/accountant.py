@@ -31,7 +31,7 @@ import numpy as np
 from ldpsql.numerics import epsilon_of
 from ldpsql.shuffle.expectation import Jumps, positive_part
 from ldpsql_device.epsilon import LARGEST_EPSILON, Epsilon, odds_below
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 Atom = tuple[Fraction, Fraction, Fraction]
 UNEVEN = Fraction(1, 1 << 43)

@@ -37,8 +37,8 @@ from ldpsql_device.arrow import FINGERPRINT_KEY, ID_COLUMN
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import OsEntropy, Words
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
-from ldpsql_device.guarantee import Shuffled
 from ldpsql_device.permutation import BUCKETS, in_random_order, permute_rows
+from ldpsql_device.shuffled import Shuffled
 
 CHUNK = 1 << 17
 """Rows that are read at once."""
