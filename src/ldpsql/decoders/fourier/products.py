@@ -190,8 +190,16 @@ class ArcFactor:
         np.put_along_axis(dense, place, np.where(is_far, values.conj(), values), axis=1)
         return dense[:, :width].reshape(len(values), -1, size)
 
+    def halve(self, rows: ArcRows) -> Complexes:
+        """The same in rows, shape (n, cells of the half), what is its own negative halved."""
+        half, size = self.half(rows).reshape(len(rows.orders), -1), prod(self.orders[1:])
+        half[:, :size] *= 0.5
+        if self.orders[0] % 2 == 0:
+            half[:, -size:] *= 0.5
+        return half
+
     def full(self, rows: ArcRows) -> Complexes:
-        """The same over all frequencies, shape (n, cells)."""
+        """`half` over all frequencies, shape (n, cells)."""
         half = self.half(rows)
         other = half[:, 1 : (self.orders[0] + 1) // 2][:, ::-1].conj()
         return np.concatenate([half, other], axis=1).reshape(len(half), -1)
@@ -319,15 +327,16 @@ class ProductFace:
 
     def arrange(self, dense: Numbers) -> Numbers:
         """An array over the factors' axes, factor by factor, as one over `axes`."""
-        shape = [order for factor in self.factors for order in factor.orders]
-        return np.asarray(np.transpose(dense.reshape(shape), np.argsort(self.named)))
+        return np.asarray(np.transpose(self.reshape_to_axes(dense), np.argsort(self.named)))
 
     def line_up(self, dense: Numbers) -> Numbers:
         """The inverse: an array over `axes`, flat, as one over the cells of each factor, of which
-        there are two."""
+        there are two; a copy, with 0 at f = 0."""
         places = [self.axes.index(axis) for axis in self.named]
         shaped = np.transpose(dense.reshape(self.group.shape(self.axes)), places)
-        return np.asarray(shaped.reshape(prod(self.factors[0].orders), -1))
+        lined = np.array(shaped.reshape(prod(self.factors[0].orders), -1))
+        lined[0, 0] = 0.0
+        return lined
 
     def information(self, odds: float) -> Reals:
         """What its questions tell of every frequency, dense over the axes.
@@ -419,8 +428,7 @@ class ProductFace:
         """
         found = np.empty((2, len(divided)))
         for number, spectrum in enumerate(divided):
-            asked = np.array(self.line_up(spectrum))
-            asked[0, 0] = 0.0
+            asked = self.line_up(spectrum)
             ends = known[:, number].tolist()
             ends += (
                 self._long_ends(asked, odds)
@@ -457,31 +465,20 @@ class ProductFace:
         for pairs that could not contribute more if all of their frequencies added up."""
         one, other = (factor.classes[0] for factor in self.factors)
         ends = [*known]
-
-        def left(rows: ArcRows) -> Complexes:
-            first = self.factors[0]
-            half, size = (
-                first.half(rows).reshape(len(rows.orders), -1).conj(),
-                prod(first.orders[1:]),
-            )
-            half[:, :size] *= 0.5
-            if first.orders[0] % 2 == 0:
-                half[:, -size:] *= 0.5
-            return half
-
         sums = np.multiply.outer(one.orders, other.orders)
         sums = sums + (odds - 1.0) * np.multiply.outer(one.lengths, other.lengths)
         scale = 2.0 * (odds - 1.0) / sums
-        heads, tails = left(one), self.factors[1].full(other)
+        first, second = self.factors
+        heads, tails = first.halve(one).conj(), second.full(other)
         asked = asked[: heads.shape[1]]
         most = np.abs(heads) @ np.abs(asked) @ np.abs(tails).T * scale
         for pair in in_time(np.argsort(-most, axis=None).tolist()):
             a, b = np.unravel_index(pair, most.shape)
             if most[a, b] <= min(-min(ends), max(ends)):
                 break
-            turned = one.pick(slice(a, a + 1)).turned(), other.pick(slice(b, b + 1)).turned()
-            amounts = (left(turned[0]) @ asked @ self.factors[1].full(turned[1]).conj().T).real
-            amounts *= scale[a, b]
+            left = first.halve(one.pick(slice(a, a + 1)).turned()).conj()
+            right = second.full(other.pick(slice(b, b + 1)).turned()).conj()
+            amounts = (left @ asked @ right.T).real * scale[a, b]
             ends += [float(amounts.min()), float(amounts.max())]
         return ends
 
@@ -565,27 +562,16 @@ class ProductReports:
         firsts, place = self.rows[0].distinct()
         seconds, again = self.rows[1].distinct()
         table, order = other.full(seconds), np.argsort(place, kind="stable")
-        left = one.half(firsts).reshape(len(firsts.orders), -1)
-        dense = np.zeros((left.shape[1], table.shape[1]), dtype=np.complex128)
+        left = one.halve(firsts)
+        dense = np.zeros((prod(one.orders), table.shape[1]), dtype=np.complex128)
         step = max(1, _AT_ONCE // table.shape[1])
         own = weights * self.scale
         for start in in_time(range(0, len(order), step)):
             some = order[start : start + step]
             heads, starts = np.unique(place[some], return_index=True)
             summed = np.add.reduceat(table[again[some]] * own[some, None], starts, axis=0)
-            dense += left[heads].T @ summed
-        return self._pad_halves(dense)
-
-    def _pad_halves(self, half: Complexes) -> Complexes:
-        """From half of the first axis to all of it, the rest 0; what is its own negative halved."""
-        order, *others = self.face.factors[0].orders
-        size = prod(others)
-        whole = np.zeros((order * size, half.shape[1]), dtype=np.complex128)
-        whole[: len(half)] = half
-        whole[:size] *= 0.5
-        if order % 2 == 0:
-            whole[len(half) - size : len(half)] *= 0.5
-        return whole
+            dense[: left.shape[1]] += left[heads].T @ summed
+        return dense
 
     @cached_property
     def _kept(self) -> tuple[Complexes, Integers, Complexes]:
@@ -593,11 +579,7 @@ class ProductReports:
         if self.face.is_long:
             return self._long(slice(None))
         one, other = self.face.factors
-        half = one.half(self.rows[0]).reshape(len(self.scale), -1) * self.scale[:, None]
-        order, size = one.orders[0], prod(one.orders[1:])
-        half[:, :size] *= 0.5
-        if order % 2 == 0:
-            half[:, -size:] *= 0.5
+        half = one.halve(self.rows[0]) * self.scale[:, None]
         return half, np.zeros(0, dtype=np.int64), other.full(self.rows[1])
 
     def contributions(self, divided: Sequence[NDArray[np.complexfloating]]) -> Reals:
@@ -608,7 +590,7 @@ class ProductReports:
         values, places, other = self._kept
         found = np.empty((len(divided), len(self.scale)))
         for number, spectrum in enumerate(divided):
-            asked = self._without_zero(spectrum)
+            asked = self.face.line_up(spectrum)
             if self.face.is_long:
                 summed = np.einsum("nhc,nc->nh", asked[places], other.conj())
                 found[number] = 2.0 * np.einsum("nh,nh->n", summed, values.conj()).real
@@ -618,11 +600,6 @@ class ProductReports:
                 summed = values[:, rows].conj() @ asked[np.ix_(rows, columns)]
                 found[number] = 2.0 * np.einsum("nc,nc->n", summed, other[:, columns].conj()).real
         return found
-
-    def _without_zero(self, spectrum: NDArray[np.complexfloating]) -> Complexes:
-        asked = np.array(self.face.line_up(spectrum))
-        asked[0, 0] = 0.0
-        return asked
 
     def move_rows(
         self, divided: Sequence[NDArray[np.complexfloating]], moved: Axes
@@ -640,7 +617,7 @@ class ProductReports:
         stride = -(-count * places // _MOST_MOVED)
         step = max(1, _PLACES_AT_ONCE // places) * stride
         move = self._move_long if self.face.is_long else self._move_split
-        asked = [self._without_zero(spectrum) for spectrum in divided]
+        asked = [self.face.line_up(spectrum) for spectrum in divided]
         for start in in_time(range(0, count, step)):
             part = slice(start, min(start + step, count), stride)
             yield part, [move(spectrum, own, part) for spectrum in asked]
