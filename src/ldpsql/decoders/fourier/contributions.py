@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from ldpsql import limits
 from ldpsql.boxes import Weight
 from ldpsql.decoders.fourier.families import Batch, Complexes, batches
-from ldpsql.decoders.fourier.group import Axes, Integers, Reals, add, gather_faces, parts_of
+from ldpsql.decoders.fourier.group import (
+    Axes,
+    Integers,
+    Reals,
+    add,
+    gather_faces,
+    parts_of,
+    zero_parts,
+)
 from ldpsql.decoders.fourier.products import ProductReports
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum, box_terms
 from ldpsql.numerics import join_ranges
@@ -127,7 +135,7 @@ class SharedContributions:
             for spectra in [collected.spread(divided, batch.cluster.axes)]
             for amounts in [batch.correlate(slopes @ spectra)]
         ]
-        whole = slopes @ [own[()].real if () in own else 0.0 for own in divided]
+        whole = slopes @ zero_parts(divided)
         found = join_ranges([*ends, np.tile(whole, (2, 1))])
         # What takes a transform per character comes first, and spares most of the others.
         for face in sorted(collected.table.products, key=lambda face: not face.is_long):
@@ -369,7 +377,7 @@ class SecondMoments:
         What the sample misses of the sums of c themselves is taken off at the mean contribution:
         as if (c_a - mean)(c_b - mean) had been sampled.
         """
-        whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
+        whole = zero_parts(spectra)
         alike: dict[Any, list[int]] = {}
         for number, group in enumerate(groups):
             kind = tuple(queries[n].weight for n in group)

@@ -29,7 +29,7 @@ from ldpsql.decoders.fourier.contributions import (
     sum_spectra,
 )
 from ldpsql.decoders.fourier.families import FamilyTable
-from ldpsql.decoders.fourier.group import Axes, Faces, Group
+from ldpsql.decoders.fourier.group import Axes, Faces, Group, zero_parts
 from ldpsql.decoders.fourier.spectra import (
     BoxQuery,
     Collected,
@@ -500,7 +500,7 @@ class FourierEstimator(Estimator[BoxQuery]):
             )
         even = self._covariance_of_even(row)
         spectra = [self.collected.spectrum(query) for query in row]
-        whole = np.array([own[()].real if () in own else 0.0 for own in spectra])
+        whole = zero_parts(spectra)
         kinds = [query.weight for query in row]
         moments = self._moments.complete(kinds, whole[None, :], estimated, even, first, second)
         known = np.array([[self._sum_known(query) for query in row] for row in rows])

@@ -5,7 +5,7 @@ Source: docs/spec/fourier.md#1 and docs/spec/fourier.md#6.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -154,6 +154,11 @@ def gather_faces(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
         for face in parts_of((block,)):
             add(faces, face, np.asarray(array[face_slices(face, block)]))
     return faces
+
+
+def zero_parts(spectra: Sequence[Mapping[Axes, Numbers]]) -> Reals:
+    """The zero frequency of each spectrum, shape (k,); 0 where it has none."""
+    return np.array([own[()].real if () in own else 0.0 for own in spectra])
 
 
 class Faces(Mapping[Axes, Any]):

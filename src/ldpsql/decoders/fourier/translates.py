@@ -21,7 +21,7 @@ from ldpsql import limits
 from ldpsql.boxes import Weight
 from ldpsql.decoders.fourier.contributions import SecondMoments
 from ldpsql.decoders.fourier.families import Batch, Complexes
-from ldpsql.decoders.fourier.group import Axes, Group, Reals, face_slices
+from ldpsql.decoders.fourier.group import Axes, Group, Reals, face_slices, zero_parts
 from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm, Spectrum
 from ldpsql.report import Pair
 
@@ -142,7 +142,7 @@ def sum_translates(
         np.moveaxis(_everywhere(first, moved), 0, -1),
         np.moveaxis(_everywhere(second, moved), (0, 1), (-2, -1)),
     )
-    whole = np.array([own[()].real if () in own else 0.0 for own in divided])
+    whole = zero_parts(divided)
     for reports, shares in sample.products:
         axes = reports.face.axes
         if axes not in dense:
