@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
-from ldpsql.shuffle import (
+from ldpsql.shuffle.accountant import (
     Blanket,
+    balle_local,
     epsilon_of_batch,
     largest_local,
     largest_local_of_any,
 )
-from ldpsql.shuffle.accountant import balle_local
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Schema

@@ -13,7 +13,7 @@ from support.planned_survey import (
 )
 
 from ldpsql.intake import Intake
-from ldpsql.shuffle import clones, delta_of
+from ldpsql.shuffle.accountant import clones, delta_of
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, InternalError, SurveyError
 from ldpsql_device.shuffled import Shuffled

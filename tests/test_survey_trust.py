@@ -14,8 +14,8 @@ from ldpsql.designer import design, design_survey
 from ldpsql.recipes.base import check_promise
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
-from ldpsql.shuffle import expectation, largest_local_of_any
-from ldpsql.shuffle.accountant import _delta
+from ldpsql.shuffle import expectation
+from ldpsql.shuffle.accountant import _delta, largest_local_of_any
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

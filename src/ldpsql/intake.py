@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ldpsql.recipes.base import find_epsilon
 from ldpsql.report import ReportFormat
-from ldpsql.shuffle import clones, epsilon_of_batch
+from ldpsql.shuffle.accountant import clones, epsilon_of_batch
 from ldpsql.survey import Survey, read_parts
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.epsilon import Epsilon

@@ -13,7 +13,7 @@ from ldpsql.audit.check import audit_central
 from ldpsql.audit.exact import blankets_cover, domain_of_codes, enumerated_blankets
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
-from ldpsql.shuffle import clones, delta_of
+from ldpsql.shuffle.accountant import clones, delta_of
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

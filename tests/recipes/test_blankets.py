@@ -16,7 +16,7 @@ from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.marginals import CollectedMarginals
 from ldpsql.recipes.marginal_designs import NamedAnswer
 from ldpsql.recipes.registry import mechanism
-from ldpsql.shuffle import UNEVEN, delta_of
+from ldpsql.shuffle.accountant import UNEVEN, delta_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS
 from ldpsql_device.shuffled import Central

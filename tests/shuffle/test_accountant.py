@@ -17,9 +17,11 @@ from support.blankets import (
     responses,
 )
 
-from ldpsql.shuffle import (
+from ldpsql.shuffle.accountant import (
     UNEVEN,
     Blanket,
+    _one_way,
+    balle_local,
     clones,
     delta_of,
     epsilon_of_batch,
@@ -29,7 +31,6 @@ from ldpsql.shuffle import (
     merge_atoms,
     unary,
 )
-from ldpsql.shuffle.accountant import _one_way, balle_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.shuffled import Central
 

@@ -8,7 +8,7 @@ from support.partial_designs import PartialRecipe
 
 from ldpsql.audit.exact import enumerated_blankets
 from ldpsql.recipes.hierarchical import GRR
-from ldpsql.shuffle import Blanket, largest_local
+from ldpsql.shuffle.accountant import Blanket, largest_local
 from ldpsql_device.epsilon import Epsilon
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ldpsql.shuffle import Atom, Blanket
+from ldpsql.shuffle.accountant import Atom, Blanket
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Law, Outcome, Worst
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
-from ldpsql.shuffle import Blanket, delta_of
+from ldpsql.shuffle.accountant import Blanket, delta_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
 from ldpsql_device.law import count_reports

@@ -22,7 +22,7 @@ from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.limits import check
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, ReportFormat, Reports
-from ldpsql.shuffle import Blanket, clones
+from ldpsql.shuffle.accountant import Blanket, clones
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon

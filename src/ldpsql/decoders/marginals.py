@@ -39,7 +39,7 @@ from ldpsql.limits import in_time
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
-from ldpsql.shuffle import largest_local
+from ldpsql.shuffle.accountant import largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central

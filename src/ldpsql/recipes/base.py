@@ -17,7 +17,7 @@ from typing import get_type_hints as type_hints
 
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.record_domain import RecordDomain
-from ldpsql.shuffle import epsilon_of_batch, keeps, largest_local, largest_local_of_any
+from ldpsql.shuffle.accountant import epsilon_of_batch, keeps, largest_local, largest_local_of_any
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

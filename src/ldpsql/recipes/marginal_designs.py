@@ -29,7 +29,7 @@ from ldpsql.decoders.marginals import Axes, Boxes, CollectedMarginals, axes_of
 from ldpsql.decoders.oracles import Olh, prime_from
 from ldpsql.estimate import Array
 from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
-from ldpsql.shuffle import UNEVEN, Atom, Blanket, merge_atoms, unary
+from ldpsql.shuffle.accountant import UNEVEN, Atom, Blanket, merge_atoms, unary
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import (

@@ -42,8 +42,7 @@ from ldpsql.numerics import epsilon_of
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Takes, Task
 from ldpsql.recipes.marginal_designs import ArrDesign, MarginalDesign, WalshDesign
 from ldpsql.record_domain import RecordDomain
-from ldpsql.shuffle import largest_local
-from ldpsql.shuffle.accountant import balle_local
+from ldpsql.shuffle.accountant import balle_local, largest_local
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
