@@ -27,6 +27,7 @@ from functools import lru_cache, reduce
 
 import numpy as np
 
+from ldpsql.boxes import codes_of
 from ldpsql.information import information_of_sums, information_with_sums
 from ldpsql.numerics import Array
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload, gram
@@ -188,7 +189,7 @@ def amounts_of(query: DeclaredQuery, sizes: tuple[int, ...]) -> Array:
         axes = []
         for side, size in zip(sides, sizes, strict=True):
             inside = np.zeros(size)
-            for low, high in ((0, size),) if side is None else side:
+            for low, high in codes_of(side, size):
                 inside[low:high] = 1.0
             axes.append(inside)
         total += share * reduce(np.multiply.outer, axes, np.ones(()))

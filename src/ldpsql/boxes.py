@@ -6,7 +6,7 @@ product of code sets, one side per dimension, `None` where the dimension is not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -69,6 +69,11 @@ def cardinality(chosen: CodeSet) -> int:
     return sum(high - low for low, high in chosen)
 
 
+def codes_of(side: Side, size: int) -> CodeSet:
+    """The codes of a side: all of them where it leaves its dimension free."""
+    return ((0, size),) if side is None else side
+
+
 @dataclass(frozen=True)
 class Box:
     """A product of code sets over d dimensions; `sides[i] is None` leaves dimension i free."""
@@ -79,6 +84,11 @@ class Box:
     def whole(cls, dimensions: int) -> Box:
         """The box that holds every record."""
         return cls((None,) * dimensions)
+
+    @classmethod
+    def of(cls, dimensions: int, sides: Mapping[int, Side]) -> Box:
+        """The box that constrains some dimensions, by their index, and no others."""
+        return cls(tuple(sides.get(dimension) for dimension in range(dimensions)))
 
     @property
     def is_empty(self) -> bool:

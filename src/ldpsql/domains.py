@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any
 
 from ldpsql.boxes import NOTHING, CodeSet, code_set, codes, complement
-from ldpsql.errors import QueryError
+from ldpsql.errors import QueryError, list_some
 from ldpsql_device.schema import Attribute, Dimension, PublicColumn, Schema
 from ldpsql_device.values import Domain, Listed, Ordered, Value, microseconds
 
@@ -287,9 +287,8 @@ def _equal(domain: Ordered, point: Point) -> CodeSet:
 def _one_code(domain: Listed, code: int) -> QueryError:
     """The error for a question that tells values of one code apart."""
     values = [repr(value) for value in domain.values_of(code)]
-    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
     return QueryError(
-        f"this has no exact answer: {', '.join(values[:_SHOWN])}{more} share one code",
+        f"this has no exact answer: {list_some(values, _SHOWN)} share one code",
         hint="ask about all of them together, as with IN",
     )
 

@@ -8,7 +8,7 @@ NotSupportedError
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Self
@@ -81,3 +81,12 @@ def did_you_mean(
     known = {each.lower(): each for each in names}
     close = get_close_matches(name.lower(), known, n=1)
     return f"did you mean {write(known[close[0]])}? " if close else ""
+
+
+def list_some(
+    texts: Sequence[str], most: int, *, count: int | None = None, separator: str = ", "
+) -> str:
+    """The first of some texts in words: a, b and 3 more; count: how many there are, if not all are
+    given."""
+    more = (len(texts) if count is None else count) - most
+    return separator.join(texts[:most]) + (f" and {more} more" if more > 0 else "")

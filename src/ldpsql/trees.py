@@ -18,7 +18,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.boxes import Box, Side
+from ldpsql.boxes import Box, Side, codes_of
 from ldpsql.numerics import Array
 from ldpsql_device.errors import SurveyError
 
@@ -97,7 +97,7 @@ class Tree:
     def indicate(self, side: Side) -> Array:
         """1 for the padded codes inside; padding is inside where the side holds the last code."""
         steps = np.zeros(self.padded + 1)
-        for low, high in ((0, self.size),) if side is None else side:
+        for low, high in codes_of(side, self.size):
             steps[low] += 1.0
             steps[self.padded if high == self.size else high] -= 1.0
         return np.cumsum(steps)[:-1]

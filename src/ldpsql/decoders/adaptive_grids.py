@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.boxes import Box, Side
+from ldpsql.boxes import Box, Side, codes_of
 from ldpsql.decoders.base import Codes, JointEstimator, PlannedQuery
 from ldpsql.decoders.linear import Answer
 from ldpsql.estimate import Array, Estimates
@@ -189,7 +189,7 @@ class Partition:
         share = np.ones(len(self.nodes))
         for side, size, (first, end) in zip(sides, self.sizes, self._bounds, strict=True):
             inside = np.zeros(size + 1)
-            for low, high in ((0, size),) if side is None else side:
+            for low, high in codes_of(side, size):
                 inside[low + 1 : high + 1] = 1.0
             covered = np.cumsum(inside)
             share *= (covered[end] - covered[first]) / (end - first)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.boxes import Box, LinearQuery, Weight, codes_of
 from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import (
     Answer,
@@ -272,8 +272,7 @@ def cells_in(box: Box, axes: Sequence[int], sizes: Sequence[int]) -> Codes:
     """The cells of a table over some attributes that lie in a box, row by row, shape (c,)."""
     cells = np.zeros(1, dtype=np.int64)
     for axis in axes:
-        side = box.sides[axis]
-        runs = ((0, sizes[axis]),) if side is None else side
+        runs = codes_of(box.sides[axis], sizes[axis])
         codes = np.concatenate([np.arange(low, high, dtype=np.int64) for low, high in runs])
         cells = (cells[:, None] * sizes[axis] + codes).ravel()
     return cells

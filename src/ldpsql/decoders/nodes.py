@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery, Side, cardinality
+from ldpsql.boxes import LinearQuery, cardinality, codes_of
 from ldpsql.decoders.base import Codes, Estimator, Q
 from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.linear import (
@@ -229,10 +229,10 @@ class FlatDesign(NodeDesign):
 
     def _variance(self, query: LinearQuery, people: int) -> float:
         _, boxes = split_known(query)
-        volumes = [
-            (share, prod(_length(*pair) for pair in zip(box.sides, self.domain.sizes, strict=True)))
-            for share, box in boxes
-        ]
+        volumes = []
+        for share, box in boxes:
+            sides = zip(box.sides, self.domain.sizes, strict=True)
+            volumes.append((share, prod(cardinality(codes_of(*pair)) for pair in sides)))
         ends = (1.0, 1.0) if query.measure is None else self.domain.bounds[query.measure]
         precision = 0.0
         shares = question_shares(self.plan)
@@ -251,8 +251,3 @@ class FlatDesign(NodeDesign):
             second += moments.own * squares / nodes + 2.0 * moments.cross * mean * total
             precision += share * people / (second - mean**2)
         return people**2 / precision if precision else 0.0
-
-
-def _length(side: Side, size: int) -> int:
-    """How many codes a side holds."""
-    return size if side is None else cardinality(side)

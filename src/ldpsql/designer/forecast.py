@@ -463,9 +463,8 @@ def error_curves(design: Design, people: int) -> tuple[DimensionCurve, ...]:
         for length in _spread(1, size - 1, MOST_LENGTHS) if size > 1 else []:
             queries = []
             for start in _spread(0, size - length, MOST_PLACES):
-                sides: list[Side] = [None] * len(sizes)
-                sides[axis] = ((start, start + length),)
-                queries.append(LinearQuery.count(Box(tuple(sides))))
+                box = Box.of(len(sizes), {axis: ((start, start + length),)})
+                queries.append(LinearQuery.count(box))
             try:
                 planned = [design.prepare(query) for query in queries]
             except UnsupportedSQL:

@@ -16,6 +16,7 @@ import numpy as np
 from ldpsql.boxes import CodeSet
 from ldpsql.designer.file import SurveyFile, read_texts
 from ldpsql.designer.questions import UndesignedSurvey, find_sides
+from ldpsql.errors import list_some
 from ldpsql_device.describe import quote
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import OTHER, Dimension
@@ -111,6 +112,5 @@ def _describe(domain: Domain) -> str:
 
 def _list_values(values: Sequence[Any]) -> str:
     """The values of a bin, the first ones where there are many."""
-    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    shown = (OTHER if value == OTHER else quote(value) for value in values[:_SHOWN])
-    return ", ".join(shown) + more
+    shown = [OTHER if value == OTHER else quote(value) for value in values[:_SHOWN]]
+    return list_some(shown, _SHOWN, count=len(values))

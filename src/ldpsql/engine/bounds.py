@@ -11,7 +11,7 @@ from math import inf, prod
 
 from ldpsql.aggregates import Aggregate, Arithmetic, Expression, Target, expand, find_aggregate
 from ldpsql.aggregates import leaves as sums
-from ldpsql.boxes import Box, cardinality
+from ldpsql.boxes import Box, cardinality, codes_of
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.record_domain import RecordDomain
 
@@ -76,9 +76,6 @@ def _is_share(expression: Expression, plan: QueryPlan) -> bool:
 def _volume(terms: Sequence[tuple[float, Box]], sizes: Sequence[int]) -> int:
     """How many cells there are in disjoint boxes."""
     return sum(
-        prod(
-            size if side is None else cardinality(side)
-            for side, size in zip(box.sides, sizes, strict=True)
-        )
+        prod(cardinality(codes_of(*pair)) for pair in zip(box.sides, sizes, strict=True))
         for _, box in terms
     )

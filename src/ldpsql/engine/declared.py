@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql import domains
-from ldpsql.boxes import Box, CodeSet, Side
+from ldpsql.boxes import Box, CodeSet
 from ldpsql.domains import find_dimension
 from ldpsql.engine.disjoin import MAX_BOXES, disjoint, too_many_boxes
 from ldpsql.errors import QueryError, UnsupportedSQL
@@ -57,16 +57,14 @@ def _regions(scalar: Scalar, schema: Schema) -> list[Region]:
     numbers = np.asarray(found.indices.fill_null(len(values) - 1)).reshape(grid.sizes)
     cells = _by_code(numbers, dimensions, [codes for codes, _ in grid.columns])
     boxes: dict[int, list[Box]] = {}
+    sizes = [dimension.size for dimension in schema.dimensions]
     for place, (number, piece) in enumerate(pieces(cells)):
         if place >= MAX_BOXES:
             raise too_many_boxes()
-        sides: list[Side] = [None] * len(schema.dimensions)
-        for axis, side in zip(axes, piece, strict=True):
-            sides[axis] = None if side == ((0, schema.dimensions[axis].size),) else side
-        boxes.setdefault(number, []).append(Box(tuple(sides)))
+        box = Box.of(len(sizes), dict(zip(axes, piece, strict=True)))
+        boxes.setdefault(number, []).append(box.normal(sizes))
     present = sorted(boxes, key=lambda number: _rank(values[number]))
-    codes_of = [dimension.size for dimension in schema.dimensions]
-    return [(values[number], disjoint(boxes[number], codes_of)) for number in present]
+    return [(values[number], disjoint(boxes[number], sizes)) for number in present]
 
 
 @dataclass(frozen=True)

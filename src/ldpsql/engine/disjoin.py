@@ -81,10 +81,7 @@ def _cut_along(
     cutter = _Cutter([sizes[i] for i in order], inside)
     pieces = []
     for piece in cutter.pieces([tuple(box.sides[i] for i in order) for box in boxes], 0):
-        sides: list[Side] = [None] * len(sizes)
-        for i, side in zip(order, piece, strict=True):
-            sides[i] = side
-        pieces.append(Box(tuple(sides)))
+        pieces.append(Box.of(len(sizes), dict(zip(order, piece, strict=True))))
     return pieces
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from ldpsql.domains import (
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.propagation import ErrorBars
 from ldpsql.engine.relation import Relation
-from ldpsql.errors import pluralize
+from ldpsql.errors import list_some, pluralize
 from ldpsql.estimate import Array
 from ldpsql.figures import significant
 from ldpsql.forgery import SUSPICIOUS
@@ -172,10 +171,9 @@ def _on_bins(plan: QueryPlan) -> list[str]:
 
 def _on_days(plan: QueryPlan) -> list[str]:
     """A note where moments are compared with a day, which is its midnight."""
-    predicates = (plan.query.predicate, *plan.query.filters)
     ends = dict.fromkeys(
         (atom.column, f"{'<=' if atom.op == '<' else '>'} '{as_day(atom.literal)}'")
-        for atom in chain.from_iterable(map(atoms, predicates))
+        for atom in plan.query.atoms
         if isinstance(atom, Comparison) and atom.ends_day
     )
     return [
@@ -189,8 +187,7 @@ def _on_periods(plan: QueryPlan) -> list[str]:
     """A note where a query adds up answers that one person gave in several periods."""
     survey = plan.survey
     columns = {name.lower() for key in plan.query.keys for name in key.columns}
-    predicates = (plan.query.predicate, *plan.query.filters)
-    for atom in chain.from_iterable(map(atoms, predicates)):
+    for atom in plan.query.atoms:
         names = atom.columns if isinstance(atom, Scalar) else (atom.column,)
         columns.update(name.lower() for name in names)
     if survey.period is None or PERIOD_COLUMN.name in columns:
@@ -204,8 +201,7 @@ def _on_periods(plan: QueryPlan) -> list[str]:
 def _on_domains(plan: QueryPlan) -> list[str]:
     """A note for every dimension that is compared with values outside of its domain."""
     schema, found = plan.survey.schema, dict[tuple[str, str], dict[str, None]]()
-    predicates = (plan.query.predicate, *plan.query.filters)
-    for atom in chain.from_iterable(map(atoms, predicates)):
+    for atom in plan.query.atoms:
         if isinstance(atom, NullTest | Scalar):
             continue
         index = find_dimension(schema, atom.column)
@@ -224,9 +220,8 @@ def _on_domains(plan: QueryPlan) -> list[str]:
                 found.setdefault((extent, who), {})[f"{atom.column} {op} {shown:.40}"] = None
     notes = []
     for (extent, who), texts in found.items():
-        more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
-        listed = ", ".join(list(texts)[:_LISTED])
-        notes.append(f"{extent}, so {listed}{more} hold{'s' * (len(texts) == 1)} for {who}")
+        listed = list_some(list(texts), _LISTED)
+        notes.append(f"{extent}, so {listed} hold{'s' * (len(texts) == 1)} for {who}")
     return notes
 
 
@@ -234,8 +229,7 @@ def public_texts(plan: QueryPlan) -> dict[str, str]:
     """What public columns of text are compared with: a condition that a report with such a value
     meets, by the value in words. Public columns have no declared values, so nothing is refused."""
     schema, found = plan.survey.schema, dict[str, str]()
-    predicates = (plan.query.predicate, *plan.query.filters)
-    for atom in chain.from_iterable(map(atoms, predicates)):
+    for atom in plan.query.atoms:
         if isinstance(atom, NullTest | Scalar):
             continue
         public = find_public_column(schema, atom.column)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ldpsql import domains
 from ldpsql.aggregates import Target, targets_of
-from ldpsql.boxes import Box, CodeSet, LinearQuery, Side, cardinality
+from ldpsql.boxes import Box, CodeSet, LinearQuery, Side, cardinality, codes_of
 from ldpsql.decoders.base import PlannedQuery
 from ldpsql.domains import find_dimension
 from ldpsql.engine.declared import MAX_CELLS, Region, join_schema, pieces, regions
@@ -190,7 +190,9 @@ def amounts_of(target: Target, schema: Schema, sql: str) -> Terms:
         return ((1.0, Box.whole(len(schema.dimensions))),)
     if not isinstance(target.amounts, Scalar):
         index, by_codes = target.amounts
-        return tuple((amount, _one_side(index, codes, schema)) for amount, codes in by_codes)
+        return tuple(
+            (amount, Box.of(len(schema.dimensions), {index: codes})) for amount, codes in by_codes
+        )
     terms: list[tuple[float, Box]] = []
     for value, inside in regions(target.amounts, schema, sql):
         amount = 0.0 if value is None else float(value)  # type: ignore[arg-type]
@@ -238,7 +240,7 @@ def of_people(query: LinearQuery, sizes: Sequence[int], people: int) -> LinearQu
     amounts: dict[Box, float] = {}
     for amount, box in query.terms:
         sides = zip(box.sides[people:], sizes[people:], strict=True)
-        pairs = prod(size if side is None else cardinality(side) for side, size in sides)
+        pairs = prod(cardinality(codes_of(side, size)) for side, size in sides)
         own = Box(box.sides[:people])
         amounts[own] = amounts.get(own, 0.0) + amount * pairs
     if len(amounts) < 2:
@@ -263,9 +265,8 @@ def of_people(query: LinearQuery, sizes: Sequence[int], people: int) -> LinearQu
 
 
 def _members(side: Side, size: int) -> NDArray[np.int64]:
-    """The codes of a side."""
-    stretches = ((0, size),) if side is None else side
-    return np.concatenate([np.arange(low, high) for low, high in stretches])
+    """The codes of a side as an array."""
+    return np.concatenate([np.arange(low, high) for low, high in codes_of(side, size)])
 
 
 def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
@@ -321,11 +322,4 @@ def key_regions(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region]:
             raise error.at(sql, key.place) from None
         nulls = domains.null_codes(dimension)
         found += [(None, nulls)] if nulls else []
-    return [(value, (_one_side(index, codes, schema),)) for value, codes in found]
-
-
-def _one_side(index: int, codes: CodeSet, schema: Schema) -> Box:
-    """The box that constrains one dimension."""
-    sides: list[Side] = [None] * len(schema.dimensions)
-    sides[index] = codes
-    return Box(tuple(sides))
+    return [(value, (Box.of(len(schema.dimensions), {index: codes}),)) for value, codes in found]

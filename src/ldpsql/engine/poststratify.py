@@ -35,6 +35,7 @@ from ldpsql.decoders.base import AnyEstimator
 from ldpsql.engine.plan import Key, QueryPlan, linear_queries
 from ldpsql.engine.sample import EstimatorsOf, Sample, Source, selection, whole_where_exact
 from ldpsql.engine.strata import Strata
+from ldpsql.errors import list_some
 from ldpsql.estimate import Array, Estimates
 from ldpsql.numerics import fit_marginals
 from ldpsql.record_domain import RecordDomain
@@ -216,10 +217,10 @@ class Poststratified(Source):
                     error = f" ± {stderr:,.0f}" if stderr else ""
                     weak.append(f"{self.strata.label(marginal, stratum)} ({value:,.0f}{error})")
         if weak:
-            more = f" and {len(weak) - _LISTED} more" if len(weak) > _LISTED else ""
+            shown = list_some(weak, _LISTED, separator="; ")
             raise DataError(
                 f"too few people of {self.plan.survey.table} answered in "
-                f"{'; '.join(weak[:_LISTED])}{more} to stand for those who did not; join strata, "
+                f"{shown} to stand for those who did not; join strata, "
                 "with | between values, or in wider ranges"
             )
 

@@ -20,9 +20,9 @@ from math import prod
 import numpy as np
 
 from ldpsql import domains
-from ldpsql.boxes import Box, CodeSet, Side, cardinality, code_set, complement, intersect
+from ldpsql.boxes import Box, CodeSet, cardinality, code_set, complement, intersect
 from ldpsql.domains import find_dimension, find_measure, find_public_column
-from ldpsql.errors import QueryError
+from ldpsql.errors import QueryError, list_some
 from ldpsql.estimate import Array
 from ldpsql.margins import Margin, Margins
 from ldpsql_device.describe import describe_extent
@@ -99,14 +99,9 @@ class Strata:
 
     def boxes(self, dimensions: int) -> list[Box]:
         """The box of every private cell."""
-        found = []
-        for combination in product(*(axis.codes for axis in self.private)):
-            sides: list[Side] = [None] * dimensions
-            for axis, codes in zip(self.private, combination, strict=True):
-                assert axis.dimension is not None
-                sides[axis.dimension] = codes
-            found.append(Box(tuple(sides)))
-        return found
+        indices = [axis.dimension for axis in self.private if axis.dimension is not None]
+        combinations = product(*(axis.codes for axis in self.private))
+        return [Box.of(dimensions, dict(zip(indices, each, strict=True))) for each in combinations]
 
     def label(self, marginal: Marginal, stratum: int) -> str:
         """A stratum of a marginal in words: age 18..29, sex Female."""
@@ -198,8 +193,7 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[Axis], Array]
     ]
     if len(counts) != 1 or len(margin.columns) < 2:
         names = [margin.columns[place] for place in counts]
-        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-        strange = f"{', '.join(names[:_LISTED])}{more}" or "none"
+        strange = list_some(names, _LISTED) or "none"
         raise DataError(
             f"{margin.name} needs one column with numbers of people, and besides it dimensions or "
             f"public columns of the survey; not among those: {strange}"
@@ -227,9 +221,10 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[Axis], Array]
         people[cell] = _count(margin, row[counts[0]])
     missing = [_cell(axes, tuple(cell)) for cell in np.argwhere(np.isnan(people))]
     if missing:
+        shown = list_some(missing, _LISTED, separator="; ")
         raise DataError(
-            f"{margin.name} has no row for {_some(missing)}; add {'it' * (len(missing) == 1)}"
-            f"{'them' * (len(missing) > 1)} (0 people leaves out who answered there)"
+            f"{margin.name} has no row for {shown}; add {'it' if len(missing) == 1 else 'them'} "
+            "(0 people leaves out who answered there)"
         )
     if not people.sum() > 0.0:
         raise DataError(f"{margin.name} has no people")
@@ -238,11 +233,6 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[Axis], Array]
 
 def _cell(axes: Sequence[Axis], cell: tuple[int, ...]) -> str:
     return " and ".join(_name(axis, number) for axis, number in zip(axes, cell, strict=True))
-
-
-def _some(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
-    return "; ".join(texts[:_LISTED]) + more
 
 
 def _count(margin: Margin, text: str) -> float:
@@ -285,7 +275,7 @@ def _axis(name: str, labels: tuple[str, ...], schema: Schema) -> Axis:
             ["NULL (an empty value)"] if intersect(missing, domains.null_codes(dimension)) else []
         )
         raise QueryError(
-            f"no stratum of {dimension.name} holds {_some(shown)}",
+            f"no stratum of {dimension.name} holds {list_some(shown, _LISTED, separator='; ')}",
             hint="add rows, or widen a stratum (0 people leaves out who answered there)",
         )
     return Axis(dimension.name, index, labels, codes)

@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Literal
 
 from ldpsql import domains
-from ldpsql.boxes import NOTHING, Box, CodeSet, Side, code_set, complement
+from ldpsql.boxes import NOTHING, Box, CodeSet, code_set, complement
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.engine.declared import regions
 from ldpsql.engine.disjoin import cut, outside
@@ -311,9 +311,7 @@ class _Compiler:
         if isinstance(formula, bool):
             return [Box.whole(len(self.sizes))] if formula else []
         if isinstance(formula, _Within):
-            sides: list[Side] = [None] * len(self.sizes)
-            sides[formula.dimension] = formula.codes
-            return [Box(tuple(sides))]
+            return [Box.of(len(self.sizes), {formula.dimension: formula.codes})]
         assert isinstance(formula, _Junction)
         if formula.word == "AND":
             return self._intersection(formula)

@@ -3,14 +3,14 @@ they play."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from ldpsql.domains import find_dimension, find_measure, find_public_column, is_listed_out
-from ldpsql.errors import Place, did_you_mean
+from ldpsql.errors import Place, did_you_mean, list_some
 from ldpsql.parser.source import Refusal, Source, refuse, wrong
 from ldpsql.sql import Join
 from ldpsql_device.schema import Schema
@@ -121,7 +121,7 @@ class Columns:
         found = [(rows, name) for rows in owners if (name := rows.find(node.name))]
         if qualifier and not found:
             names = [name for name, _ in owners[0].columns]
-            hint = f"{did_you_mean(node.name, names)}there are {_list(names, len(names))}"
+            hint = f"{did_you_mean(node.name, names)}there are {list_some(names, _LISTED)}"
             raise wrong(f"{owners[0].alias} has no column {node.name!r}", node, hint)
         sides = [*([self.alias] if self.find(node.name) else []), *(r.alias for r, _ in found)]
         if not qualifier and len(sides) > 1 and node.name.lower() not in self.merged:
@@ -198,7 +198,7 @@ class Columns:
         """The error for a name that is not a column, with the names that come close."""
         names = [*self.names, *(name for rows in self.rows for name, _ in rows.columns)]
         names = list(dict.fromkeys(names))
-        hint = f"{did_you_mean(node.name, names)}there are {_list(names, len(names))}"
+        hint = f"{did_you_mean(node.name, names)}there are {list_some(names, _LISTED)}"
         tables = " and ".join([self.table, *(rows.alias for rows in self.rows)])
         verb = "have" if self.rows else "has"
         return wrong(f"{tables} {verb} no column {node.name!r}", node, hint)
@@ -219,7 +219,7 @@ class Columns:
         if isinstance(value, str):
             meant = did_you_mean(value.strip(), map(str, domain.values), repr)
         shown = [f"{each!r:.40}" for each in domain.values[: _LISTED + 1]]
-        declared = _list(shown, len(domain.values))
+        declared = list_some(shown, _LISTED, count=len(domain.values))
         raise wrong(f"{name} has no value {value!r:.40}", node, f"{meant}declared are {declared}")
 
     def is_bool(self, name: str) -> bool:
@@ -232,9 +232,3 @@ class Columns:
     def place(self, node: exp.Expr) -> Place:
         """Where a node stands."""
         return self.source.place(node)
-
-
-def _list(texts: Sequence[str], count: int) -> str:
-    """The first of so many texts."""
-    more = f" and {count - _LISTED} more" if count > _LISTED else ""
-    return ", ".join(texts[:_LISTED]) + more

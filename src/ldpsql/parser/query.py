@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from ldpsql.aggregates import Expression
@@ -202,6 +203,11 @@ class Query:
     sets: tuple[tuple[int, ...], ...] | None = None
     joins: tuple[Join, ...] = ()
     others: tuple[str, ...] = ()
+
+    @property
+    def atoms(self) -> Iterator[Atom]:
+        """The comparisons of WHERE and of every FILTER."""
+        return chain.from_iterable(map(atoms, (self.predicate, *self.filters)))
 
     @property
     def tables(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.cells import RowsDesign
 from ldpsql.decoders.groups import whole
 from ldpsql.decoders.linear import CellQuery
-from ldpsql.errors import UnsupportedSQL
+from ldpsql.errors import UnsupportedSQL, list_some
 from ldpsql.recipes.base import Recipe, Takes, Task
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
@@ -207,8 +207,7 @@ class TruthfulDesign(RowsDesign):
             "(" + ", ".join(f"{n}={c}" for n, c in zip(self.domain.names, own, strict=True)) + ")"
             for own in places[:_MOST_NAMED]
         ]
-        more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
-        return f"the codes {', '.join(texts)}{more}"
+        return f"the codes {list_some(texts, _MOST_NAMED, count=len(cells))}"
 
     def prepare(self, query: LinearQuery) -> CellQuery:
         """The query by cells; UnsupportedSQL where it parts what answers as one."""

@@ -120,10 +120,8 @@ class ReportedShares:
     def _plan(self, cell: Sequence[tuple[int, CodeSet]], measures: Sequence[int]) -> list[Any]:
         """The count of a cell, and the sum of the measure in it if there is one."""
         design = self.survey.design
-        sides: list[CodeSet | None] = [None] * len(design.domain.sizes)
-        for index, side in cell:
-            sides[index] = side
-        box = Box(tuple(sides)).normal(design.domain.sizes)
+        sizes = design.domain.sizes
+        box = Box.of(len(sizes), dict(cell)).normal(sizes)
         queries = [LinearQuery.count(box), *(LinearQuery.sum(m, box) for m in measures)]
         return [design.prepare(query) for query in queries]
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from ldpsql import limits
 from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.result import GUARANTEE_KEY
+from ldpsql.errors import list_some
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import PublicPeople, amounts_of, values_of
@@ -205,8 +206,7 @@ def _name(learned: Learned, tables: Iterable[Axes], after: Mapping[Axes, str] | 
         " x ".join(learned.axes[place].name for place in axes) + (after or {}).get(axes, "")
         for axes in tables
     ]
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return list_some(names, _MOST_NAMED)
 
 
 def _error(share: float) -> str:
