@@ -20,7 +20,7 @@ from ldpsql.simulation import SeededEntropy, histogram_of, simulate
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Central
+from ldpsql_device.shuffled import Central
 
 PEOPLE = 4_000
 
