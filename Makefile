@@ -13,7 +13,7 @@ WORKERS ?= 2
 PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all check lint types layers docs client browser bench figures clean
+.PHONY: demo test test-all check lint types layers docs client browser bench figures release clean
 
 demo: $(STAMP)
 	$(BIN)/ldpsql demo
@@ -57,11 +57,27 @@ bench: $(STAMP)
 figures: $(STAMP)
 	$(BIN)/python -m benchmarks.figures $(if $(FULL),--full)
 
-$(STAMP): pyproject.toml requirements.lock
+# What a release holds: wheels and sdists of both distributions, and what is in them (CycloneDX). The page's
+# libraries have their licences beside them, in src/ldpsql/server/page/vendor.
+release: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'cyclonedx-bom>=4.0'
+	rm -rf dist && mkdir dist
+	$(BIN)/python -m build --outdir dist device
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv dist/.environment
+	dist/.environment/bin/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock \
+		dist/ldpsql_device-*.whl "$$(echo dist/ldpsql-*.whl)[all]"
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/python.cdx.json \
+		dist/.environment/bin/python
+	rm -rf dist/.environment
+	cd clients/page && npm ci --silent --no-audit --no-fund && \
+		npm sbom --sbom-format cyclonedx --sbom-type application > ../../dist/page.cdx.json
+
+$(STAMP): pyproject.toml device/pyproject.toml requirements.lock
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.12')"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable device --editable .
 	touch $@
 
 clean:

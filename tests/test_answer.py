@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import ldpsql
-from ldpsql import answer, plots
+from ldpsql import plots
 from ldpsql.designer import design
 from ldpsql.simulation import simulate
 
@@ -87,8 +87,8 @@ def test_repeated_names_are_told_apart_in_tables(connection):
 
 @pytest.mark.parametrize(("method", "package"), [("df", "pandas"), ("pl", "polars")])
 def test_what_is_missing_is_said(connection, monkeypatch, method, package):
-    monkeypatch.setattr(answer, "find_spec", lambda name: None)
-    with pytest.raises(ldpsql.NotSupportedError, match=f"pip install {package}"):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ldpsql.NotSupportedError, match=rf"pip install ldpsql\[{package}\]"):
         getattr(connection.sql(BY_STATE), method)()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from html import escape
-from importlib.util import find_spec
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -142,5 +142,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[b
 
 
 def _require(package: str, method: str) -> None:
-    if find_spec(package) is None:
-        raise NotSupportedError(f"{method}() needs {package}: install it, pip install {package}")
+    try:
+        import_module(package)
+    except ImportError:
+        needed = f"{method}() needs {package}: pip install ldpsql[{package}]"
+        raise NotSupportedError(needed) from None

@@ -13,7 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import exc, types
+try:
+    from sqlalchemy import exc, types
+except ImportError:
+    needed = "the dialect needs SQLAlchemy: pip install ldpsql[sqlalchemy]"
+    raise ImportError(needed, name="sqlalchemy") from None
 from sqlalchemy.engine import URL, Connection, default
 from sqlalchemy.pool import Pool, QueuePool, SingletonThreadPool
 from sqlalchemy.sql import compiler

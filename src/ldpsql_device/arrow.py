@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import pyarrow as pa
+try:
+    import pyarrow as pa
+except ImportError:
+    needed = "tables of many people need pyarrow: pip install ldpsql-device[arrow]"
+    raise ImportError(needed, name="pyarrow") from None
 
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Schema
 from ldpsql_device.values import Listed

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ldpsql_device.arrow import ID_COLUMN, arrow_types
+
+# isort: split
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ldpsql_device.arrow import ID_COLUMN, arrow_types
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.columns import cast_column, refuse_errors
 from ldpsql_device.entropy import OsEntropy

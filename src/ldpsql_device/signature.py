@@ -134,5 +134,5 @@ def _needing_library() -> Iterator[None]:
         yield
     except ImportError:
         raise NotSupportedError(
-            "signatures need the library cryptography: pip install ldpsql[sign]"
+            "signatures need the library cryptography: pip install ldpsql-device[sign]"
         ) from None

@@ -11,11 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ldpsql_device.arrow import ARROW_TYPES, FINGERPRINT_KEY, ID_COLUMN, arrow_types
+
+# isort: split
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ldpsql_device.arrow import ARROW_TYPES, FINGERPRINT_KEY, ID_COLUMN, arrow_types
 from ldpsql_device.columns import (
     Mask,
     dimension_codes,

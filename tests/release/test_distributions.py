@@ -1,0 +1,91 @@
+"""What `python -m build` packs: two distributions from one source tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+import ldpsql
+
+ROOT = Path(__file__).parents[2]
+BUILD = "import sys; from hatchling import build; print(build.build_wheel(sys.argv[1]))"
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """Both wheels, as zip files: the library's and the device's."""
+    folder = tmp_path_factory.mktemp("wheels")
+    opened = []
+    for source in (ROOT, ROOT / "device"):
+        if not (source / "pyproject.toml").exists() or not (source / "LICENSE").exists():
+            pytest.skip("these are not the sources of both distributions")
+        command = [sys.executable, "-c", BUILD, str(folder)]
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+        done = subprocess.run(
+            command, cwd=source, capture_output=True, text=True, check=True, env=environment
+        )
+        opened.append(zipfile.ZipFile(folder / done.stdout.split()[-1]))
+    yield opened
+    for wheel in opened:
+        wheel.close()
+
+
+def metadata(wheel):
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    return Parser().parsestr(wheel.read(name).decode())
+
+
+def test_nothing_is_installed_twice(wheels):
+    library, device = (set(wheel.namelist()) for wheel in wheels)
+    assert not library & device
+    assert {name.split("/")[0] for name in library} == {
+        "ldpsql",
+        f"ldpsql-{ldpsql.__version__}.dist-info",
+    }
+    sources = {f"ldpsql_device/{p.name}" for p in (ROOT / "src" / "ldpsql_device").glob("*.py")}
+    packed = {name for name in device if not name.startswith("ldpsql_device-")}
+    assert packed == sources | {"ldpsql_device/py.typed"}
+
+
+def test_the_library_needs_the_device_of_its_own_version(wheels):
+    library, device = map(metadata, wheels)
+    assert library["Version"] == device["Version"] == ldpsql.__version__
+    needed = library.get_all("Requires-Dist")
+    assert f"ldpsql-device=={device['Version']}" in needed
+    assert [each for each in device.get_all("Requires-Dist") if "extra" not in each] == [
+        "numpy>=2.0"
+    ]
+
+
+def test_what_is_not_python_is_packed_as_well(wheels):
+    library, device = (set(wheel.namelist()) for wheel in wheels)
+    page = {p.relative_to(ROOT / "src").as_posix() for p in _page_files()}
+    assert page <= library
+    assert "ldpsql/server/openapi.json" in library
+    assert any(name.endswith("licenses/LICENSE") for name in library)
+    assert any(name.endswith("vendor/LICENSES.txt") and ".dist-info" in name for name in library)
+    assert any(name.endswith("licenses/LICENSE") for name in device)
+
+
+def _page_files():
+    folder = ROOT / "src" / "ldpsql" / "server" / "page"
+    client = [folder / "client" / p.name for p in (ROOT / "clients" / "js" / "src").glob("*.js")]
+    return [
+        *(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts),
+        *client,
+    ]
+
+
+def test_versions_agree():
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    device = tomllib.loads((ROOT / "device" / "pyproject.toml").read_text())["project"]
+    assert package["version"] == device["version"] == ldpsql.__version__
+    assert f"## [{package['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert package["requires-python"] == device["requires-python"]
