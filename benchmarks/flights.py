@@ -253,15 +253,15 @@ def _compared(
     truth = {tuple(r[i] for i in keys): r for r in exact.execute(question).fetchall()}
     if not result.intervals:
         return str(result.table.column(0)[0].as_py()), str(next(iter(truth.values()))[0]), "-"
-    inside, told, shown, true = 0, 0, "", ""
+    inside, answered, shown, true = 0, 0, "", ""
     for number, row in enumerate(zip(*(c.to_pylist() for c in result.table.columns), strict=True)):
         known = truth.get(tuple(row[i] for i in keys))
         for index, bars in result.intervals.items():
             if known is None or row[index] is None or np.isnan(bars.low[number]):
                 continue
-            told += 1
+            answered += 1
             inside += bool(bars.low[number] <= known[index] <= bars.high[number])
             if not shown:
                 half = (bars.high[number] - bars.low[number]) / 2
                 shown, true = f"{row[index]:,.1f} +/- {half:,.1f}", f"{known[index]:,.1f}"
-    return shown, true, f"{inside} of {told}"
+    return shown, true, f"{inside} of {answered}"

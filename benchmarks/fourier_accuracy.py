@@ -112,7 +112,7 @@ def _rows() -> Iterator[tuple[object, ...]]:
             more = [_direct(made, codes, asked, truth, seed) for seed in range(1, repeats + 1)]
             errors = np.array([first, *more])
             ratios = errors / predicted
-            doubt = ratios.std(ddof=1) / math.sqrt(len(ratios))
+            spread = ratios.std(ddof=1) / math.sqrt(len(ratios))
             found = [
                 _quotient([_from_sql(o, codes, asked, truth, s) for s in range(runs)], errors)
                 for o, runs in zip(others, rivals, strict=True)
@@ -124,7 +124,7 @@ def _rows() -> Iterator[tuple[object, ...]]:
                 f"{predicted / PEOPLE:.2f}",
                 len(ratios),
                 f"{ratios.mean():.3f}",
-                f"{doubt:.3f}",
+                f"{spread:.3f}",
                 "yes" if abs(ratios.mean() - 1.0) <= TOLERANCE else "NO",
                 *_beside(expected, found),
                 _least(len(sizes), found[0][0]),
@@ -134,17 +134,17 @@ def _rows() -> Iterator[tuple[object, ...]]:
 def _quotient(theirs: Sequence[float], ours: Reals) -> tuple[float, float]:
     """Ratio of two mean errors and its standard error, from the spread over surveys."""
     means = np.mean(theirs), np.mean(ours)
-    doubts = (np.std(each, ddof=1) / math.sqrt(len(each)) for each in (theirs, ours))
-    relative = [doubt / mean for doubt, mean in zip(doubts, means, strict=True)]
+    spreads = (np.std(each, ddof=1) / math.sqrt(len(each)) for each in (theirs, ours))
+    relative = [spread / mean for spread, mean in zip(spreads, means, strict=True)]
     ratio = float(means[0] / means[1])
     return ratio, ratio * math.hypot(*relative)
 
 
 def _beside(expected: Sequence[float], found: Sequence[tuple[float, float]]) -> Iterator[str]:
     """Predicted and empirical ratio of every hierarchy."""
-    for prediction, (ratio, doubt) in zip(expected, found, strict=True):
+    for prediction, (ratio, spread) in zip(expected, found, strict=True):
         yield f"{prediction:.2f}"
-        yield f"{ratio:.2f} +/- {doubt:.2f}"
+        yield f"{ratio:.2f} +/- {spread:.2f}"
 
 
 def _least(dimensions: int, ratio: float) -> str:

@@ -169,27 +169,27 @@ def _once(asked: Asked, source: People, people: int, seed: int) -> Floats:
             row.values[1], row.values[0], variance[1], variance[0], float(row.covariance[0, 1])
         )
         low, high = ratio.interval(LEVEL)
-        told = truth[0] > 0.0 and not math.isnan(low)
+        known = truth[0] > 0.0 and not math.isnan(low)
         mean = truth[1] / truth[0] if truth[0] > 0.0 else math.nan
-        table[number, 2] = low <= mean <= high if told else math.nan, math.nan, math.nan
+        table[number, 2] = low <= mean <= high if known else math.nan, math.nan, math.nan
     return table
 
 
 def _summary(found: Floats) -> Iterator[object]:
     """From shape (shapes, runs, boxes, 3, 3)."""
-    met, worst_doubt = True, 0.0
+    met, worst_error = True, 0.0
     for position in range(3):
         inside = found[..., position, 0]
         by_shape = np.nanmean(inside, axis=(1, 2))
-        doubt = np.array([_standard_error(own) for own in inside])
-        slack = 2.0 * doubt
+        stderr = np.array([_standard_error(own) for own in inside])
+        slack = 2.0 * stderr
         met &= bool(((by_shape >= LOW - slack) & (by_shape <= HIGH + slack)).all())
-        worst_doubt = max(worst_doubt, float(np.sqrt((doubt**2).sum())) / len(doubt))
+        worst_error = max(worst_error, float(np.sqrt((stderr**2).sum())) / len(stderr))
         yield f"{100 * np.nanmean(inside):.1f}"
         for pick in (np.nanargmin, np.nanargmax):
             worst = int(pick(by_shape))
             yield f"{100 * by_shape[worst]:.1f} {SHAPES[worst]}"
-    yield f"{100 * worst_doubt:.2f}"
+    yield f"{100 * worst_error:.2f}"
     yield f"{100 * np.mean(~np.isnan(found[..., 2, 0])):.0f} %"
     ratio = np.mean(found[..., :2, 1] ** 2, axis=1) / np.mean(found[..., :2, 2], axis=1)
     yield f"{np.nanmean(ratio):.2f}"
@@ -201,7 +201,7 @@ def _standard_error(inside: Floats) -> float:
 
     Never less than that of as many independent intervals of the level: few can all be inside.
     """
-    told = ~np.isnan(inside)
-    excess = np.where(told, inside - np.nanmean(inside), 0.0).sum(axis=1)
-    seen = float(np.sqrt((excess**2).sum()) / told.sum())
-    return max(seen, math.sqrt(LEVEL * (1.0 - LEVEL) / told.sum()))
+    known = ~np.isnan(inside)
+    excess = np.where(known, inside - np.nanmean(inside), 0.0).sum(axis=1)
+    seen = float(np.sqrt((excess**2).sum()) / known.sum())
+    return max(seen, math.sqrt(LEVEL * (1.0 - LEVEL) / known.sum()))

@@ -265,8 +265,8 @@ def limits_of(name: str, sql: str) -> tuple[float, float]:
 
 def is_met(inside: Floats, limits: tuple[float, float]) -> bool:
     """Whether the interval of a coverage at ALPHA meets its limits."""
-    told = inside[~np.isnan(inside)]
-    low, high = bound_probability(int(told.sum()), len(told), ALPHA / 2.0)
+    known = inside[~np.isnan(inside)]
+    low, high = bound_probability(int(known.sum()), len(known), ALPHA / 2.0)
     return high >= limits[0] and low <= limits[1]
 
 

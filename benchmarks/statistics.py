@@ -104,6 +104,6 @@ def _summary(errors: np.ndarray) -> tuple[str, str, str]:
     error, stderr, low, high = np.moveaxis(errors, 2, 0)
     bias = np.nanmean(error, axis=0) / (np.nanstd(error, axis=0) / np.sqrt(RUNS))
     ratio = np.nanvar(error, axis=0) / np.nanmean(stderr**2, axis=0)
-    told = ~np.isnan(low)
-    inside = ((low <= 0) & (high >= 0))[told].mean()
+    known = ~np.isnan(low)
+    inside = ((low <= 0) & (high >= 0))[known].mean()
     return f"{np.abs(bias).max():.1f}", f"{ratio.mean():.2f}", f"{100 * inside:.1f} %"

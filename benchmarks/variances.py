@@ -78,10 +78,10 @@ def _rows() -> Iterator[tuple[object, ...]]:
     for name, options, dimensions in CASES:
         for d in map(int, dimensions):
             ratios = _ratios(name, options, d)
-            told = " ".join(f"{value}" for value in options.values()) or "defaults"
+            written = " ".join(f"{value}" for value in options.values()) or "defaults"
             within = all(abs(ratio - 1.0) <= LIMIT for ratio in ratios)
             shown = [f"{ratio:.3f}" for ratio in ratios] + [""] * (4 - len(ratios))
-            yield (name, told, d, *shown, "yes" if within else "no")
+            yield (name, written, d, *shown, "yes" if within else "no")
 
 
 def _ratios(name: str, options: dict[str, Any], d: int) -> list[float]:

@@ -122,8 +122,8 @@ def _keep(rows: Sequence[Row], asked: argparse.Namespace) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    told = {key: value for key, value in vars(asked).items() if key not in ("folder", "peer")}
-    (asked.folder / "peers.json").write_text(json.dumps({"parameters": told, "rows": rows}))
+    parameters = {key: value for key, value in vars(asked).items() if key not in ("folder", "peer")}
+    (asked.folder / "peers.json").write_text(json.dumps({"parameters": parameters, "rows": rows}))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -104,8 +104,8 @@ def _read(path: Path) -> np.ndarray:
 
 
 def _write(folder: Path, task: Task, codes: np.ndarray, queries: np.ndarray, seed: int) -> None:
-    told = {"epsilon": float(task.epsilon), "sizes": list(task.sizes), "seed": seed}
-    (folder / "task.json").write_text(json.dumps(told))
+    parameters = {"epsilon": float(task.epsilon), "sizes": list(task.sizes), "seed": seed}
+    (folder / "task.json").write_text(json.dumps(parameters))
     pq.write_table(
         pa.table({f"c{i}": column for i, column in enumerate(codes.T)}), folder / "codes.parquet"
     )

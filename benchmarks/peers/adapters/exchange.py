@@ -21,16 +21,16 @@ def cannot(reason):
 def task():
     """The task, codes (n, d), and queries (k, d, 2)."""
     folder = Path(sys.argv[1])
-    told = json.loads((folder / "task.json").read_text())
+    parameters = json.loads((folder / "task.json").read_text())
     people = pq.read_table(folder / "codes.parquet")
     asked = pq.read_table(folder / "queries.parquet")
-    axes = range(len(told["sizes"]))
+    axes = range(len(parameters["sizes"]))
     codes = np.stack([people[f"c{i}"].to_numpy() for i in axes], axis=1)
     queries = np.stack(
         [np.stack([asked[f"{end}{i}"].to_numpy() for end in ("lo", "hi")], axis=1) for i in axes],
         axis=1,
     )
-    return told, codes, queries
+    return parameters, codes, queries
 
 
 def answer(shares):

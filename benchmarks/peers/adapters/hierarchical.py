@@ -5,13 +5,17 @@ from exchange import answer, cannot, imported, task
 
 FANOUT = 4
 
-told, codes, queries = task()
-if len(told["sizes"]) > 1:
+parameters, codes, queries = task()
+if len(parameters["sizes"]) > 1:
     cannot("one dimension only")
 package = imported("hierarchical_mechanism_LDP")
-np.random.seed(told["seed"])
+np.random.seed(parameters["seed"])
 tree = package.Private_TreeBary(
-    told["sizes"][0], FANOUT, told["epsilon"], protocol="unary_encoding", on_all_levels=False
+    parameters["sizes"][0],
+    FANOUT,
+    parameters["epsilon"],
+    protocol="unary_encoding",
+    on_all_levels=False,
 )
 tree.update_tree(codes[:, 0])
 tree.compute_attributes()

@@ -11,17 +11,17 @@ from exchange import answer, cannot, imported, range_shares, task
 
 ENTRIES, MOST_CELLS = 4_000_000, 4096
 
-told, codes, queries = task()
+parameters, codes, queries = task()
 hashing = imported("pure_ldp.frequency_oracles.local_hashing")
-cells = int(np.prod(told["sizes"]))
+cells = int(np.prod(parameters["sizes"]))
 if cells > MOST_CELLS:
     cannot(f"its hashes of {cells} cells would be computed value by value")
 hashes = ENTRIES // cells
-random.seed(told["seed"]), np.random.seed(told["seed"])
-shared = {"epsilon": told["epsilon"], "d": cells, "k": hashes, "use_olh": True}
+random.seed(parameters["seed"]), np.random.seed(parameters["seed"])
+shared = {"epsilon": parameters["epsilon"], "d": cells, "k": hashes, "use_olh": True}
 client = hashing.FastLHClient(**shared, index_mapper=int)
 server = hashing.FastLHServer(**shared, index_mapper=int)
-for cell in np.ravel_multi_index(codes.T, told["sizes"]).tolist():
+for cell in np.ravel_multi_index(codes.T, parameters["sizes"]).tolist():
     server.aggregate(client.privatise(cell))
 estimated = [server.estimate(cell, suppress_warnings=True) for cell in range(cells)]
-answer(range_shares(np.array(estimated).reshape(told["sizes"]) / len(codes), queries))
+answer(range_shares(np.array(estimated).reshape(parameters["sizes"]) / len(codes), queries))

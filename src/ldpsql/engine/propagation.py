@@ -41,7 +41,7 @@ _MOST_ENTRIES = 50_000_000
 """Entries of all covariances where every row has one of its own."""
 _AT_ONCE = 256
 MOST_FOLLOWED = 1000
-"""Rows of a column of which it is told what a forged report could do."""
+"""Rows of a column for which the effect of a forged report is worked out."""
 _ROUNDING = 1e-12
 """Derivatives that cancel leave no more than that of themselves: n / n depends on no n."""
 

@@ -326,8 +326,8 @@ class Session:
             if cut[place].any():
                 inside = pa.array(np.clip(values[place], *bounds), from_pandas=True)
                 shown = shown.set_column(place, shown.schema.field(place), inside)
-        told = (text for base in statement.bases for text in self._on_people(base, subjects))
-        notes = list(dict.fromkeys(told))
+        about = (text for base in statement.bases for text in self._on_people(base, subjects))
+        notes = list(dict.fromkeys(about))
         notes += notes_on_error_bars(outputs, lost, bars)
         notes += notes_on_bounds(outputs, cut)
         notes += notes_on_missing(relations.values())
