@@ -142,9 +142,8 @@ class Node:
 class Aggregate(Node):
     """A call of an aggregate as parsed.
 
-    column: what it is of.  filter: index of the condition
-    of FILTER among those of the query.  over: for a sum over rows that agree in some keys, the
-    names of these keys in the relation.
+    column: what it is of.  filter: index of the condition of FILTER among those of the query.
+    over: for a sum over rows that agree in some keys, the names of these keys in the relation.
     """
 
     function: str
@@ -567,7 +566,8 @@ def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Ex
         ranked = column if isinstance(column, Ranked) else Ranked(column)
         codes, lowest, highest = ends_of_codes(schema, ranked.column)
         people = people_with(schema, ranked)
-        sets = accumulate((own for own, *_ in zip(codes, highest[:-1], strict=False)), _together)
+        inside = (own for own, _ in zip(codes, highest[:-1], strict=False))
+        sets = accumulate(inside, lambda left, right: boxes.code_set((*left, *right)))
         below = [
             _count_codes(schema, ranked.column, own, f"<= {highest[place]:g}")
             for place, own in enumerate(sets)
@@ -593,10 +593,6 @@ def _mode(schema: Schema, column: str | Ordering) -> Expression:
         for own, value in zip(codes, lowest, strict=True)
     ]
     return Mode(lowest, highest, tuple(counts))
-
-
-def _together(left: CodeSet, right: CodeSet) -> CodeSet:
-    return boxes.code_set((*left, *right))
 
 
 def ends_of_codes(

@@ -27,8 +27,8 @@ from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
 from ldpsql.decoders.fourier.projection import Block, Coefficients
 from ldpsql.decoders.fourier.smoothing import smooth
 from ldpsql.decoders.linear import (
-    Answer,
     CellQuery,
+    LinearDesign,
     LinearEstimator,
     ReportedSource,
     merge_entries,
@@ -100,7 +100,12 @@ class SmoothNodes(SmoothingEstimator):
 class Tables(ABC):
     """Tables of cells that a design tells about, in both directions."""
 
-    domain: RecordDomain
+    design: LinearDesign[Any]
+
+    @property
+    def domain(self) -> RecordDomain:
+        """Of the design."""
+        return self.design.domain
 
     @abstractmethod
     def blocks(self, source: ReportedSource) -> list[Block]:
@@ -148,11 +153,6 @@ class CellTables(Tables):
     """One table of all cells, levels of measures included."""
 
     design: TableDesign
-
-    @property
-    def domain(self) -> RecordDomain:  # type: ignore[override]
-        """Of the design."""
-        return self.design.domain
 
     def blocks(self, source: ReportedSource) -> list[Block]:
         """See `Tables`."""
@@ -218,11 +218,6 @@ class NodeTables(Tables):
     """One table of codes, or with measures one per measure, with its sign."""
 
     design: GroupDesign[Any]
-
-    @property
-    def domain(self) -> RecordDomain:  # type: ignore[override]
-        """Of the design."""
-        return self.design.domain
 
     @property
     def _signs(self) -> Sequence[int | None]:
@@ -316,14 +311,14 @@ class NodeTables(Tables):
 class HaarTables(Tables):
     """One table of the codes of one dimension, or one per measure, with its sign.
 
+    design: its answers are those of every level of coefficients, from the finest, measure by
+    measure: the share of people in the left half of a node less that in its right half.
     order: padded codes, a power of two, with both signs where there are measures; a lower bound
-    comes first.  answers: of every level of coefficients, from the finest, measure by measure: the
-    share of people in the left half of a node less that in its right half.
+    comes first.
     """
 
-    domain: RecordDomain
+    design: LinearDesign[CellQuery]
     order: int
-    answers: Sequence[Answer]
 
     @property
     def _levels(self) -> int:
@@ -374,7 +369,7 @@ class HaarTables(Tables):
 
     def _read(self, source: ReportedSource, group: int) -> tuple[Array, float]:
         """The coefficients of a level, and their precision; 0 of what nobody was asked."""
-        answer, reports = self.answers[group], source.size(group)
+        answer, reports = self.design.answers[group], source.size(group)
         if not reports:
             return np.zeros(answer.nodes), 0.0
         found = source.at(group, np.arange(answer.nodes), (None, None))
@@ -423,11 +418,6 @@ class MarginalTables(Tables):
     """One table per marginal. What several say of attributes that they share is one estimate."""
 
     design: CollectedMarginals
-
-    @property
-    def domain(self) -> RecordDomain:  # type: ignore[override]
-        """Of the design."""
-        return self.design.domain
 
     def blocks(self, source: ReportedSource) -> list[Block]:
         """See `Tables`."""

@@ -192,7 +192,7 @@ class HaarDesign(LinearDesign[CellQuery]):
         """See `LinearDesign`."""
         from ldpsql.decoders.smooth_nodes import HaarTables  # noqa: PLC0415
 
-        return HaarTables(self.domain, self.layout.order, self.answers)
+        return HaarTables(self, self.layout.order)
 
     def describe(self, planned: CellQuery) -> list[str]:
         """How many coefficients of each level take part."""
