@@ -10,7 +10,7 @@ from support.blanket_mechanism import LyingGrr, StatingGrr
 from support.blankets import randomized_response
 
 from ldpsql.audit.check import audit_central
-from ldpsql.audit.exact import blankets_cover, domain_of_codes, enumerated_blankets
+from ldpsql.audit.exact import blankets_cover, domain_of_codes, enumerate_blankets
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle.accountant import clones, delta_of
@@ -53,7 +53,7 @@ def test_one_report_has_the_local_promise_alone(survey):
 def test_enumerated_channels_are_no_worse_than_clones(name):
     """Every mechanism's exact channel against the theorem that any mechanism relies on."""
     design = mechanism(name).design(domain_of_codes("2x2", 0), Epsilon.parse("2"), {})
-    found = enumerated_blankets(design.law())
+    found = enumerate_blankets(design.law())
     for people, epsilon in ((20, Decimal("0.5")), (2000, Decimal("0.1"))):
         assert (
             0
@@ -65,7 +65,7 @@ def test_enumerated_channels_are_no_worse_than_clones(name):
 def test_the_enumerated_blanket_of_randomized_response_is_the_closed_one():
     design = mechanism("grr").design(domain_of_codes("6", 0), Epsilon.parse("2"), {})
     law = design.law()
-    found = enumerated_blankets(law)
+    found = enumerate_blankets(law)
     (known,) = {max(row) for row in law.probabilities}
     assert len(found) == 1
     assert delta_of(found, 500, Decimal("0.3")) == pytest.approx(

@@ -23,8 +23,8 @@ from ldpsql.audit.sampling import (
     ALPHA,
     check_words,
     corners,
-    random_records,
-    records_of_every_code,
+    draw_random_records,
+    make_records_of_every_code,
 )
 from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy
@@ -181,12 +181,12 @@ def test_random_records_come_from_all_over_the_domain():
 
 
 def some_records(seed):
-    return random_records(domain_of_codes("100x3", 1), SeededEntropy(seed))
+    return draw_random_records(domain_of_codes("100x3", 1), SeededEntropy(seed))
 
 
 def test_every_code_of_every_attribute_is_tried_once_at_least():
     domain = domain_of_codes("30x1x4", 1)
-    tried = records_of_every_code(domain, SeededEntropy(3))
+    tried = make_records_of_every_code(domain, SeededEntropy(3))
     for place, size in enumerate(domain.record_sizes):
         assert {record[place] for record in tried} == set(range(size))
     assert tried[:2] == corners(domain)[:2]
@@ -197,7 +197,7 @@ def test_every_code_of_every_attribute_is_tried_once_at_least():
 
 def test_some_codes_are_tried_where_there_are_too_many(monkeypatch):
     monkeypatch.setattr(sampling, "MOST_CODES", 50)
-    tried = records_of_every_code(domain_of_codes("300x200", 0), SeededEntropy(3))
+    tried = make_records_of_every_code(domain_of_codes("300x200", 0), SeededEntropy(3))
     assert 50 <= len(tried) <= 54
     assert max(record[0] for record in tried[4:]) > 100
 

@@ -20,7 +20,7 @@ from support.surveys import app, unsound
 from ldpsql.cli import formats
 from ldpsql.cli.results import write_result
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.engine.result import Result, distinct_names
+from ldpsql.engine.result import Result, make_distinct
 
 NAN = math.nan
 
@@ -238,8 +238,8 @@ def test_a_strong_result_needs_no_note():
 
 
 def test_repeated_names_are_told_apart():
-    assert distinct_names(["n", "n", "x", "n_2", "n"]) == ["n", "n_3", "x", "n_2", "n_4"]
-    assert distinct_names(["a", "b"]) == ["a", "b"]
+    assert make_distinct(["n", "n", "x", "n_2", "n"]) == ["n", "n_3", "x", "n_2", "n_4"]
+    assert make_distinct(["a", "b"]) == ["a", "b"]
 
 
 def test_a_table_with_repeated_names_can_be_written(capsysbinary):

@@ -69,7 +69,7 @@ def surveys() -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     ]
 
 
-def random_records(survey: Survey, records: Sequence[dict[str, Any]], count: int) -> list[Any]:
+def draw_random_records(survey: Survey, records: Sequence[dict[str, Any]], count: int) -> list[Any]:
     """Records of JSON values: of the given ones, outside of domains, missing, of other types."""
     generator = np.random.default_rng(7)
     names = sorted({name for record in records for name in record})
@@ -87,7 +87,7 @@ def compare_reports(count: int) -> int:
     asked, expected = [], []
     for data, records in surveys():
         survey = Survey.from_json(json.dumps(data))
-        people = random_records(survey, records, count)
+        people = draw_random_records(survey, records, count)
         width = survey.schema.words + survey.plan.words
         words = np.random.default_rng(11).integers(2**64, size=(count, width), dtype=np.uint64)
         # Both ends of all ranges.

@@ -8,7 +8,7 @@ import pytest
 from ldpsql.decoders import oracles
 from ldpsql.decoders.nodes import NodeDesign, OracleAnswer
 from ldpsql.decoders.oracles import Grr, Olh, Oracle, Oue, prime_from
-from ldpsql.recipes.oracles import LARGEST, hash_values, kind_for, odds_words, oracle_for
+from ldpsql.recipes.oracles import LARGEST, choose_oracle, hash_values, make_oracle, odds_words
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
@@ -73,7 +73,7 @@ def test_support_probabilities_are_those_of_the_law(name: str, nodes: int) -> No
 )
 def test_olh_parameters(epsilon: str, p: float, values: int) -> None:
     """docs/spec/h4mda.md#13; q is exact for the family, 1/g in its limit."""
-    oracle = oracle_for("olh", 20_011, Epsilon.parse(epsilon))
+    oracle = make_oracle("olh", 20_011, Epsilon.parse(epsilon))
     assert hash_values(Epsilon.parse(epsilon)) == values
     assert oracle.p == pytest.approx(p, abs=2e-9)
     assert oracle.q == pytest.approx(1 / values, rel=0.01)
@@ -82,10 +82,10 @@ def test_olh_parameters(epsilon: str, p: float, values: int) -> None:
 def test_ideal_variances() -> None:
     """V0 of the specification's table: exact for GRR and OUE, the limit for OLH."""
     e = np.exp(1.0)
-    found = {kind: oracle_for(kind, 25, ONE).moments.node_variance for kind in ("grr", "oue")}
+    found = {kind: make_oracle(kind, 25, ONE).moments.node_variance for kind in ("grr", "oue")}
     assert found["grr"] == pytest.approx((e + 23) / (e - 1) ** 2, rel=1e-9)
     assert found["oue"] == pytest.approx(4 * e / (e - 1) ** 2)
-    hashed = oracle_for("olh", 20_011, ONE).moments.node_variance
+    hashed = make_oracle("olh", 20_011, ONE).moments.node_variance
     assert hashed == pytest.approx(3.6916546, rel=2e-3)
 
 
@@ -100,12 +100,12 @@ def test_grr_estimates() -> None:
 
 def test_auto_takes_the_oracle_of_least_variance() -> None:
     """The crossover 3 e^epsilon + 2 of the specification."""
-    assert [kind_for("auto", size, ONE) for size in (10, 11)] == ["grr", "olh"]
-    assert [kind_for("auto", size, TWO) for size in (24, 25)] == ["grr", "olh"]
+    assert [choose_oracle("auto", size, ONE) for size in (10, 11)] == ["grr", "olh"]
+    assert [choose_oracle("auto", size, TWO) for size in (24, 25)] == ["grr", "olh"]
 
 
 def hashing(nodes: int, epsilon: str) -> Olh:
-    oracle: Oracle = oracle_for("olh", nodes, Epsilon.parse(epsilon))
+    oracle: Oracle = make_oracle("olh", nodes, Epsilon.parse(epsilon))
     assert isinstance(oracle, Olh)
     return oracle
 
@@ -149,7 +149,7 @@ def test_olh_decodes_by_report_as_devices_hash(nodes: int, epsilon: str) -> None
 def test_an_oracle_has_a_largest_group(oracle: str, words: str) -> None:
     """A group with too many nodes is refused when it is designed."""
     with pytest.raises(SurveyError, match=words):
-        kind_for(oracle, LARGEST[oracle] + 1, ONE)
+        choose_oracle(oracle, LARGEST[oracle] + 1, ONE)
 
 
 @pytest.mark.parametrize(("size", "prime"), [(1, 2), (2, 2), (4, 5), (90, 97), (100, 101)])

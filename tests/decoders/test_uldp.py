@@ -19,7 +19,7 @@ from ldpsql.decoders.cells import sum_cells
 from ldpsql.decoders.uldp import Response, Shape
 from ldpsql.estimate import quantile
 from ldpsql.recipes.registry import mechanism
-from ldpsql.recipes.uldp import joint_response, least_epsilon
+from ldpsql.recipes.uldp import least_epsilon, make_joint_response
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -38,7 +38,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_channel_is_exact_and_its_algebra_that_of_its_matrix(shape):
-    response = joint_response(shape, Epsilon.parse("3").odds)
+    response = make_joint_response(shape, Epsilon.parse("3").odds)
     cells = list(product(*map(range, shape.sizes)))
     digits = tuple(Digit((Term(j),), size) for j, size in enumerate(shape.sizes))
     plan = Plan(shape.sizes, (), (Face(1, (Part(digits, response.ladder),)),))

@@ -22,7 +22,7 @@ from ldpsql.designer.auto import (
 )
 from ldpsql.designer.forecast import Forecast, sample_queries
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.recipes.fourier.recipe import bins_for
+from ldpsql.recipes.fourier.recipe import choose_bins
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
@@ -260,4 +260,4 @@ def test_a_very_large_dimension_gets_bins_that_its_people_can_tell():
     large = RecordDomain(("x",), (70_000,), (), (), ())
     asked = Workload.everyday(large)
     assert list(mechanism("fourier").variants(asked, ONE, 100_000)) == [{"bins": 1024}]
-    assert [bins_for(n) for n in (1, 10_000, 1_000_000, 10**9)] == [256, 256, 2048, 4096]
+    assert [choose_bins(n) for n in (1, 10_000, 1_000_000, 10**9)] == [256, 256, 2048, 4096]

@@ -8,9 +8,9 @@ from ldpsql.parser.source import (
     MAX_DEPTH,
     MAX_LENGTH,
     is_blank,
+    parse_query,
     read,
     split_statements,
-    syntax_tree,
 )
 
 
@@ -156,7 +156,7 @@ def test_chains_of_thousands_are_one_node(word: str) -> None:
 def test_titles_are_the_items_as_written_around_scalar_queries(items: list[str]) -> None:
     sql = f"SELECT {', '.join(items)} FROM app"
     _, source = read(sql)
-    tree = syntax_tree(source, source.tokens)
+    tree = parse_query(source, source.tokens)
     assert [source.text(item) for item in tree.selects] == items
 
 

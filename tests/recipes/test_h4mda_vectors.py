@@ -34,7 +34,7 @@ from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.recipes import allocation
 from ldpsql.recipes.allocation import ConsistentAllocation, Energies
 from ldpsql.recipes.lgrr import LgrrDesign
-from ldpsql.recipes.oracles import LARGEST, oracle_for
+from ldpsql.recipes.oracles import LARGEST, make_oracle
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.trees import (
@@ -98,13 +98,13 @@ def test_most_nodes_of_ranges_and_prefixes(fanout: int, height: int) -> None:
 )
 def test_variances_of_hashing(epsilon: str, variance: float) -> None:
     """Section 13: V0 of OLH, the limit of many nodes."""
-    found = oracle_for("olh", LARGEST["olh"], Epsilon.parse(epsilon))
+    found = make_oracle("olh", LARGEST["olh"], Epsilon.parse(epsilon))
     assert found.moments.node_variance == pytest.approx(variance, rel=2e-4)
 
 
 def test_an_estimate_by_hashing() -> None:
     """Section 13: 430 of 1,000 reports support a node at epsilon 1."""
-    found = oracle_for("olh", LARGEST["olh"], ONE)
+    found = make_oracle("olh", LARGEST["olh"], ONE)
     assert (0.43 - found.q) / (found.p - found.q) == pytest.approx(0.798697639, abs=2e-6)
 
 

@@ -18,8 +18,8 @@ from ldpsql.recipes.staircase_optimiser import (
     Program,
     Search,
     cell_gram,
-    first_patterns,
-    missing_patterns,
+    find_missing_patterns,
+    make_first_patterns,
     optimise,
     raise_eigenvalues,
 )
@@ -84,7 +84,7 @@ def test_the_multiplier_is_the_objective_and_keeps_the_constraint():
 
 def test_careful_steps_never_raise_the_variance():
     random = np.random.default_rng(1)
-    patterns = first_patterns(gram("prefix", 10), E, random)
+    patterns = make_first_patterns(gram("prefix", 10), E, random)
     even = np.full(len(patterns), 2.0 / ((E + 1.0) * len(patterns)))
     program = Program(gram("prefix", 10), E, patterns, even, np.ones(10))
     before = program.improve(1, 0.0).objective
@@ -103,7 +103,7 @@ def test_missing_patterns_are_found_and_lower_the_variance():
     even = np.full(len(patterns), 2.0 / ((E + 1.0) * len(patterns)))
     program = Program(gram("prefix", cells), E, patterns, even, np.ones(cells)).improve(60, 1e-9)
     random = np.random.default_rng(1)
-    missing = missing_patterns(program, random)
+    missing = find_missing_patterns(program, random)
     assert len(missing)
     assert not {row.tobytes() for row in missing} & {row.tobytes() for row in patterns}
     extended = program.extend(missing, 0.05).improve(60, 1e-9)

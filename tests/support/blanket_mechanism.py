@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from support.partial_designs import PartialRecipe
 
-from ldpsql.audit.exact import enumerated_blankets
+from ldpsql.audit.exact import enumerate_blankets
 from ldpsql.recipes.hierarchical import GRR
 from ldpsql.shuffle.accountant import Blanket, largest_local
 from ldpsql_device.epsilon import Epsilon
@@ -35,7 +35,7 @@ class StatingGrr(PartialRecipe):
 
     def make(self, task):
         design = GRR.design(task.domain, task.epsilon, {})
-        return StatingDesign(design, enumerated_blankets(design.law()))
+        return StatingDesign(design, enumerate_blankets(design.law()))
 
 
 class LyingGrr(StatingGrr):

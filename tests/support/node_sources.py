@@ -13,7 +13,7 @@ from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.linear import Answer, Moments
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.decoders.oracles import Grr
-from ldpsql.recipes.oracles import kind_for, odds_words
+from ldpsql.recipes.oracles import choose_oracle, odds_words
 from ldpsql.report import question_shares
 from ldpsql_device.epsilon import Epsilon
 
@@ -125,7 +125,7 @@ def ideal_moments(oracle: str, epsilon: Epsilon, sizes: Sequence[int]) -> list[M
     """OLH with an ideal hash, as the specification's numbers assume; GRR as it is."""
     found = []
     for size in sizes:
-        if kind_for(oracle, size, epsilon) == "grr":
+        if choose_oracle(oracle, size, epsilon) == "grr":
             found.append(Grr.of(size, odds_words(epsilon)).moments)
             continue
         e = float(epsilon.odds)

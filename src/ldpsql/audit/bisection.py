@@ -67,7 +67,7 @@ class Given:
         return len(self._words)
 
 
-def law_by_bisection(
+def bisect_law(
     plan: Plan,
     record: Sequence[int],
     words: Words,
@@ -203,7 +203,7 @@ def law_of_interpreter(
     words = np.full((len(blind), plan.words), _OTHER)
     words[:, : plan.blind_words] = np.array(blind, dtype=np.uint64)
     free = range(plan.blind_words, plan.words)
-    return law_by_bisection(plan, record, words, shares, free, known)
+    return bisect_law(plan, record, words, shares, free, known)
 
 
 def _find_choices(choice: Step) -> list[tuple[int, int, int]]:
@@ -365,7 +365,7 @@ class _Comparison:
                     self.left_out.add(report[0])
                     continue
                 self.answers += len(due)
-                found, known[free.start] = law_by_bisection(
+                found, known[free.start] = bisect_law(
                     plan, record, words[None], [Fraction(1)], free, known.get(free.start)
                 )
                 if found != due:

@@ -24,7 +24,7 @@ from ldpsql.audit.sampling import (
     MOST_CODES,
     Empirical,
     check_words,
-    records_of_every_code,
+    make_records_of_every_code,
     run_device,
 )
 from ldpsql.decoders.base import AnyDesign as Design
@@ -294,7 +294,7 @@ def audit_design(
     check = None
     if device:
         definition = Criterion(design.guarantee.kind, design.domain)
-        records = records_of_every_code(design.domain, source)
+        records = make_records_of_every_code(design.domain, source)
         check = check_device(design.plan, records, source, definition.protects)
         if problem := check_words(source):
             check = replace(check, problems=(*check.problems, problem))

@@ -303,14 +303,14 @@ def blankets_cover(design: Design, law: Law) -> bool:
     where it states none."""
     if not design.states_blankets:
         return True
-    stated, exact = design.blankets(), enumerated_blankets(law)
+    stated, exact = design.blankets(), enumerate_blankets(law)
     return all(
         delta_of(exact, people, epsilon) <= delta_of(stated, people, epsilon) * (1 + _BEYOND)
         for people, epsilon in _CROWDS
     )
 
 
-def enumerated_blankets(law: Law) -> tuple[Blanket, ...]:
+def enumerate_blankets(law: Law) -> tuple[Blanket, ...]:
     """The blankets of pairs of records, those that differ by the rounding of draws only once.
 
     Of all pairs, or of evenly many of them where the channel is large.

@@ -169,11 +169,11 @@ def run_device(
 
 def pick_records(domain: RecordDomain, entropy: Entropy, most: int) -> tuple[Outcome, ...]:
     """So many records at most: corners of the domain, and a few from anywhere."""
-    others = random_records(domain, entropy)
+    others = draw_random_records(domain, entropy)
     return tuple(dict.fromkeys([*corners(domain)[: most - len(others)], *others]))
 
 
-def records_of_every_code(domain: RecordDomain, entropy: Entropy) -> tuple[Outcome, ...]:
+def make_records_of_every_code(domain: RecordDomain, entropy: Entropy) -> tuple[Outcome, ...]:
     """Some corners, and for every code of every attribute a record that has it, with random other
     codes, in random order; where there are more than MOST_CODES, some of these.
     """
@@ -204,7 +204,7 @@ def corners(domain: RecordDomain) -> tuple[Outcome, ...]:
     return tuple(dict.fromkeys([low, high, zeros, tops, *single]))
 
 
-def random_records(domain: RecordDomain, entropy: Entropy) -> tuple[Outcome, ...]:
+def draw_random_records(domain: RecordDomain, entropy: Entropy) -> tuple[Outcome, ...]:
     """A few records from anywhere in the domain."""
     random = np.random.default_rng(entropy.words(2))
     limits = domain.record_sizes

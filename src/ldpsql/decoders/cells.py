@@ -255,7 +255,7 @@ def _every(cells: int) -> Codes:
     return np.arange(cells)
 
 
-def flat_terms(axes: Sequence[int], sizes: Sequence[int], width: int = 1) -> tuple[Term, ...]:
+def make_flat_terms(axes: Sequence[int], sizes: Sequence[int], width: int = 1) -> tuple[Term, ...]:
     """The number of a combination of bins of some attributes, row by row.
 
     sizes: bins of each.  width: codes of a bin.
@@ -263,12 +263,12 @@ def flat_terms(axes: Sequence[int], sizes: Sequence[int], width: int = 1) -> tup
     return tuple(Term(axis, math.prod(sizes[j + 1 :]), width) for j, axis in enumerate(axes))
 
 
-def flat_digit(sizes: Sequence[int], table: int | None = None) -> Digit:
+def make_flat_digit(sizes: Sequence[int], table: int | None = None) -> Digit:
     """The number of a cell, row by row over all attributes of a record."""
-    return Digit(flat_terms(range(len(sizes)), sizes), math.prod(sizes), table=table)
+    return Digit(make_flat_terms(range(len(sizes)), sizes), math.prod(sizes), table=table)
 
 
-def cells_in(box: Box, axes: Sequence[int], sizes: Sequence[int]) -> Codes:
+def find_cells(box: Box, axes: Sequence[int], sizes: Sequence[int]) -> Codes:
     """The cells of a table over some attributes that lie in a box, row by row, shape (c,)."""
     cells = np.zeros(1, dtype=np.int64)
     for axis in axes:
@@ -320,7 +320,7 @@ class TableDesign(LinearDesign[CellQuery]):
         domain = self.domain
         amounts = np.zeros(math.prod(domain.sizes))
         for share, box in boxes:
-            amounts[cells_in(box, range(len(domain.sizes)), domain.sizes)] += share
+            amounts[find_cells(box, range(len(domain.sizes)), domain.sizes)] += share
         for measure, count in enumerate(domain.levels):
             values = np.ones(count)
             if measure == query.measure:
@@ -358,7 +358,7 @@ class RowsDesign(TableDesign):
     def plan(self) -> Plan:
         """The question."""
         sizes = self.domain.record_sizes
-        return Plan(sizes, (), (Face(1, (Part((flat_digit(sizes),), self.response),)),))
+        return Plan(sizes, (), (Face(1, (Part((make_flat_digit(sizes),), self.response),)),))
 
     @cached_property
     def channel(self) -> MatrixChannel:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Codes, Estimators, JointEstimator
-from ldpsql.decoders.cells import cells_in
+from ldpsql.decoders.cells import find_cells
 from ldpsql.decoders.linear import (
     Alternative,
     CellQuery,
@@ -354,7 +354,7 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         """The cells of boxes in the marginals that answer them."""
         alternative = []
         for group, boxes in parts:
-            covers = [cells_in(box, self.marginals[group], self.domain.sizes) for _, box in boxes]
+            covers = [find_cells(box, self.marginals[group], self.domain.sizes) for _, box in boxes]
             weights = np.repeat([share for share, _ in boxes], list(map(len, covers)))
             alternative.append(self.group_cells(group, np.concatenate(covers), weights))
         return tuple(alternative)

@@ -194,7 +194,7 @@ class Response:
 # -- the cells of a record domain ------------------------------------------------------------------
 
 
-def sensitive_cells(domain: RecordDomain) -> Mask:
+def find_sensitive_cells(domain: RecordDomain) -> Mask:
     """Which combinations of codes are sensitive in some dimension, shape `sizes`."""
     axes = [axis.is_sensitive for axis in separate_axes(domain)]
     return np.asarray(reduce(np.logical_or.outer, axes))

@@ -24,8 +24,8 @@ from ldpsql.designer.predicates import Shares
 from ldpsql.recipes.bound_of_totals import least_variance
 from ldpsql.recipes.fourier.candidates import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import Problem, equality_axes
-from ldpsql.recipes.fourier.recipe import DEFAULT_BINS, fitting_group
+from ldpsql.recipes.fourier.optimise import Problem, find_equality_axes
+from ldpsql.recipes.fourier.recipe import DEFAULT_BINS, find_fitting_group
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -106,11 +106,11 @@ def weigh_fairly(workload: Workload, epsilon: Epsilon) -> Workload:
     if len(asked) < 2:
         return workload
     classes = _reweigh(asked, Shares.of(asked, workload.domain).weigh_fairly())
-    group = fitting_group(workload.domain, replace(workload, classes=classes), DEFAULT_BINS)
+    group = find_fitting_group(workload.domain, replace(workload, classes=classes), DEFAULT_BINS)
     cells = sum(group.cells(block) for block in group.blocks)
     if len(group.faces) <= _MOST_FACES and cells <= _MOST_CELLS:
         best = np.array([own_best(entry, workload.domain, epsilon) for entry in classes])
-        listed = equality_axes(workload)
+        listed = find_equality_axes(workload)
         classes = _reweigh(asked, _balance(classes, group, best, float(epsilon.odds), listed))
     known = (entry for entry in workload.classes if entry not in asked)
     return replace(workload, classes=(*known, *classes))

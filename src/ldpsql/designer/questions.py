@@ -14,7 +14,7 @@ from itertools import product
 from ldpsql.aggregates import Aggregate, Amount, Target, aggregates, targets_of
 from ldpsql.boxes import Box, CodeSet
 from ldpsql.designer.forecast import take_evenly
-from ldpsql.engine.plan import amounts_of, disjoint_slice, key_regions, linear, rows
+from ldpsql.engine.plan import amounts_of, disjoint_slice, find_key_regions, linear, rows
 from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
@@ -107,7 +107,7 @@ def _boxes_of(query: Query, schema: Schema, sql: str) -> Iterator[Box]:
                 yield from piece.boxes
     for key in query.keys:
         if key.is_private(schema):
-            for _, boxes in key_regions(key, schema, sql):
+            for _, boxes in find_key_regions(key, schema, sql):
                 yield from boxes
     for column in query.columns:
         for aggregate in aggregates(column.expression):

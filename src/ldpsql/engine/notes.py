@@ -39,7 +39,7 @@ from ldpsql_device.shuffled import Central
 from ldpsql_device.survey import PERIOD_COLUMN
 
 _FORGED = 0.01
-"""Share of reports of which it is told what they could do."""
+"""Share of reports whose effect, were they forged, a note states."""
 _MOST_SUSPECTS, _ROUNDING, _LISTED, _MOST_SOUGHT = 64, 1e-9, 8, 16
 
 

@@ -138,13 +138,13 @@ def cells(plan: QueryPlan) -> QueryPlan:
     """
     prepare = plan.survey.design.prepare
     planned = tuple(
-        tuple(tuple(map(prepare, row)) for row in in_time(linear_queries(plan, piece)))
+        tuple(tuple(map(prepare, row)) for row in in_time(make_linear_queries(plan, piece)))
         for piece in plan.slices
     )
     return replace(plan, planned=planned)
 
 
-def linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQuery]]:
+def make_linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQuery]]:
     """The linear queries of a slice, one list per private row with one per target."""
     sizes, people = RecordDomain.of(plan.schema).sizes, len(plan.survey.schema.dimensions)
     by_keys = {target.over: _joined_rows(plan, target.over) for target in plan.targets}
@@ -276,7 +276,7 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
     UnsupportedSQL for more than MAX_ROWS combinations.
     """
     private = [place for place, key in enumerate(query.keys) if key.is_private(schema)]
-    labels = {place: key_regions(query.keys[place], schema, sql) for place in private}
+    labels = {place: find_key_regions(query.keys[place], schema, sql) for place in private}
     everybody = [(None, (Box.whole(len(schema.dimensions)),))]
     sets = query.sets if query.sets is not None else (tuple(range(len(query.keys))),)
     by_set = [[labels[p] if p in own else everybody for p in private] for own in sets]
@@ -301,7 +301,7 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
     return tuple(kept)
 
 
-def key_regions(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region]:
+def find_key_regions(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region]:
     """The values of one private key with their boxes."""
     if key.scalar is not None:
         return regions(key.scalar, schema, sql)

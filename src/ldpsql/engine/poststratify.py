@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from ldpsql import limits
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyEstimator
-from ldpsql.engine.plan import Key, QueryPlan, linear_queries
+from ldpsql.engine.plan import Key, QueryPlan, make_linear_queries
 from ldpsql.engine.sample import EstimatorsOf, Sample, Source, selection, whole_where_exact
 from ldpsql.engine.strata import Strata
 from ldpsql.errors import list_some
@@ -251,7 +251,7 @@ class Poststratified(Source):
     @cached_property
     def _linear(self) -> list[list[list[LinearQuery]]]:
         """The linear queries of every slice, private row and target."""
-        return [list(linear_queries(self.plan, piece)) for piece in self.plan.slices]
+        return [list(make_linear_queries(self.plan, piece)) for piece in self.plan.slices]
 
     def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
         """The people of a stratum enter all rows, so these are never independent."""

@@ -22,7 +22,7 @@ from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.sample import Source
 from ldpsql.errors import QueryError
 from ldpsql.estimate import Array
-from ldpsql.parser.binder import relation_types
+from ldpsql.parser.binder import list_relation_types
 from ldpsql_device.values import Value
 
 _LARGEST_SUMS = 40_000_000
@@ -105,7 +105,7 @@ class Relation:
 
     @cached_property
     def table(self) -> pa.Table:
-        """As Arrow, NaN written as NULL; see `relation_types` for its columns."""
+        """As Arrow, NaN written as NULL; see `list_relation_types` for its columns."""
         columns: list[Sequence[Value | None] | Array] = [*self._keys()]
         measured = zip(self.forms, self.bounds, self.plan.query.columns, strict=True)
         for place, (form, bounds, column) in enumerate(measured):
@@ -115,7 +115,7 @@ class Relation:
                 bar = getattr(form.interval.within(*bounds), column.what)
                 columns.append(np.where(self.hides_bias(place), np.nan, bar))
         columns.append(range(len(self)))
-        types = relation_types(self.plan.query, self.plan.survey.schema)
+        types = list_relation_types(self.plan.query, self.plan.survey.schema)
         arrays = [_array(column, kind) for column, kind in zip(columns, types.types, strict=True)]
         table = pa.Table.from_arrays(arrays, names=types.names)
         # Arrow's functions take as long to load as a short answer does.

@@ -21,7 +21,7 @@ GUARANTEE_KEY = "ldpsql.guarantee"
 """Key of the metadata of an Arrow schema: what the people behind a table were promised."""
 
 
-def no_estimates() -> Estimates:
+def refuse_estimates() -> Estimates:
     """For results whose columns are not estimates: refuses."""
     raise NotSupportedError(
         "this result has no estimates with error bars, hence no covariance; its notes say why"
@@ -46,7 +46,7 @@ class Result:
 
     table: pa.Table
     intervals: Mapping[int, Interval] = field(default_factory=dict)
-    estimates: Callable[[], Estimates] = no_estimates
+    estimates: Callable[[], Estimates] = refuse_estimates
     notes: tuple[str, ...] = ()
     surveys: tuple[Survey, ...] = ()
     reports: int = 0
@@ -90,7 +90,7 @@ class Result:
             f"{survey.table}: {guarantee} ({survey.design.name})"
             for survey, guarantee in zip(self.surveys, self.promised, strict=True)
         )
-        names = distinct_names([name for name, _ in columns])
+        names = make_distinct([name for name, _ in columns])
         values = [column for _, column in columns]
         return pa.table(values, names, metadata={GUARANTEE_KEY: promises})
 
@@ -165,7 +165,7 @@ def are_numbers(table: pa.Table) -> list[bool]:
     return [any(is_kind(column.type) for is_kind in kinds) for column in table.schema]
 
 
-def distinct_names(names: Sequence[str]) -> list[str]:
+def make_distinct(names: Sequence[str]) -> list[str]:
     """The names, a repeated one with the first free number: n, n_2, n_3."""
     result: list[str] = []
     for name in names:

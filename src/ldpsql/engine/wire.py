@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.notes import guarantee_of_batches
-from ldpsql.engine.result import Result, no_estimates
+from ldpsql.engine.result import Result, refuse_estimates
 from ldpsql.estimate import Estimates
 from ldpsql.margins import Margin, Margins
 from ldpsql.parser import Parameters, require_parameters
@@ -102,7 +102,7 @@ def unpack(
     return Result(
         shown,
         intervals,
-        no_estimates if handle is None else lambda: estimates_of(handle),
+        refuse_estimates if handle is None else lambda: estimates_of(handle),
         tuple(said["notes"]),
         asked,
         said["reports"],

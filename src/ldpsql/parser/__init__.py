@@ -12,7 +12,7 @@ from ldpsql.parser import catalog
 from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, Statement
-from ldpsql.parser.source import Refusal, deep_stack, quiet, read, refuse, syntax_tree
+from ldpsql.parser.source import Refusal, deep_stack, parse_query, quiet, read, refuse
 from ldpsql.parser.values import Parameters, bind, require_parameters, substitute
 
 __all__ = ["Parameters", "parse", "require_parameters"]
@@ -51,11 +51,11 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
             if name is not None and lookup_of(name.text) is None:
                 reader.find(name.text, name)
         else:
-            tree = syntax_tree(source, tokens)
+            tree = parse_query(source, tokens)
             substitute(tree, values)
             table = catalog.surveyed(tree)
             if table is not None and lookup_of(table.name) is None:
-                tree = catalog.no_rows(reader.find(table.name, table).schema)
+                tree = catalog.write_empty(reader.find(table.name, table).schema)
         query = reader.root(tree)
         try:
             outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)

@@ -40,7 +40,7 @@ _NO_COLUMN = re.compile(
 _NESTED_TYPES = ("struct", "list", "map", "array", "union", "row")
 
 
-def relation_types(query: Query, schema: Schema) -> pa.Schema:
+def list_relation_types(query: Query, schema: Schema) -> pa.Schema:
     """Names and types of the columns of a base query's relation of estimates.
 
     The keys, then every measurement, last the row number. How many people there are, told apart by
@@ -85,7 +85,7 @@ _KINDS = {
 """The kind of a `Scalar` by DuckDB's name of its type, where that is another one."""
 
 
-def scalar_kind(
+def find_scalar_kind(
     text: str,
     names: Sequence[str],
     schema: Schema,
@@ -119,12 +119,12 @@ def number_at(scalar: Scalar, values: Mapping[str, Value], schema: Schema) -> fl
     """An expression as a number where columns have some values; 0 where it has none there."""
     with suppress(Refusal):
         rows = {name: [value] for name, value in values.items()} or {ROW: [0]}
-        (found,) = numbers_over(scalar, rows, schema)
+        (found,) = evaluate_over(scalar, rows, schema)
         return found if found is not None and math.isfinite(found) else 0.0
     return 0.0
 
 
-def numbers_over(
+def evaluate_over(
     scalar: Scalar,
     rows: Mapping[str, Sequence[Value | None]],
     schema: Schema,
@@ -194,7 +194,7 @@ def bind(
     """
     with _database().cursor() as cursor:
         for base, schema in zip(bases, schemas, strict=True):
-            cursor.register(base.relation, relation_types(base, schema).empty_table())
+            cursor.register(base.relation, list_relation_types(base, schema).empty_table())
         for name, relation in catalog.relations(()).items():
             cursor.register(name, relation)
         bound = _bind(cursor, query, sql, tables)

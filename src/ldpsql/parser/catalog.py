@@ -150,7 +150,7 @@ def surveyed(tree: exp.Expr) -> exp.Table | None:
     return table if table.db.lower() in ("", _MAIN[1]) else None
 
 
-def no_rows(schema: Schema) -> exp.Query:
+def write_empty(schema: Schema) -> exp.Query:
     """A SELECT that gives the columns of a survey, and no row."""
     columns = describe(schema)
     empty = [exp.cast(exp.null(), c["data_type"]).as_(c["column_name"]) for c in columns]

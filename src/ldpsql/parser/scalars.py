@@ -95,7 +95,7 @@ def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
     read.check(node)
     ordered = tuple(sorted(read.names, key=columns.names.index))
     text = root.this.sql(dialect="duckdb", comments=False)
-    kind = binder.scalar_kind(text, ordered, columns.schema, read.kinds, [*read.tables], node)
+    kind = binder.find_scalar_kind(text, ordered, columns.schema, read.kinds, [*read.tables], node)
     return Scalar(text, ordered, kind, columns.place(node), tuple(read.joins), tuple(read.tables))
 
 
@@ -324,7 +324,7 @@ def read_ordering(node: exp.Expr, columns: Columns, name: str) -> Ordering:
         hint = f"write {name}({dimension.name}), or count by it: GROUP BY {dimension.name}"
         raise refuse(f"{dimension.name} is collected in bins", node, hint)
     labels += [None] * len(domains.null_codes(dimension))
-    values = binder.numbers_over(scalar, {dimension.name: labels}, columns.schema, node)
+    values = binder.evaluate_over(scalar, {dimension.name: labels}, columns.schema, node)
     if any(value is not None and not math.isfinite(value) for value in values):
         raise wrong("this is infinite or NaN for some declared value", node, hint)
     if not any(value is not None for value in values):

@@ -281,7 +281,7 @@ class _PlacingParser(DuckDBParser):
         return node
 
 
-def syntax_tree(source: Source, tokens: tuple[Token, ...]) -> exp.Query:
+def parse_query(source: Source, tokens: tuple[Token, ...]) -> exp.Query:
     """The syntax tree of one query; an error where it does not parse."""
     try:
         with quiet():

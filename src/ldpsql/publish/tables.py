@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ldpsql.engine.result import Result, distinct_names
+from ldpsql.engine.result import Result, make_distinct
 from ldpsql.engine.session import Session
 from ldpsql.errors import Located, QueryError, pluralize
 from ldpsql.parser.source import is_blank, split_statements
@@ -258,7 +258,7 @@ def make_table(asked: Asked, result: Result, comments: Mapping[str, str]) -> Ans
             words = (column.name,) if suffix in ("stderr", "typical") else (level, column.name)
             array = pa.array(numbers, pa.float64(), from_pandas=True)
             columns.append((f"{column.name}_{suffix}", array, _ERRORS[suffix].format(*words)))
-    names = distinct_names([name for name, _, _ in columns])
+    names = make_distinct([name for name, _, _ in columns])
     for name in names:
         if not name or len(name.encode()) > LONGEST_NAME or not name.isprintable():
             raise NotSupportedError(

@@ -21,13 +21,13 @@ import numpy as np
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.adaptive_grids import GridEstimator, GridQuery, MeasuredGrid, Partition
 from ldpsql.decoders.base import Design, Estimators
-from ldpsql.decoders.cells import flat_terms
+from ldpsql.decoders.cells import make_flat_terms
 from ldpsql.decoders.linear import ReportedSource, describe_known, split_known
 from ldpsql.decoders.nodes import answers_of
 from ldpsql.estimate import Array
 from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.base import Recipe, Takes, Task, read_options
-from ldpsql.recipes.oracles import LARGEST, ask, kind_for, odds_words, oracle_for
+from ldpsql.recipes.oracles import LARGEST, ask, choose_oracle, make_oracle, odds_words
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql_device.epsilon import Epsilon
@@ -73,7 +73,7 @@ class AheadDesign(Design[GridQuery]):
     @property
     def axes(self) -> tuple[tuple[int, ...], ...]:
         """The dimensions of each grid."""
-        return grids_for(self.domain)
+        return choose_grids(self.domain)
 
     @cached_property
     def plan(self) -> Plan:
@@ -82,8 +82,8 @@ class AheadDesign(Design[GridQuery]):
         for grid, (axes, partition) in enumerate(zip(self.axes, self.partitions, strict=True)):
             width, labels = partition.coarse_labels
             leaves = len(partition.leaves)
-            digit = Digit(flat_terms(axes, labels.shape, width), leaves, table=grid)
-            kind = kind_for(self.oracle, leaves, self.epsilon)
+            digit = Digit(make_flat_terms(axes, labels.shape, width), leaves, table=grid)
+            kind = choose_oracle(self.oracle, leaves, self.epsilon)
             part, coins = ask(kind, digit, [leaves], self.epsilon)
             faces.append(Face(1, (part,), (), coins))
             tables.append(tuple(labels.ravel().tolist()))
@@ -145,8 +145,8 @@ class AheadDesign(Design[GridQuery]):
         the leaves of each round; shares: of the leaves, by the last round alone."""
 
         def noise(leaves: int) -> float:
-            kind = kind_for(self.oracle, leaves, self.epsilon)
-            return oracle_for(kind, leaves, self.epsilon).moments.node_variance
+            kind = choose_oracle(self.oracle, leaves, self.epsilon)
+            return make_oracle(kind, leaves, self.epsilon).moments.node_variance
 
         grids = (MeasuredGrid(p, [noise(n) for n in p.leaf_counts]) for p in partitions)
         return GridEstimator(self.axes, tuple(grids), people, answers_of(self.plan), shares)
@@ -226,7 +226,7 @@ class Ahead(Recipe[AheadOptions]):
 
     def make(self, task: Task[AheadOptions]) -> AheadDesign:
         """The first round: every grid split once."""
-        shapes, depth = shapes_for(task.domain), depth_for(task.domain)
+        shapes, depth = find_shapes(task.domain), depth_for(task.domain)
         partitions = tuple(Partition.first(sizes, depth) for sizes in shapes)
         return AheadDesign(self.name, task.domain, task.epsilon, task.options.oracle, partitions)
 
@@ -235,7 +235,7 @@ class Ahead(Recipe[AheadOptions]):
     ) -> AheadDesign:
         """See `Recipe.remake`."""
         oracle = read_options(AheadOptions, {"oracle": data["oracle"]}, self.name).oracle
-        depth, pairs = depth_for(domain), zip(shapes_for(domain), data["grids"], strict=True)
+        depth, pairs = depth_for(domain), zip(find_shapes(domain), data["grids"], strict=True)
         partitions = tuple(Partition.from_json(sizes, depth, grid) for sizes, grid in pairs)
         numbers = {len(partition.people) for partition in partitions}
         if len(numbers) != 1 or not max(numbers) < depth:
@@ -248,15 +248,15 @@ def depth_for(domain: RecordDomain) -> int:
     return max(1, (max(domain.sizes) - 1).bit_length())
 
 
-def grids_for(domain: RecordDomain) -> tuple[tuple[int, ...], ...]:
+def choose_grids(domain: RecordDomain) -> tuple[tuple[int, ...], ...]:
     """One grid over up to two dimensions, else one per pair."""
     dimensions = range(len(domain.sizes))
     return tuple(combinations(dimensions, min(len(dimensions), 2)))
 
 
-def shapes_for(domain: RecordDomain) -> list[tuple[int, ...]]:
+def find_shapes(domain: RecordDomain) -> list[tuple[int, ...]]:
     """The codes of each grid's axes."""
-    return [tuple(domain.sizes[axis] for axis in axes) for axes in grids_for(domain)]
+    return [tuple(domain.sizes[axis] for axis in axes) for axes in choose_grids(domain)]
 
 
 def splitting_threshold(axes: int, people: float, odds: float) -> float:

@@ -232,7 +232,7 @@ def declared_squares(query: DeclaredQuery, trees: Sequence[Tree]) -> Squares:
 Allocation = ConsistentAllocation | DirectAllocation
 
 
-def allocation_for(
+def make_allocation(
     table: GroupTable, moments: Sequence[Moments], workload: Workload, inference: str
 ) -> Allocation:
     """The allocation of an inference, "direct" or "consistent"."""

@@ -25,7 +25,7 @@ from ldpsql.recipes.hierarchical import (
     GroupOptions,
     Hierarchical,
     collect_embedded,
-    criterion_for,
+    make_criterion,
     moments_of,
 )
 from ldpsql.record_domain import RecordDomain
@@ -128,7 +128,7 @@ def split_best(table: GroupTable, task: Task[GroupOptions], even: Epsilon) -> tu
     from scipy.interpolate import PchipInterpolator  # noqa: PLC0415
     from scipy.optimize import minimize  # noqa: PLC0415
 
-    epsilon, criterion = task.epsilon, criterion_for(table, task, even)
+    epsilon, criterion = task.epsilon, make_criterion(table, task, even)
     members = [np.array(own) for own in table.members.values()]
     floors, room = np.zeros(len(table.groups)), np.zeros(len(table.groups))
     smallest = float(SMALLEST_EPSILON) / float(epsilon) * (1.0 + 1e-6)

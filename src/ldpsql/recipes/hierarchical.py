@@ -29,11 +29,11 @@ from ldpsql.decoders.groups import Combination, Group, GroupTable, all_levels, w
 from ldpsql.decoders.linear import Moments
 from ldpsql.decoders.nodes import FlatDesign, NodeDesign
 from ldpsql.numerics import Array
-from ldpsql.recipes.allocation import Allocation, allocation_for
+from ldpsql.recipes.allocation import Allocation, make_allocation
 from ldpsql.recipes.base import AnyOptions, NoOptions, Promise, Recipe, Takes, Task, read_options
 from ldpsql.recipes.oracles import (
-    kind_for,
-    oracle_for,
+    choose_oracle,
+    make_oracle,
     plan_of_groups,
     plan_of_split,
     sort_by_oracle,
@@ -143,10 +143,10 @@ def collect_augmented(domain: RecordDomain, trees: Sequence[Tree], root: bool) -
 
 def collect_embedded(domain: RecordDomain, trees: Sequence[Tree], root: bool) -> tuple[Group, ...]:
     """One sub-survey per measure, one group per level combination of its signed trees."""
-    return weigh_evenly(signed_combinations(domain, trees, root=root))
+    return weigh_evenly(list_signed_combinations(domain, trees, root=root))
 
 
-def signed_combinations(
+def list_signed_combinations(
     domain: RecordDomain, trees: Sequence[Tree], *, root: bool
 ) -> Iterator[Combination]:
     """(levels, sign, sub-survey) of every sub-survey; with `root` also all roots without a sign.
@@ -170,7 +170,7 @@ def signed_combinations(
 def moments_of(table: GroupTable, oracle: str, epsilon: Epsilon) -> list[Moments]:
     """Second moments of a report's contributions, per group."""
     by_size = {
-        size: oracle_for(kind_for(oracle, size, epsilon), size, epsilon).moments
+        size: make_oracle(choose_oracle(oracle, size, epsilon), size, epsilon).moments
         for size in set(table.sizes)
     }
     return [by_size[size] for size in table.sizes]
@@ -206,7 +206,7 @@ class Hierarchical(Recipe[GroupOptions]):
         if allocation == "forest":
             table = table.reweigh(forest_shares(table, task.epsilon))
         elif allocation == "optimal":
-            table = table.reweigh(criterion_for(table, task, task.epsilon).optimal())
+            table = table.reweigh(make_criterion(table, task, task.epsilon).optimal())
         return self._build(task.domain, task.epsilon, table, options.oracle, options.inference)
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
@@ -275,10 +275,10 @@ class Hierarchical(Recipe[GroupOptions]):
                 yield {"fanout": fanout, **best}
 
 
-def criterion_for(table: GroupTable, task: Task[GroupOptions], budget: Epsilon) -> Allocation:
+def make_criterion(table: GroupTable, task: Task[GroupOptions], budget: Epsilon) -> Allocation:
     """What an allocation minimises, where every group has the same budget."""
     moments = moments_of(table, task.options.oracle, budget)
-    return allocation_for(table, moments, task.asked, task.options.inference)
+    return make_allocation(table, moments, task.asked, task.options.inference)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ from ldpsql.decoders.nodes import Piece, cover_query
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.numerics import Array
 from ldpsql.recipes.base import AnyOptions, Recipe, Task
-from ldpsql.recipes.hierarchical import TreeOptions, signed_combinations, trees_for
+from ldpsql.recipes.hierarchical import TreeOptions, list_signed_combinations, trees_for
 from ldpsql.recipes.oracles import odds_words
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Pair, Rows
@@ -358,7 +358,7 @@ class Lgrr(Recipe[TreeOptions]):
         )
         inner = [
             combination
-            for combination in signed_combinations(task.domain, trees, root=True)
+            for combination in list_signed_combinations(task.domain, trees, root=True)
             if not any(
                 level and level == len(tree.fanouts)
                 for level, tree in zip(combination[0], trees, strict=True)
@@ -413,7 +413,7 @@ class LgrrFd(Lgrr):
         """One sub-survey per measure, a path through all its level combinations."""
         assert isinstance(task.options, FakeOptions)
         trees = trees_for(task.domain, task.options)
-        chosen = signed_combinations(task.domain, trees, root=True)
+        chosen = list_signed_combinations(task.domain, trees, root=True)
         table = GroupTable(trees, weigh_evenly(chosen))
         return self._build(task.domain, task.epsilon, table, task.options.fakes, False)
 

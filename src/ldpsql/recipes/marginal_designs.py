@@ -149,7 +149,7 @@ def scale(atoms: Atoms, share: Fraction) -> Atoms:
 # -- designs ---------------------------------------------------------------------------------------
 
 
-def marginal_terms(marginals: Sequence[Axes], sizes: Sequence[int]) -> tuple[Term, ...]:
+def make_marginal_terms(marginals: Sequence[Axes], sizes: Sequence[int]) -> tuple[Term, ...]:
     """The cell, row by row, of the marginal that a face's one step chooses."""
     strides = np.zeros((len(marginals), len(sizes)), dtype=np.int64)
     for row, axes in enumerate(marginals):
@@ -221,7 +221,7 @@ class MarginalDesign(CollectedMarginals):
 
     def digit(self, members: Sequence[int]) -> Digit:
         """The symbol of the marginal that a face's step chooses."""
-        terms = marginal_terms([self.marginals[n] for n in members], self.domain.sizes)
+        terms = make_marginal_terms([self.marginals[n] for n in members], self.domain.sizes)
         sizes = vary(0, [self.sizes[number] for number in members])
         return Digit(terms, self.values if self.oracle == "padded" else sizes)
 
@@ -420,7 +420,7 @@ class ArrDesign(CollectedMarginals):
     def plan(self) -> Plan:
         """One question; which marginal it is about is drawn in secret."""
         starts, cells = vary(0, self.starts[:-1]), self.starts[-1]
-        digit = Digit(marginal_terms(self.marginals, self.domain.sizes), cells, starts)
+        digit = Digit(make_marginal_terms(self.marginals, self.domain.sizes), cells, starts)
         face = Face(1, (Part((digit,), Arcs(0, (1,))),), (Step(self.weights, secret=True),))
         return Plan(self.domain.sizes, (self.odds,), (face,))
 

@@ -268,7 +268,7 @@ class Marginals(MarginalRecipe[MarginalOptions]):
                 answers = first.sizes if self.visible else (max(first.sizes),) * len(first.sizes)
                 return first.with_budgets([published_local(central, people, k) for k in answers])
             if self.oracle == "solh" and not values:
-                return best_hash_values(first, central)
+                return find_best_hash_values(first, central)
             if not self.visible:
                 return first.keep_central(central)
 
@@ -322,7 +322,7 @@ class Marginals(MarginalRecipe[MarginalOptions]):
         return MarginalDesign(*made, self.oracle, budgets, values, self.visible)
 
 
-def best_hash_values(first: MarginalDesign, central: Central) -> MarginalDesign:
+def find_best_hash_values(first: MarginalDesign, central: Central) -> MarginalDesign:
     """The design with the least mean variance of a cell's count that keeps a central promise.
 
     More values collide less, but randomized response lies more among many. The accountant says what

@@ -40,7 +40,7 @@ def odds_words(epsilon: Epsilon) -> int:
     return int(epsilon.odds * WORDS)
 
 
-def kind_for(oracle: str, size: int, epsilon: Epsilon) -> str:
+def choose_oracle(oracle: str, size: int, epsilon: Epsilon) -> str:
     """The oracle of a group of so many nodes; SurveyError for one that cannot serve them."""
     if oracle == "auto":
         oracle = "grr" if size <= 3 * epsilon.odds + 2 else "olh"
@@ -89,7 +89,7 @@ def ask(
     return Part((digit,), named, hashed), (slopes, prime)
 
 
-def oracle_for(kind: str, size: int, epsilon: Epsilon) -> Oracle:
+def make_oracle(kind: str, size: int, epsilon: Epsilon) -> Oracle:
     """What the collector will know of an oracle over so many nodes."""
     part, _ = ask(kind, Digit((), size), [size], epsilon)
     return oracle_of((odds_words(epsilon),), part)
@@ -97,7 +97,7 @@ def oracle_for(kind: str, size: int, epsilon: Epsilon) -> Oracle:
 
 def sort_by_oracle(table: GroupTable, oracle: str, epsilon: Epsilon) -> GroupTable:
     """The groups of one oracle after the other, so that they are numbered as questions are."""
-    kinds = [kind_for(oracle, size, epsilon) for size in table.sizes]
+    kinds = [choose_oracle(oracle, size, epsilon) for size in table.sizes]
     order = list(dict.fromkeys(kinds))
     return table.sort([order.index(kind) for kind in kinds]) if len(order) > 1 else table
 
@@ -107,7 +107,7 @@ def plan_of_groups(domain: RecordDomain, table: GroupTable, oracle: str, epsilon
 
     The groups of `table` are sorted by oracle.
     """
-    kinds = [kind_for(oracle, size, epsilon) for size in table.sizes]
+    kinds = [choose_oracle(oracle, size, epsilon) for size in table.sizes]
     faces = []
     for kind in dict.fromkeys(kinds):
         members = [number for number, other in enumerate(kinds) if other == kind]
@@ -130,7 +130,7 @@ def plan_of_split(
         coins: list[Integer] = []
         for number in members:
             size, budget = table.sizes[number], budgets[number]
-            kind, digit = kind_for(oracle, size, budget), table.digit([number])
+            kind, digit = choose_oracle(oracle, size, budget), table.digit([number])
             odds, first = distinct.index(budget), len(coins)
             part, own = ask(kind, digit, [size], budget, odds, first)
             parts.append(part)

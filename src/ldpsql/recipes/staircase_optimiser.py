@@ -217,7 +217,7 @@ _PAYS = 1e-4
 _FLIPS_PER_CELL = 3
 
 
-def first_patterns(gram: Array, odds: float, random: np.random.Generator) -> Patterns:
+def make_first_patterns(gram: Array, odds: float, random: np.random.Generator) -> Patterns:
     """Level sets and their complements, each once, shape (patterns, cells).
 
     They are level sets of mixtures of neighbouring eigenvectors of the workload, of about
@@ -248,7 +248,7 @@ def first_patterns(gram: Array, odds: float, random: np.random.Generator) -> Pat
     return np.unique(np.concatenate([patterns, ~patterns]), axis=0)
 
 
-def missing_patterns(program: Program, random: np.random.Generator) -> Patterns:
+def find_missing_patterns(program: Program, random: np.random.Generator) -> Patterns:
     """Patterns that are not in the program and would lower its objective, shape (p, cells).
 
     Found by changing single cells of heavy and of random patterns as long as that pays.
@@ -333,11 +333,11 @@ def optimise(gram: Array, odds: float, people: Array | None = None) -> Program:
     """
     people = np.ones(len(gram)) if people is None else people
     random = np.random.default_rng(_SEED)
-    patterns = first_patterns(gram, odds, random)
+    patterns = make_first_patterns(gram, odds, random)
     even = np.full(len(patterns), 2.0 / ((odds + 1.0) * len(patterns)))
     program = Program(gram, odds, patterns, even, people).improve(_FIRST_STEPS, _FAINT)
     for _ in range(_ROUNDS):
-        missing = missing_patterns(program, random)
+        missing = find_missing_patterns(program, random)
         if not len(missing):
             break
         before = program.variance

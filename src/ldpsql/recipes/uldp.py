@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ldpsql.decoders.base import AnyDesign, Estimators
-from ldpsql.decoders.cells import TableDesign, flat_digit
+from ldpsql.decoders.cells import TableDesign, make_flat_digit
 from ldpsql.decoders.groups import whole
 from ldpsql.decoders.linear import CellQuery, ReportedSource
 from ldpsql.decoders.people_tables import SmoothTable, find_likeliest, find_nearest
@@ -40,7 +40,7 @@ from ldpsql.decoders.uldp import (
     Response,
     ResponseChannel,
     Shape,
-    sensitive_cells,
+    find_sensitive_cells,
     separate_axes,
     shape_over,
 )
@@ -73,14 +73,14 @@ _STEPS = 10_000
 """Steps of `least_epsilon` per unit of epsilon."""
 
 
-def single_response(axis: Axis, odds: Fraction) -> Response:
+def make_single_response(axis: Axis, odds: Fraction) -> Response:
     """uRR over one attribute."""
-    response = joint_response(shape_over((axis,)), odds)
+    response = make_joint_response(shape_over((axis,)), odds)
     assert response is not None, "one attribute leaves room for the truth at every epsilon"
     return response
 
 
-def joint_response(
+def make_joint_response(
     shape: Shape, odds: Fraction, levels: Mapping[Kind, int] | None = None
 ) -> Response | None:
     """JuRR for any number of attributes; None where nothing is left for the truth.
@@ -103,10 +103,10 @@ def joint_response(
 
 
 def least_epsilon(shape: Shape) -> str:
-    """The smallest epsilon, in steps of 1/10000, at which `joint_response` exists."""
+    """The smallest epsilon, in steps of 1/10000, at which `make_joint_response` exists."""
 
     def exists(step: int) -> bool:
-        return joint_response(shape, Fraction(math.exp(step / _STEPS))) is not None
+        return make_joint_response(shape, Fraction(math.exp(step / _STEPS))) is not None
 
     found = bisect_left(range(int(LARGEST_EPSILON) * _STEPS), True, key=exists)
     return f"{found / _STEPS:.4f}"
@@ -126,7 +126,7 @@ def _share(left: int, cells: int, odds: Fraction) -> int:
 _GRID, _LEAST_STEP = 12, 1e-6
 
 
-def best_levels(shape: Shape, odds: Fraction) -> tuple[int, int]:
+def find_best_levels(shape: Shape, odds: Fraction) -> tuple[int, int]:
     """Words of a fully sensitive cell for the two kinds of half-sensitive records.
 
     Those with the least total variance for records spread evenly, by a search over two numbers,
@@ -145,7 +145,7 @@ def best_levels(shape: Shape, odds: Fraction) -> tuple[int, int]:
         return first, second
 
     def cost(point: Point) -> float:
-        response = joint_response(shape, odds, dict(enumerate(words(point), 1)))
+        response = make_joint_response(shape, odds, dict(enumerate(words(point), 1)))
         return math.inf if response is None else total_variance(response)
 
     return words(_search(cost))
@@ -289,7 +289,7 @@ class CellDesign(SensitiveDesign):
         """One question; each part's symbol is the ranks of its axes, the sensitive values first."""
         sizes = self.domain.sizes
         tables = tuple(tuple(axis.rank.tolist()) for axis in self.axes)
-        digits: tuple[Digit, ...] = (flat_digit(sizes, table=0),)
+        digits: tuple[Digit, ...] = (make_flat_digit(sizes, table=0),)
         if len(tables) == len(sizes):
             digits = tuple(Digit((Term(j),), size, table=j) for j, size in enumerate(sizes))
         parts = tuple(
@@ -465,9 +465,9 @@ class Cprr(SensitiveRecipe[NoOptions]):
 
     def respond(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> Responses:
         """Everything follows from domain and epsilon."""
-        cells = sensitive_cells(domain).ravel()
+        cells = find_sensitive_cells(domain).ravel()
         axis = Axis(np.ones_like(cells) if self.kind == "local" else cells)
-        return (axis,), (single_response(axis, epsilon.odds),), {}
+        return (axis,), (make_single_response(axis, epsilon.odds),), {}
 
 
 class Jurr(SensitiveRecipe[NoOptions]):
@@ -477,7 +477,7 @@ class Jurr(SensitiveRecipe[NoOptions]):
         """SurveyError where epsilon is too small for it."""
         axes = separate_axes(domain)
         shape = shape_over(axes)
-        response = joint_response(shape, epsilon.odds)
+        response = make_joint_response(shape, epsilon.odds)
         if response is None:
             advice = (
                 "jurr-g works at every epsilon" if len(axes) == 2 else "cprr works at every one"
@@ -494,7 +494,8 @@ class JurrG(SensitiveRecipe[NoOptions]):
 
     def choose(self, task: Task[NoOptions]) -> AnyOptions:
         """The levels with the least total variance for records spread evenly."""
-        return {"levels": best_levels(shape_over(separate_axes(task.domain)), task.epsilon.odds)}
+        shape = shape_over(separate_axes(task.domain))
+        return {"levels": find_best_levels(shape, task.epsilon.odds)}
 
     def respond(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> Responses:
         """SurveyError for levels that epsilon does not allow."""
@@ -504,7 +505,7 @@ class JurrG(SensitiveRecipe[NoOptions]):
         least, most = level_limits(shape, epsilon.odds)
         if not (least <= first <= most and least <= second <= most):
             raise SurveyError("the levels of the response are not those that epsilon allows")
-        response = joint_response(shape, epsilon.odds, {1: first, 2: second})
+        response = make_joint_response(shape, epsilon.odds, {1: first, 2: second})
         if response is None:
             raise SurveyError("the levels of the design leave no room for the truth")
         return axes, (response,), {"levels": [first, second]}
@@ -535,7 +536,7 @@ class Tdrr(SensitiveRecipe[Split]):
         if len(split) != len(axes) or min(split) < 1:
             raise SurveyError(f"split has {len(split)} parts, and there are {len(axes)} dimensions")
         odds = _split_odds(epsilon, split)
-        return axes, tuple(map(single_response, axes, odds)), {"split": split}
+        return axes, tuple(map(make_single_response, axes, odds)), {"split": split}
 
 
 def _split_odds(epsilon: Epsilon, split: Sequence[int]) -> list[Fraction]:

@@ -36,7 +36,7 @@ from ldpsql.decoders.fourier.spectra import Collected, demand, floor
 from ldpsql.estimate import quantile
 from ldpsql.recipes.fourier.candidates import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import Problem, equality_axes
+from ldpsql.recipes.fourier.optimise import Problem, find_equality_axes
 from ldpsql.recipes.fourier.recipe import Fourier, find_one_sided, group_of, is_mostly_one_sided
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
@@ -58,7 +58,7 @@ def test_the_table_tells_what_the_optimiser_thinks(workload: Workload, epsilon: 
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
     needed, odds = folding.fold_faces(demand(workload, group)), float(np.exp(epsilon))
-    dictionary = Dictionary(folding, needed, odds, equality_axes(workload))
+    dictionary = Dictionary(folding, needed, odds, find_equality_axes(workload))
     problem = Problem(folding, needed, floor(demand(workload, group)), dictionary.components())
     weights = problem.solve(problem.start(), 40)
     found = Collected(group, table_of(list(problem.emit(weights))), odds).information

@@ -14,9 +14,9 @@ from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier.group import Group, spread_faces
 from ldpsql.decoders.fourier.spectra import (
     BoxQuery,
-    box_terms,
     demand,
     floor,
+    make_box_terms,
     side_transform,
 )
 from ldpsql.designer import design
@@ -145,7 +145,7 @@ def test_sides_without_a_predicate_cover_the_padding() -> None:
 
 def test_a_sum_of_boxes_is_transformed_term_by_term() -> None:
     terms = [(2.0, (((0, 2),), None)), (-1.0, (((2, 3),), ((1, 2),)))]
-    query = BoxQuery(0.0, box_terms(terms), None, 1.0, 0.0)
+    query = BoxQuery(0.0, make_box_terms(terms), None, 1.0, 0.0)
     found = spread_faces(query.spectrum(PADDED), (0, 1), (6, 3))
     dense = 2.0 * indicator(PADDED, {0: ((0, 2),)}, None)
     dense -= indicator(PADDED, {0: ((2, 3),), 1: ((1, 2),)}, None)

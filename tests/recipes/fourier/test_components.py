@@ -13,7 +13,7 @@ from ldpsql.decoders.fourier.group import Group
 from ldpsql.decoders.fourier.spectra import demand
 from ldpsql.recipes.fourier.candidates import Component, Dictionary, reflections
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import equality_axes
+from ldpsql.recipes.fourier.optimise import find_equality_axes
 from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.workload import Workload
 
@@ -33,7 +33,7 @@ def dictionary(workload: Workload) -> Dictionary:
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
     needed = folding.fold_faces(demand(workload, group))
-    return Dictionary(folding, needed, ODDS, equality_axes(workload))
+    return Dictionary(folding, needed, ODDS, find_equality_axes(workload))
 
 
 def components() -> Iterator[tuple[str, Component]]:

@@ -9,7 +9,7 @@ from support.fourier_designs import domain_of
 from ldpsql.decoders.fourier.spectra import demand
 from ldpsql.recipes.fourier.candidates import ArcBundle, Dictionary, ListedSets, Products
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import equality_axes
+from ldpsql.recipes.fourier.optimise import find_equality_axes
 from ldpsql.recipes.fourier.recipe import group_of
 from ldpsql.workload import Workload
 from ldpsql_device.plan import LARGEST_LISTED
@@ -19,7 +19,7 @@ def dictionary(workload: Workload, epsilon: float) -> Dictionary:
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
     needed = folding.fold_faces(demand(workload, group))
-    return Dictionary(folding, needed, float(np.exp(epsilon)), equality_axes(workload))
+    return Dictionary(folding, needed, float(np.exp(epsilon)), find_equality_axes(workload))
 
 
 def kinds(workload: Workload, epsilon: float) -> set[str]:
@@ -86,8 +86,8 @@ def test_products_hold_a_fraction_near_the_ideal() -> None:
 def test_what_only_some_queries_ask_by_equality_is_not_listed() -> None:
     domain = domain_of((6, 5))
     workload = Workload.everyday(domain, {0: "equality", 1: "prefix"})
-    assert equality_axes(workload) == {0}
-    assert equality_axes(Workload.everyday(domain)) == frozenset()
+    assert find_equality_axes(workload) == {0}
+    assert find_equality_axes(Workload.everyday(domain)) == frozenset()
 
 
 def test_base_sets_that_no_device_takes_are_not_listed() -> None:
@@ -97,5 +97,5 @@ def test_base_sets_that_no_device_takes_are_not_listed() -> None:
         group = group_of(workload.domain, workload, 1 << 24)
         folding = Folding(group)
         needed = np.ones(folding.classes + 1)
-        made = Dictionary(folding, needed, float(np.e**2), equality_axes(workload))
+        made = Dictionary(folding, needed, float(np.e**2), find_equality_axes(workload))
         assert not [*made._combs((0,)), *made._scramble((0,))]

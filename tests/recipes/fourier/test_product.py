@@ -15,7 +15,7 @@ from ldpsql.decoders.fourier.families import FamilyTable
 from ldpsql.decoders.fourier.group import Group
 from ldpsql.recipes.fourier import product, recipe
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.product import ProductDesign, design_product, shapes_over
+from ldpsql.recipes.fourier.product import ProductDesign, design_product, list_shapes
 from ldpsql.recipes.fourier.recipe import (
     Fourier,
     compressed_size,
@@ -90,7 +90,7 @@ def test_weights_are_chosen_by_what_the_finished_questions_tell(face: tuple[int,
     domain = domain_of((12, 18), len(face) - 2)
     group = group_of(domain, Workload.everyday(domain), 4096)
     folding, random = Folding(group), np.random.default_rng(3)
-    for shape in shapes_over(folding, face, np.e):
+    for shape in list_shapes(folding, face, np.e):
         tables = [random.dirichlet(np.full(size, 5.0)) for size in shape.tables]
         told = np.zeros(folding.classes + 1)
         shape.inform(1.0, tables, told)
@@ -120,7 +120,7 @@ def test_questions_are_those_of_the_plan() -> None:
     shapes = [
         (1.0, shape, [np.full(size, 1.0 / size) for size in shape.tables])
         for face in ((0, 1), (1, 2), (0, 2, 3))
-        for shape in shapes_over(folding, face, np.e)
+        for shape in list_shapes(folding, face, np.e)
     ]
     for chosen in (*([own] for own in shapes), shapes):
         found = ProductDesign((), chosen)
@@ -156,7 +156,7 @@ def test_gains_are_slopes_of_what_is_told() -> None:
         return float((told * slope * folding.frequencies)[:-1].sum())
 
     for face in ((0, 1), (0, 1, 2)):
-        for shape in shapes_over(folding, face, 3.0):
+        for shape in list_shapes(folding, face, 3.0):
             tables = [random.random(size) for size in shape.tables]
             for number, gains in enumerate(shape.gains(tables, slope)):
                 for place, gain in enumerate(gains):

@@ -27,7 +27,7 @@ from ldpsql.decoders.fourier.group import (
     zero_parts,
 )
 from ldpsql.decoders.fourier.products import ProductReports
-from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum, box_terms
+from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum, make_box_terms
 from ldpsql.numerics import join_ranges
 from ldpsql.report import Pair, Rows
 
@@ -193,7 +193,7 @@ def bare(query: BoxQuery) -> BoxQuery:
     return replace(query, known=0.0, weight=None)
 
 
-def asked_faces(spectra: Sequence[Spectrum], collected: Collected) -> frozenset[Axes]:
+def find_asked_faces(spectra: Sequence[Spectrum], collected: Collected) -> frozenset[Axes]:
     """The faces of some queries, without the empty one, about which families tell something."""
     return frozenset(f for own in spectra for f in own if f and f in collected.information)
 
@@ -309,7 +309,7 @@ class SecondMoments:
     def sample(self, row: Sequence[BoxQuery]) -> Sample:
         """The families that are looked at for a row of queries."""
         spectra = [self.collected.spectrum(query) for query in row]
-        return self.shared.sample(asked_faces(spectra, self.collected))
+        return self.shared.sample(find_asked_faces(spectra, self.collected))
 
     def excess(self, batch: Batch, shares: Reals, pairs: Iterable[Pair]) -> dict[Pair, Reals]:
         """Expected sums of products of weights per phase, less their mean over the family's phases,
@@ -381,7 +381,7 @@ class SecondMoments:
         alike: dict[Any, list[int]] = {}
         for number, group in enumerate(groups):
             kind = tuple(queries[n].weight for n in group)
-            faces = asked_faces([spectra[n] for n in group], self.collected)
+            faces = find_asked_faces([spectra[n] for n in group], self.collected)
             alike.setdefault((kind, faces), []).append(number)
         moments: dict[int, Reals] = {}
         for (kind, faces), members in alike.items():
@@ -477,7 +477,7 @@ def even_variances(shared: SharedContributions, queries: Sequence[BoxQuery]) -> 
     collected, group = shared.collected, shared.collected.group
     axes = collected.real.axes
     sides = [((0, size),) if axis in axes else None for axis, size in enumerate(group.sizes)]
-    real = BoxQuery(0.0, box_terms([(1.0, sides)]), None, 1.0, 0.0).spectrum(group)
+    real = BoxQuery(0.0, make_box_terms([(1.0, sides)]), None, 1.0, 0.0).spectrum(group)
     population = {face: np.asarray(own / real[()]) for face, own in real.items()}
     moments = SecondMoments(shared, lambda *_: 1.0, lambda _: population)
     spectra = [collected.spectrum(query) for query in queries]

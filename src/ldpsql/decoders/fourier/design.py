@@ -35,8 +35,8 @@ from ldpsql.decoders.fourier.spectra import (
     Collected,
     RealCells,
     Spectrum,
-    box_terms,
     demand,
+    make_box_terms,
     mean_power,
 )
 from ldpsql.decoders.fourier.translates import (
@@ -223,7 +223,7 @@ class FourierDesign(Design[BoxQuery]):
         if query.measure is not None:
             low, high = self.domain.bounds[query.measure]
             level, contrast = (high + low) / 2.0, (high - low) / 2.0
-        terms = box_terms((share, box.sides) for share, box in boxes)
+        terms = make_box_terms((share, box.sides) for share, box in boxes)
         planned = BoxQuery(known, terms, query.measure, level, contrast, query.weight)
         sign = () if query.measure is None else (self.group.dimensions + query.measure,)
         for term in terms:

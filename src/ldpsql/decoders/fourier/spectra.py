@@ -72,7 +72,7 @@ class CutBin:
     excess: Reals
 
 
-def box_terms(boxes: Iterable[tuple[float, Sequence[Side]]]) -> tuple[BoxTerm, ...]:
+def make_box_terms(boxes: Iterable[tuple[float, Sequence[Side]]]) -> tuple[BoxTerm, ...]:
     """Terms from boxes with one side per dimension."""
     terms = []
     for share, sides in boxes:
@@ -117,7 +117,7 @@ class BoxQuery(PlannedQuery):
     @classmethod
     def declare(cls, query: DeclaredQuery) -> BoxQuery:
         """One of a workload."""
-        return cls(0.0, box_terms(query.terms), query.measure, query.level, query.contrast)
+        return cls(0.0, make_box_terms(query.terms), query.measure, query.level, query.contrast)
 
     def cell_weights(self, term: BoxTerm, axes: Axes, group: Group) -> list[Reals]:
         """A term over the real cells of some axes is the outer product of one array per axis."""

@@ -216,7 +216,7 @@ def design_families(
     restricted: whether answers are least squares over the cells that exist.  smooth_for: of how
     many people smooth answers are to be best; 0 for unbiased ones.
     """
-    listed, wanted = equality_axes(workload), demand(workload, group)
+    listed, wanted = find_equality_axes(workload), demand(workload, group)
     folding = Folding(group, Symmetry.of(group, wanted, listed))
     needed, continued = folding.fold_faces(wanted), None
     if not needed.any():
@@ -274,7 +274,7 @@ def _lean(problem: Problem, weights: Reals, power: Reals, steps: int) -> Reals:
     return np.asarray(kept * weights + rest * own)
 
 
-def equality_axes(workload: Workload) -> frozenset[int]:
+def find_equality_axes(workload: Workload) -> frozenset[int]:
     """Dimensions that the workload's classes ask by equality only, and no declared query asks."""
     asked = {pair for entry in workload.classes for pair in entry.predicates}
     others = {axis for axis, kind in asked if kind != "equality"}

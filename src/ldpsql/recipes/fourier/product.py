@@ -27,7 +27,7 @@ from ldpsql.decoders.fourier.spectra import demand
 from ldpsql.limits import check
 from ldpsql.recipes.fourier.candidates import Component, Dictionary, Emitted
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import equality_axes
+from ldpsql.recipes.fourier.optimise import find_equality_axes
 from ldpsql.recipes.fourier.rounding import round_weights
 from ldpsql.workload import Workload
 from ldpsql_device.plan import MOST_QUESTIONS, Arcs, Digit, Face, Integer, Part, Step, Term, Varying
@@ -220,7 +220,7 @@ def _step(weights: Reals, bits: int) -> Step:
     return Step(tuple(mantissas.tolist()), tuple(exponents.tolist()))
 
 
-def shapes_over(folding: Folding, face: Axes, odds: float) -> Iterator[Shape]:
+def list_shapes(folding: Folding, face: Axes, odds: float) -> Iterator[Shape]:
     """The shapes for two dimensions and at most one sign."""
     group, share = folding.group, 1.0 / (odds + 1.0)
     signs = tuple(axis for axis in face if axis >= group.dimensions)
@@ -282,12 +282,12 @@ def design_product(group: Group, workload: Workload, odds: float) -> ProductDesi
     wanted = demand(workload, group)
     folding = Folding(group)
     needed = folding.fold_faces(wanted)
-    dictionary = Dictionary(folding, needed, odds, equality_axes(workload))
+    dictionary = Dictionary(folding, needed, odds, find_equality_axes(workload))
     listed: list[Component] = []
     shapes: list[Shape] = []
     for face in folding.faces:
         if sum(axis < group.dimensions for axis in face) == 2:
-            shapes += shapes_over(folding, face, odds) if wanted[face].any() else ()
+            shapes += list_shapes(folding, face, odds) if wanted[face].any() else ()
         elif wanted[face].any():
             listed += dictionary.over(face)
     if sum(shape.questions for shape in shapes) > MOST_QUESTIONS:
@@ -391,7 +391,7 @@ class _Search:
             self.families = families
 
 
-def product_faces(
+def make_product_faces(
     design: ProductDesign, looks: Sequence[Look], scale: float, bits: int
 ) -> Iterator[Face]:
     """The faces of its shapes. scale: weight of a face that everybody draws."""

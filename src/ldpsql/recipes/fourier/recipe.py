@@ -24,12 +24,12 @@ from ldpsql.decoders.fourier.spectra import RealCells, class_power, demand, floo
 from ldpsql.decoders.groups import whole
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
 from ldpsql.recipes.fourier.candidates import Emitted
-from ldpsql.recipes.fourier.optimise import design_families, equality_axes
+from ldpsql.recipes.fourier.optimise import design_families, find_equality_axes
 from ldpsql.recipes.fourier.product import (
     ProductDesign,
     design_product,
     has_product_form,
-    product_faces,
+    make_product_faces,
 )
 from ldpsql.recipes.fourier.rounding import round_weights
 from ldpsql.record_domain import RecordDomain
@@ -104,7 +104,7 @@ class Fourier(Recipe[FourierOptions]):
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
         """The defaults; for a very large dimension bins as fine as the people can tell."""
         is_large = max(workload.domain.sizes, default=0) > MOST_BINS
-        yield {"bins": bins_for(people)} if is_large else {}
+        yield {"bins": choose_bins(people)} if is_large else {}
 
     def smooth_options(self, options: AnyOptions, people: int) -> AnyOptions:
         """See `Recipe`."""
@@ -200,7 +200,7 @@ def group_of(
     return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, unordered)
 
 
-def fitting_group(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
+def find_fitting_group(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
     """The group with the finest bins, of at most so many, that keep all blocks together within
     MOST_TOGETHER cells; SurveyError where none do."""
     while True:
@@ -240,7 +240,7 @@ def _smooth(size: int) -> int:
     return best if best <= size * (1.0 + MOST_PADDING) else size
 
 
-def bins_for(people: int) -> int:
+def choose_bins(people: int) -> int:
     """16 sqrt(people / 40), a power of two: finer bins would cost more noise than they tell.
 
     Source: docs/spec/fourier.md#6.4.
@@ -253,7 +253,7 @@ def _group_and_form(
     domain: RecordDomain, workload: Workload, chosen: FourierOptions
 ) -> tuple[Group, bool]:
     """The group, and whether answers are restricted to the cells that exist."""
-    plain = fitting_group(domain, workload, chosen.bins)
+    plain = find_fitting_group(domain, workload, chosen.bins)
     is_auto = chosen.one_sided == "auto"
     if not (is_mostly_one_sided(workload) if is_auto else chosen.one_sided == "yes"):
         return plain, False
@@ -264,7 +264,7 @@ def _group_and_form(
             return plain, False
         raise
     asked = {axis for block in plain.blocks for axis in block if axis < plain.dimensions}
-    widened = find_one_sided(workload) or asked - equality_axes(workload)
+    widened = find_one_sided(workload) or asked - find_equality_axes(workload)
     return group_of(domain, workload, chosen.bins, frozenset(widened)), True
 
 
@@ -434,7 +434,7 @@ def product_plan_of(design: ProductDesign, group: Group, epsilon: Epsilon, bits:
         share = sum(float(part.weights.sum()) for part in design.listed)
         scale = share * _FACE_SCALE / sum(face.weight for face in listed)
         built += (replace(face, weight=max(round(face.weight * scale), 1)) for face in listed)
-    built += product_faces(design, looks, _FACE_SCALE, bits)
+    built += make_product_faces(design, looks, _FACE_SCALE, bits)
     return _plan(built, group, epsilon, tables)
 
 
