@@ -9,10 +9,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 from support.command_line import refusal, run, store_reports
-from support.surveys import ANYTHING, people
+from support.surveys import ANYTHING, integer, people, survey_toml
 
+from ldpsql.designer import design
 from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
 from ldpsql_device.survey import utc_today
@@ -50,6 +52,29 @@ def test_batches_are_listed_withdrawn_and_their_reports_deleted(database: Path) 
     why = refusal(run("db", "forget", "app", "--batch", 1, "--db", database), 1)
     assert "batch 1 of app: its reports were deleted once counted" in why
     assert run("db", "check", "--db", database).stderr.endswith("1 survey, nothing is wrong\n")
+
+
+def test_only_the_decoded_state_is_kept(database: Path, tmp_path: Path) -> None:
+    none = run("db", "forget", "app", "--db", database, "--keep", "state", "--batch", 1)
+    assert "no decoded sums are kept of them; nothing was changed" in refusal(none, 1)
+    database = tmp_path / "decoded.duckdb"
+    survey = design(survey_toml(integer("age", 0, 8), epsilon="2", mechanism="fourier"))
+    with open_store(database, read_only=False) as store:
+        for size in (300, 500):
+            ages = pa.table({"age": [row % 9 for row in range(size)]})
+            reports, _ = randomize_batch(survey, ages, SeededEntropy(size), policy=ANYTHING)
+            store.ingest_table(reports, survey)
+    command = ("db", "forget", "app", "--db", database, "--keep", "state", "--batch")
+    done = run(*command, 2)
+    assert done.stderr == "app: 500 reports deleted, their state kept\n"
+    assert [row[5] for row in listed(database)] == ["reports", "state"]
+    checked = run("db", "check", "--db", database)
+    assert (checked.exit_code, checked.stdout) == (0, "")
+    assert checked.stderr.startswith(
+        "note: app: of 500 reports only the state is there, of which the number was verified"
+    )
+    why = refusal(run("db", "forget", "app", "--batch", 1, "--db", database), 1)
+    assert "from which no batch can be taken; nothing was changed" in why
 
 
 def test_what_came_before_a_day_is_forgotten(database: Path) -> None:

@@ -66,7 +66,8 @@ def list_batches(table: str | None, database: Path) -> None:
 def check(ctx: click.Context, database: Path) -> None:
     """Read everything in the database, recount and decode it anew, and say what is wrong.
 
-    The exit code is 1 if anything is. Signs that reports are forged are told beside.
+    The exit code is 1 if anything is. Signs that reports are forged are told beside, and of which
+    reports there is too little to verify more than their number.
     """
     from ldpsql.forgery import find_signs, suspect  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
@@ -76,6 +77,18 @@ def check(ctx: click.Context, database: Path) -> None:
         faults = store.check()
         surveys = len(store.intakes())
         for survey in [] if faults else store.surveys():
+            batches = store.batches(survey.table)
+            for state, what in (("counts", "total"), ("state", "number")):
+                count = sum(batch.reports for batch in batches if batch.state == state)
+                if count:
+                    click.echo(
+                        f"note: {survey.table}: of {pluralize(count, 'report')} only the {state} "
+                        f"{'are' if state == 'counts' else 'is'} there, of which the {what} was "
+                        "verified and nothing else can be",
+                        err=True,
+                    )
+            if any(batch.state == "state" for batch in batches):
+                continue
             ((_, histogram),) = store.histograms(survey.table, Selection())
             for note in suspect(survey.table, find_signs(survey.plan, histogram)):
                 click.echo(f"note: {note}", err=True)
@@ -153,8 +166,9 @@ def _tell(taken: Sequence[Imported]) -> None:
 @click.option("--all", "everything", is_flag=True, help="The whole survey.")
 @click.option(
     "--keep",
-    type=click.Choice(["counts"]),
-    help="Delete the reports alone: what they count stays in all answers.",
+    type=click.Choice(["counts", "state"]),
+    help="Delete the reports alone, or their counts, too: what they count, or all of them together "
+    "decode to, stays in answers.",
 )
 @options.wait
 @options.database
@@ -171,7 +185,8 @@ def forget(
 
     Answers are as though the batches had never come. Their reports count no more when the same
     files come again: their ids and names stay known. A batch of which only the counts are there
-    cannot be withdrawn. What is deleted leaves the file with `ldpsql db vacuum`.
+    cannot be withdrawn, nor can any once there is only the decoded state of some. What is deleted
+    leaves the file with `ldpsql db vacuum`.
     """
     from ldpsql.store import open_store  # noqa: PLC0415
 
@@ -192,9 +207,12 @@ def forget(
                     "them with --batch",
                     err=True,
                 )
-        chosen = numbers or [each.number for each in there if each.is_kept or keep is None]
-        count = (store.delete_reports if keep else store.withdraw)(table, chosen)
-    verb = "deleted, their counts kept" if keep else "withdrawn"
+        deletable = {None: there, "counts": [each for each in there if each.is_kept]}
+        deletable["state"] = [each for each in there if each.is_counted]
+        chosen = numbers or [each.number for each in deletable[keep]]
+        act = {"counts": store.delete_reports, "state": store.delete_counts}.get(keep or "")
+        count = (act or store.withdraw)(table, chosen)
+    verb = f"deleted, their {keep} kept" if keep else "withdrawn"
     click.echo(f"{table}: {pluralize(count, 'report')} {verb}", err=True)
 
 

@@ -510,6 +510,17 @@ class Store(ABC):
         """Delete the reports of batches and keep what they count; how many. DataError as above."""
         raise self._refuse("delete the reports of batches")
 
+    def delete_counts(self, table: str, numbers: Sequence[int]) -> int:
+        """Delete the reports and the counts of batches and keep what all reports together decode
+        to; how many reports that are.
+
+        What is answered from the decoded sums is answered as before, and nothing else is answered
+        any more, for the counts that are left would say too little. DataError as above, for a
+        survey without such sums, and for some of several batches of which the counts alone are
+        there.
+        """
+        raise self._refuse("delete the counts of batches")
+
     def remove_survey(self, table: str) -> None:
         """Delete a survey and everything about it, also one of a version that cannot be read.
 
@@ -550,9 +561,14 @@ class Store(ABC):
                 why = "there is no such batch" if batch is None else "it was withdrawn before"
                 raise DataError(f"batch {number} of {table}: {why}; `ldpsql db list` shows them")
             if not batch.is_kept:
+                what, from_what = (
+                    ("counts", "those of others")
+                    if batch.is_counted
+                    else ("part of what is decoded", "the rest")
+                )
                 raise DataError(
                     f"batch {number} of {table}: its reports were deleted once counted, and "
-                    "nothing tells their counts from those of others; nothing was changed. Leave "
+                    f"nothing tells their {what} from {from_what}; nothing was changed. Leave "
                     "it, or delete the whole survey (--all)"
                 )
             chosen.append(batch)

@@ -76,7 +76,8 @@ class StoredBatch:
     number: among those of its survey, ascending as they came.  name: the file or the source that
     brought it.  day: on which it was taken (UTC), None where an earlier version wrote no day down.
     reports: how many of its reports count.  skipped: how many rows were no reports.  is_kept:
-    whether the reports are there, and not their counts alone.  withdrawn: how many reports counted
+    whether the reports are there, and not their counts alone.  is_counted: whether the counts are
+    there, and not alone what all reports together decode to.  withdrawn: how many reports counted
     until it was withdrawn, None for a batch that was not.
     """
 
@@ -87,12 +88,16 @@ class StoredBatch:
     skipped: int
     is_kept: bool
     withdrawn: int | None = None
+    is_counted: bool = True
 
     @property
     def state(self) -> str:
-        """What is there of it: "reports", "counts", or nothing since it was "withdrawn"."""
+        """What is there of it: "reports", "counts", the decoded "state", or nothing since it was
+        "withdrawn"."""
         if self.withdrawn is not None:
             return "withdrawn"
+        if not self.is_counted:
+            return "state"
         return "reports" if self.is_kept else "counts"
 
 

@@ -26,7 +26,7 @@ from ldpsql.errors import QueryError
 from ldpsql.intake import Intake
 from ldpsql.lookups import PublicTable
 from ldpsql.simulation import SeededEntropy, accept_everything
-from ldpsql.store import Selection, open_store, vacuum_store
+from ldpsql.store import Selection, open_store, read_store, vacuum_store
 from ldpsql.store.duckdb import layout
 from ldpsql_device.errors import DataError, StoreError
 from ldpsql_device.survey import utc_today
@@ -149,6 +149,144 @@ def test_what_cannot_be_withdrawn_is_refused_and_nothing_changes(store):
     with pytest.raises(DataError, match="withdrawn before"):
         store.withdraw("app", [2])
     assert store.sizes("app").sum() == 20
+
+
+QUESTIONS = (
+    "SELECT COUNT(*) FROM app WHERE age < 5 AND member",
+    "SELECT age, COUNT(*) FROM app GROUP BY age ORDER BY age",
+    "SELECT kind, COUNT(*) FROM app WHERE age > 2 GROUP BY kind ORDER BY kind",
+    "SELECT COUNT(*) FROM app WHERE kind = 'a' AND age = 3",
+)
+
+
+def answers(store):
+    """Estimates and standard errors of `QUESTIONS`."""
+    found = []
+    for sql in QUESTIONS:
+        result = Session(store).execute(sql)
+        for place, column in enumerate(result.table.columns):
+            bars = result.intervals.get(place)
+            found += [(own, None) for own in column.to_pylist()]
+            found += [] if bars is None else [(own, None) for own in bars.stderr.tolist()]
+    return [own for own, _ in found]
+
+
+def alike(before, after):
+    """To 1e-9, where they are numbers."""
+    return len(before) == len(after) and all(
+        one == other or one == pytest.approx(other, rel=1e-9)
+        for one, other in zip(before, after, strict=True)
+    )
+
+
+@pytest.mark.parametrize("path", [None, "s.duckdb"])
+@pytest.mark.parametrize("kept", ["reports", "counts"])
+def test_deleted_counts_keep_the_decoded_state(tmp_path, path, kept):
+    survey = fourier()
+    place = path and tmp_path / path
+    with open_store(place, read_only=False) as store:
+        for seed in range(3):
+            store.ingest_table(reports(survey, 200, seed), survey)
+        if kept == "counts":
+            store.delete_reports("app", [1])
+        before = answers(store)
+        assert store.delete_counts("app", [1, 2]) == 400
+        assert [batch.state for batch in store.batches("app")] == ["state", "state", "reports"]
+        assert alike(before, answers(store))
+        assert store.check() == []
+        assert people_counted(store) == 200
+        with pytest.raises(QueryError, match="the counts of 2 of the batches of app were deleted"):
+            store.histograms("app", Selection())
+        for numbers in ([1], [3]):
+            with pytest.raises(DataError, match="nothing was changed"):
+                store.withdraw("app", numbers)
+        with pytest.raises(DataError, match="nothing tells their part of what is decoded from"):
+            store.delete_counts("app", [1])
+        with pytest.raises(StoreError, match="cannot be counted anew"):
+            store.refresh("app")
+        store.ingest_table(reports(survey, 200, 7), survey)
+        store.ingest_table(reports(survey, 100, 8), survey, keep="counts")
+        later = answers(store)
+        assert not alike(before, later)
+        assert store.delete_counts("app", [3, 4, 5]) == 500
+        assert alike(later, answers(store))
+        assert people_counted(store) == 0
+        assert store.check() == []
+    if place:
+        with read_store(place) as reader:
+            assert alike(later, answers(reader))
+            with pytest.raises(QueryError, match="were deleted"):
+                reader.histograms("app", Selection())
+
+
+def people_counted(store):
+    """How many people the histogram that is left has, whether it is whole or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "_require_counts", lambda _: None)
+        [(_, histogram)] = store.histograms("app", Selection())
+    return histogram.people
+
+
+def test_the_state_that_is_left_is_that_of_everybody(tmp_path):
+    """As of a store that got the same reports and kept them."""
+    survey, batches = fourier(), []
+    with open_store(None, read_only=False) as whole, open_store(None, read_only=False) as store:
+        for seed in range(4):
+            batches.append(reports(survey, 150, seed))
+            whole.ingest_table(batches[-1], survey)
+            store.ingest_table(batches[-1], survey)
+            store.delete_counts("app", [seed + 1])
+        assert alike(answers(whole), answers(store))
+        store.export(tmp_path / "copy.duckdb", ["app"])
+        with open_store(tmp_path / "copy.duckdb", read_only=False) as copy:
+            assert alike(answers(whole), answers(copy))
+            assert copy.check() == []
+            for one, other in (
+                (copy, tmp_path / "whole.duckdb"),
+                (whole, tmp_path / "copy.duckdb"),
+            ):
+                if one is copy:
+                    whole.export(other)
+                    with pytest.raises(DataError, match="in one of the stores; nothing was taken"):
+                        copy.import_surveys(other)
+        with pytest.raises(DataError, match="in one of the stores; nothing was taken"):
+            whole.import_surveys(tmp_path / "copy.duckdb")
+
+
+def test_a_state_that_is_changed_is_found_as_far_as_it_can_be(tmp_path):
+    survey = fourier()
+    for what, said in (
+        ("UPDATE batches SET reports = reports + 1 WHERE number = 1", "have 301"),
+        ("DELETE FROM sums_app WHERE ldpsql_part = 0", "do not add up to those of everybody"),
+        ("UPDATE decoded SET version = version + 1", "sums that this version does not read"),
+    ):
+        path = tmp_path / f"{len(said)}.duckdb"
+        with open_store(path, read_only=False) as store:
+            store.ingest_table(reports(survey, 300, 1), survey)
+            store.delete_counts("app", [1])
+            store._connection.execute(what)
+            assert any(said in fault for fault in store.check()), store.check()
+
+
+def test_counts_that_nothing_tells_apart_are_deleted_together_or_not_at_all(store):
+    survey = fourier()
+    for seed in range(3):
+        store.ingest_table(reports(survey, 100, seed), survey)
+    store.delete_reports("app", [1, 2])
+    with pytest.raises(DataError, match="of the batches 1, 2 of app the counts alone are there"):
+        store.delete_counts("app", [1, 3])
+    assert store.delete_counts("app", [3]) == 100
+    assert people_counted(store) == 200
+    assert store.check() == []
+    with pytest.raises(DataError, match="there is no such batch"):
+        store.delete_counts("app", [9])
+
+
+def test_a_survey_that_is_not_decoded_keeps_its_counts(store):
+    survey = fake_survey()
+    store.ingest_table(reports_of(survey, 30), survey)
+    with pytest.raises(DataError, match="no decoded sums are kept of them"):
+        store.delete_counts("app", [1])
 
 
 @BOTH

@@ -8,7 +8,7 @@ import numpy as np
 
 from ldpsql.intake import Intake
 from ldpsql.lookups import PublicTable
-from ldpsql.report import Reals
+from ldpsql.report import TYPES, Reals
 from ldpsql.report_files import Piece, check_rows, read_arrow
 from ldpsql.sql import literal
 from ldpsql.store.counting import COUNT_COLUMN, Column
@@ -125,7 +125,8 @@ def _check_counts(cursor: Connection, layout: Layout) -> Iterator[str]:
     key, count = literal(layout.key), COUNT_COLUMN
     fold.recount(cursor, layout, "true")
     query = (
-        f"SELECT coalesce(sum(reports), 0)::BIGINT FROM batches WHERE survey = {key} AND NOT kept"
+        f"SELECT coalesce(sum(reports), 0)::BIGINT FROM batches WHERE survey = {key} AND NOT kept "
+        f"AND number NOT IN ({', '.join(map(str, (-1, *decoded.list_alone(cursor, layout.key))))})"
     )
     [(deleted,)] = cursor.execute(query).fetchall()
     rest = f"(FROM {layout.histogram} UNION ALL SELECT {layout.keys}, -{count} FROM {fold.RECOUNT})"
@@ -151,6 +152,10 @@ def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[
     """What is kept of decoded reports is what they decode to."""
     decoding = survey.design.decoding
     place = None if decoding is None else decoded.find(cursor, layout, decoding)
+    alone = decoded.list_alone(cursor, layout.key)
+    if alone:
+        yield from _check_totals(cursor, layout, place)
+        return
     if decoding is None or place is None:
         return
     counts = fold.counts(layout, fold.Progress.of(cursor, layout).counted)
@@ -173,6 +178,24 @@ def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[
         )
     if differs:
         yield "what is kept of its decoded reports is not what they decode to"
+
+
+def _check_totals(cursor: Connection, layout: Layout, place: decoded.Place | None) -> Iterator[str]:
+    """The sums are those of as many reports as there should be, and those of parts add up to those
+    of everybody: all that can be said once counts were deleted."""
+    if place is None:
+        yield "nothing is there of some of its batches but sums that this version does not read"
+        return
+    query = "SELECT coalesce(sum(reports), 0)::BIGINT FROM batches WHERE survey = ? AND number <= ?"
+    [(reports,)] = cursor.execute(query, [layout.key, place.batch]).fetchall()
+    numbers = place.number_parts(cursor).values() if place.columns else ()
+    stored = place.read(cursor, [decoded.EVERYBODY, *numbers])
+    everybody = stored.pop(decoded.EVERYBODY)
+    people = round(float(everybody[TYPES].sum())) if TYPES in everybody else 0
+    if people != reports:
+        yield f"its decoded reports are {people:,}, and its batches have {reports:,}"
+    if place.columns and not _agree(stored.values(), [everybody]):
+        yield "its decoded reports do not add up to those of everybody"
 
 
 def _agree(left: Iterable[Mapping[str, Reals]], right: Iterable[Mapping[str, Reals]]) -> bool:

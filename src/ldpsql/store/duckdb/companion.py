@@ -26,6 +26,7 @@ from ldpsql.store.counting import COUNT_COLUMN
 from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.copying import put_in_place, write_beside
 from ldpsql.store.duckdb.layout import (
+    ALONE,
     FORMAT,
     LOOKUPS,
     MARKER,
@@ -167,7 +168,7 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
             "WHERE database_name = current_database()"
         ).fetchall()
     }
-    for table in (MARKER, "surveys", "seen", "statements"):
+    for table in (MARKER, "surveys", "seen", "statements", ALONE):
         if ("main", table) in there:
             yield f"CREATE TABLE {_COPY}.{table} AS FROM {table}"
     # The digests of files are of use to ingestion alone.

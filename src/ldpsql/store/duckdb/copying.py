@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ldpsql.sql import literal, quote
-from ldpsql.store.duckdb.layout import MARKER, survey_tables
+from ldpsql.store.duckdb.layout import ALONE, MARKER, survey_tables
 from ldpsql.store.duckdb.opening import (
     Connection,
     connect,
@@ -107,7 +107,8 @@ def _find_tables(cursor: Connection, keys: Sequence[str]) -> list[tuple[str, str
     """The tables that surveys need, and which of their rows."""
     listed = ", ".join(map(literal, keys))
     conditions = {MARKER: "true", "seen": "true", "surveys": f"name IN ({listed})"}
-    conditions |= dict.fromkeys(("batches", "decoded", "statements"), f"survey IN ({listed})")
+    of_surveys = ("batches", "decoded", ALONE, "statements")
+    conditions |= dict.fromkeys(of_surveys, f"survey IN ({listed})")
     conditions |= {table: "true" for key in keys for table in survey_tables(key)}
     there = cursor.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "

@@ -31,7 +31,7 @@ from ldpsql.sql import literal, quote
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, names, order_ascending
 from ldpsql.store.duckdb import fold
-from ldpsql.store.duckdb.layout import BATCH_COLUMN, Layout, create
+from ldpsql.store.duckdb.layout import ALONE, BATCH_COLUMN, Layout, create
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql_device.arrow import ARROW_TYPES
@@ -43,6 +43,7 @@ _SUMS = (_PART, Column("name", "VARCHAR"), Column("sums", "BLOB"))
 EVERYBODY, _DESIGN = -1, -2
 _LATER, _GROUP = "ldpsql_later", f"{RESERVED_PREFIX}group"
 _DDL = "CREATE TABLE IF NOT EXISTS decoded (survey VARCHAR, version BIGINT, batch BIGINT)"
+_ALONE_DDL = f"CREATE TABLE IF NOT EXISTS {ALONE} (survey VARCHAR, number BIGINT)"
 
 Values = tuple[Any, ...]
 Arrays = Mapping[str, Reals]
@@ -130,6 +131,26 @@ def find(cursor: Connection, layout: Layout, decoding: Decoding) -> Place | None
     return Place(layout, layout.public_columns[: columns[0][0]], *rows[0])
 
 
+def list_alone(cursor: Connection, key: str) -> list[int]:
+    """The batches of a survey of which the sums alone are there."""
+    query = f"SELECT 1 FROM duckdb_tables() WHERE table_name = {literal(ALONE)}"
+    if not cursor.execute(query).fetchall():
+        return []
+    rows = cursor.execute(f"SELECT number FROM {ALONE} WHERE survey = ? ORDER BY number", [key])
+    return [number for (number,) in rows.fetchall()]
+
+
+def leave_alone(cursor: Connection, key: str, numbers: Sequence[int]) -> None:
+    """Write down that neither reports nor counts of batches are there any more."""
+    cursor.execute(_ALONE_DDL)
+    rows = [(key, number) for number in numbers]
+    cursor.executemany(f"INSERT INTO {ALONE} VALUES (?, ?)", rows)
+    listed = ", ".join(map(str, numbers))
+    cursor.execute(
+        f"UPDATE batches SET kept = false WHERE survey = {literal(key)} AND number IN ({listed})"
+    )
+
+
 def forget(cursor: Connection, layout: Layout) -> None:
     """Have all reports decoded anew."""
     cursor.execute(_DDL)
@@ -196,6 +217,8 @@ def catch_up(
     """
     place = find(cursor, layout, decoding)
     if place is None:
+        if list_alone(cursor, layout.key):  # the counts lack reports; sums of them would, too
+            return
         place = begin(cursor, layout, decoding)
         rows = fold.counts(layout, fold.Progress.of(cursor, layout).counted)
     else:

@@ -126,7 +126,13 @@ def refresh(cursor: Connection, layout: Layout) -> None:
             f"the histogram of {layout.key} cannot be counted anew: reports were deleted once "
             "counted"
         )
+    count_anew(cursor, layout)
+
+
+def count_anew(cursor: Connection, layout: Layout) -> None:
+    """Count the reports that are there, and nothing else."""
     cursor.execute(layout.ddl[1])
+    key = literal(layout.key)
     cursor.execute(f"UPDATE surveys SET counted = 0, merged = 0 WHERE name = {key}")
     if layout.format.unary:
         append(cursor, layout, f"SELECT * FROM {layout.reports}")

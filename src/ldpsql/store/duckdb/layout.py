@@ -12,6 +12,7 @@
     histogram_<survey> counts of equal reports
     decoded, parts_<survey>, sums_<survey>, whole_<survey>
                        what reports decode to: see `decoded`
+    decoded_alone      the batches of which nothing else is there any more
     lookups.<name>     a table that everybody may see, with the digest of its rows as its comment
 
 The reports of a file are sorted by what they hold, and ids by themselves, so that no order tells
@@ -43,6 +44,7 @@ MIGRATIONS: Mapping[int, tuple[str, ...]] = {
 """What makes of a store of each earlier format one of the next."""
 MARKER = "ldpsql_store"
 LOOKUPS = "lookups"
+ALONE = "decoded_alone"
 LAST_COLUMN = f"{RESERVED_PREFIX}last"
 BATCH_COLUMN = f"{RESERVED_PREFIX}batch"
 STORE_DDL = (

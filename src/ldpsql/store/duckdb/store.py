@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import date
 from math import inf, isfinite
 from pathlib import Path
@@ -30,6 +31,8 @@ from ldpsql.store.duckdb.companion import Snapshot
 from ldpsql.store.duckdb.copying import export
 from ldpsql.store.duckdb.known import KnownIds
 from ldpsql.store.duckdb.layout import (
+    ALONE,
+    BATCH_COLUMN,
     LAST_COLUMN,
     LOOKUPS,
     Layout,
@@ -369,12 +372,22 @@ class DuckDBStore(Store):
             "SELECT number, name, taken, reports, skipped, kept, withdrawn FROM batches "
             "WHERE survey = ? ORDER BY number"
         )
-        return [StoredBatch(*row) for row in self._rows(query, table.lower())]
+        with self._read_snapshot() as cursor:
+            alone = {*decoded.list_alone(cursor, table.lower())}
+            rows = self._rows(query, table.lower())
+        batches = (StoredBatch(*row) for row in rows)
+        return [replace(batch, is_counted=batch.number not in alone) for batch in batches]
 
     def withdraw(self, table: str, numbers: Sequence[int]) -> int:
         layout = self._layout(table)
         with self._change(), self._read_snapshot() as cursor:
             chosen = self._choose(table, numbers)
+            if chosen and decoded.list_alone(cursor, layout.key):
+                raise DataError(
+                    f"of some batches of {table} nothing is there but what all of its reports "
+                    "together decode to, from which no batch can be taken; nothing was changed. "
+                    "Leave them, or delete the whole survey (--all)"
+                )
             if chosen:
                 self._unpublish()
                 fold.withdraw(cursor, layout, [batch.number for batch in chosen])
@@ -401,6 +414,44 @@ class DuckDBStore(Store):
         self._publish(at_once=True)
         return sum(batch.reports for batch in chosen)
 
+    def delete_counts(self, table: str, numbers: Sequence[int]) -> int:
+        layout, asked = self._layout(table), {*numbers}
+        with self._change(), self._read_snapshot() as cursor:
+            there = [batch for batch in self.batches(table) if batch.withdrawn is None]
+            self._choose(table, [*(asked - {batch.number for batch in there if batch.is_counted})])
+            chosen = [batch for batch in there if batch.number in asked and batch.is_counted]
+            merged = [batch.number for batch in there if batch.is_counted and not batch.is_kept]
+            if not asked.isdisjoint(merged) and not asked.issuperset(merged):
+                raise DataError(
+                    f"of the batches {', '.join(map(str, merged))} of {table} the counts alone are "
+                    "there, and nothing tells those of one from those of another; nothing was "
+                    "changed. Name all of them"
+                )
+            decoding = self._open_decoding(layout.intake)
+            if decoding is not None:
+                self._decode(cursor, layout.intake, 1)
+            if decoding is None or decoded.find(cursor, layout, decoding) is None:
+                raise DataError(
+                    f"the reports of {table} are answered from their counts, for no decoded sums "
+                    "are kept of them; nothing was changed. Keep the counts (--keep counts)"
+                )
+            if chosen:
+                self._unpublish()
+                kept = [batch.number for batch in chosen if batch.is_kept]
+                if asked.issuperset(merged):
+                    listed = ", ".join(map(str, (*kept, -1)))
+                    cursor.execute(
+                        f"DELETE FROM {layout.reports} WHERE {BATCH_COLUMN} IN ({listed})"
+                    )
+                    fold.count_anew(cursor, layout)
+                else:
+                    fold.withdraw(cursor, layout, kept)
+                decoded.leave_alone(cursor, layout.key, [batch.number for batch in chosen])
+                self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
+                make_log(self.path)
+        self._publish(at_once=True)
+        return sum(batch.reports for batch in chosen)
+
     def remove_survey(self, table: str) -> None:
         with self._change():
             self._find_known(table)
@@ -410,7 +461,7 @@ class DuckDBStore(Store):
                 self._rows(f"DROP TABLE IF EXISTS {quote(name)}")
             self._rows("DELETE FROM batches WHERE survey = ?", key)
             self._rows("DELETE FROM surveys WHERE name = ?", key)
-            for name in filter(self._has_table, ("decoded", "statements")):
+            for name in filter(self._has_table, ("decoded", ALONE, "statements")):
                 self._rows(f"DELETE FROM {name} WHERE survey = ?", key)
             make_log(self.path)
         self._forget_survey(key)
@@ -479,6 +530,13 @@ class DuckDBStore(Store):
         if statement is not None:
             self._keep_later(intake, statement)
         with self._read_snapshot() as cursor:
+            theirs_alone = decoded.list_alone(theirs, layout.key)
+            if theirs_alone or decoded.list_alone(cursor, layout.key):
+                raise DataError(
+                    f"of some batches of {layout.key} nothing is there but what all of its reports "
+                    "together decode to, in one of the stores; nothing was taken. Keep the two "
+                    "apart, or ingest the report files of one into the other"
+                )
             self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
             oldest = day_of_forgetting(utc_today(), self._latest_day())
             imported = importing.take(theirs, cursor, layout, oldest)
@@ -541,6 +599,7 @@ class DuckDBStore(Store):
         """
         with self.snapshot():
             if counted is not None:
+                self._require_counts(counted)
                 self._reach_counts(counted)
             cursor = self._pinned.cursor
             assert cursor is not None
@@ -561,6 +620,18 @@ class DuckDBStore(Store):
                 ) from None
             finally:
                 timer.cancel()
+
+    def _require_counts(self, table: str) -> None:
+        """QueryError where the counts of some reports were deleted, so that others would answer for
+        them."""
+        with self._read_snapshot() as cursor:
+            alone = decoded.list_alone(cursor, table.lower())
+        if alone:
+            raise QueryError(
+                f"the counts of {len(alone)} of the batches of {table} were deleted",
+                hint="what is left answers by the usual estimator about everybody, and about the "
+                "public columns of the decoded sums; see `ldpsql db list`",
+            )
 
     def _reach_counts(self, table: str) -> None:
         """See to it that the cursor of this thread's snapshot reads the counts of a survey."""
