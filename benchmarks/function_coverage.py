@@ -324,7 +324,7 @@ def sums_of_one_survey(mechanism: str, epsilon: str) -> Sums:
         ((_, histogram),) = connection.session.store.histograms(survey.table, Selection())
         estimator = survey.design.estimator(histogram)
         plan = make_plans(base, survey, sql)[-1][1]
-        return Relation(Sample(plan, ((),), ({(): estimator},)), CONFIDENCE).sums
+        return Relation(Sample(plan, ((),), ({(): estimator},), "unbiased"), CONFIDENCE).sums
 
 
 def _quantile_rows(mechanism: str) -> Iterator[tuple[object, ...]]:

@@ -115,7 +115,7 @@ class Case:
             decoded = Decoded({name: own[None] for name, own in arrays.items()})
             estimator = next(iter(made.design.estimators.values()))(decoded)
         for plan in self.plans:
-            yield Relation(Sample(plan, ((),), ({(): estimator},)), CONFIDENCE)
+            yield Relation(Sample(plan, ((),), ({(): estimator},), "unbiased"), CONFIDENCE)
 
 
 def bell(sizes: dict[str, int]) -> Draw:
