@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.tiers import choose_tier
+from support.tiers import choose_tier, mark_slow_cases
 
 from ldpsql.designer import auto
 
@@ -37,6 +37,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     choose_tier(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_slow_cases(items)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -181,6 +181,7 @@ def test_what_is_zero_or_unknown_has_no_value() -> None:
     assert is_untold(unknown.interval(0.95))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("standard_errors", [0.0, 1.0, 3.0])
 def test_as_many_denominators_are_told_as_the_normal_law_says(standard_errors: float) -> None:
     """A true denominator of 0 is told in 5 % of the cases: those the level allows for."""
@@ -259,6 +260,7 @@ def covers(kind: type[Ratio], law: tuple[float, ...], level: float) -> bool:
     return coverage_fits(inside, told, level) or level < inside / told <= level + RAISED
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_intervals_cover_as_often_as_they_say(law: tuple[float, ...], level: float) -> None:
@@ -294,6 +296,7 @@ def told_share(kind: type[Ratio], truth: float) -> tuple[int, int]:
     return inside, told
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("truth", [0.0, 0.3])
 def test_intervals_that_are_told_cover_where_few_are(truth: float) -> None:
     """Fieller's own cover 92.7 %: being told takes an unusual error, of both numbers."""
@@ -311,6 +314,7 @@ def test_what_is_added_is_the_same_part_at_every_level(level: float) -> None:
     assert 1.03 < (raised[1] - raised[0]) / (plain[1] - plain[0]) < 1.035
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("broken", [SignFlipped, CovarianceForgotten])
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_a_wrong_covariance_is_caught(broken: type[Ratio], law: tuple[float, ...]) -> None:

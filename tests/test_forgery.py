@@ -55,6 +55,7 @@ def with_forged(reports: Reports, rows: np.ndarray) -> Histogram:
     return histogram_of(Reports.pack(reports.format, both))
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_honest_reports_show_no_sign(name: str) -> None:
     """Of many surveys; the negative control has a twentieth of equal reports to one question."""

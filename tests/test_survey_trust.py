@@ -91,6 +91,7 @@ def test_a_promise_that_does_not_hold_is_refused_when_read(change):
     Survey.from_json(resealed(design(TOML), lambda survey, collector: None))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", ["ft", "srr-ms", "oue-ms"])
 def test_marginals_asked_more_often_than_the_promise_allows_are_refused(name):
     """Whoever publishes a survey by hand may write any chances: what counts is what they tell."""

@@ -42,6 +42,7 @@ def test_there_is_one_of_every_mechanism():
     assert {name_of(path) for path in FILES} == {*MECHANISMS}
 
 
+@pytest.mark.fast(10)
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_a_version_that_writes_other_texts_reads_this_one(path, monkeypatch):
     """It adds a key to every part, and is not asked what it would write in the place of a text."""

@@ -69,6 +69,7 @@ ONE_OF_MANY = ("grr", "5000", 0, answers_where(0, 217, 217), "the record (217,) 
 GROUP = ("ehio", "16x16", 0, group_of_code_3, "the question depends on the record")
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     ("name", "domain", "measures", "change", "problem"),
     [
@@ -89,6 +90,7 @@ def test_a_device_that_treats_some_people_otherwise(
     assert any(problem in text for text in found), found
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("name", "domain"), [("grr", "64"), ("grr", "100x2"), ("fourier", "8x2")], ids=str
 )
@@ -209,6 +211,7 @@ def lowest_code(schema: Any, record: Any, entropy: Any) -> Any:
     return codes if record.get("sex") in ("f", "m") else codes * 0
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

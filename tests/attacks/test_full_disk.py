@@ -60,6 +60,7 @@ def test_nothing_leaves_that_is_not_kept(memory_folder):
     assert contradictions(memory_folder) == 0
 
 
+@pytest.mark.slow
 def test_control_a_ledger_that_sends_what_it_could_not_keep_is_found_out(
     memory_folder, monkeypatch
 ):

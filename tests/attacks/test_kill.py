@@ -41,5 +41,6 @@ def test_a_ledger_that_is_being_made_is_whole_or_not_there(memory_folder, tries)
     assert found["spent"] == tries
 
 
+@pytest.mark.slow
 def test_control_a_report_that_leaves_before_it_is_kept_is_contradicted(memory_folder):
     assert kill(memory_folder, 40, "early")["contradicted"] > 0

@@ -83,6 +83,7 @@ def test_nobody_waits_for_a_pipe(path, ending):
         assert count(path) == 15
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -32,7 +32,7 @@ def race(folder, tries, *, guarded):
     return list(zip(first, second, strict=True))
 
 
-@pytest.mark.parametrize("tries", [50, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tries", [20, pytest.param(1000, marks=pytest.mark.slow)])
 def test_two_processes_never_draw_twice(memory_folder, tries):
     pairs = race(memory_folder, tries, guarded=True)
     assert all(one == two for one, two in pairs)
@@ -41,5 +41,6 @@ def test_two_processes_never_draw_twice(memory_folder, tries):
     assert sorted(place.name for place in memory_folder.iterdir()) == ["ledger", "one", "two"]
 
 
+@pytest.mark.slow
 def test_control_without_transactions_some_surveys_get_two_reports(memory_folder):
     assert any(one != two for one, two in race(memory_folder, 50, guarded=False))

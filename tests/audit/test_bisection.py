@@ -51,12 +51,14 @@ def extent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(bisection, "_MORE_QUESTIONS", 4)
 
 
+@pytest.mark.fast(16)
 @pytest.mark.usefixtures("extent")
 @pytest.mark.parametrize("case", EVERY_PLAN, ids=lambda case: case.name)
 def test_the_device_follows_the_law_of_every_plan(case: Case) -> None:
     assert look(case) == ()
 
 
+@pytest.mark.fast(8)
 @pytest.mark.usefixtures("extent")
 @pytest.mark.parametrize(
     "name",

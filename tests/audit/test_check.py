@@ -60,6 +60,7 @@ def test_every_registered_mechanism_is_audited_through_the_contract_alone():
         assert found.holds != (found.witness is not None), name
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     ("name", "domain", "measures", "options"),
     [
@@ -84,6 +85,7 @@ def test_a_large_design_states_its_odds_and_is_checked_on_a_smaller_one(
     assert all(a <= b for a, b in zip(small.sizes, design.domain.sizes, strict=False))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("oracle", ["grr", "olh"])
 def test_a_later_round_is_audited_on_its_own_grid(oracle):
     design = at_round(made("ahead", "64x64", oracle=oracle), 4)
@@ -195,6 +197,7 @@ def test_a_kept_bit_that_is_never_cleared_is_caught(domain):
     assert ABOVE in audit_design(wrong).problems
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("domain", ["4", "30x30"])
 def test_a_coarsest_combination_that_is_counted_exactly_is_caught(domain):
     """The combination of roots, with the sign of a measure, must be randomized like any other."""

@@ -103,6 +103,7 @@ def caught(design, reports=200_000):
     return [problem for problem in found.problems if "does not keep epsilon" in problem]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("domain", ["4", "9x9"])
 def test_a_device_that_lies_five_percent_too_little_is_caught(domain, monkeypatch):
     """The law is right; only what the device compares with is not."""

@@ -120,6 +120,7 @@ def test_a_fault_of_the_machine_is_not_kept_as_a_result(
     assert refusals(compare(asked, tmp_path)) == {}
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_no_traceback(tmp_path: Path) -> None:
     """What was done before is kept, and said to be."""
     asked, done = comparison("hio", "grr", repetitions=20), []
@@ -156,6 +157,7 @@ def test_numbers_agree_with_the_prediction(tmp_path: Path) -> None:
     assert line.errors.mse / (4.0 * predicted) != pytest.approx(1.0, abs=tolerance)
 
 
+@pytest.mark.slow
 def test_unsound_mechanisms_are_left_out_unless_wanted(tmp_path: Path) -> None:
     """And are marked where they are wanted."""
     found = compare(comparison(repetitions=1), tmp_path)

@@ -19,6 +19,7 @@ def stand_ins(monkeypatch):
     monkeypatch.setattr(data, "folder", lambda: None)
 
 
+@pytest.mark.fast(5)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: f"{source.table}-{source.column}")
 @pytest.mark.parametrize("epsilon", averages.EPSILONS)
 def test_an_average_alone_costs_no_more_than_by_the_piecewise_mechanism(source, epsilon):
@@ -29,6 +30,7 @@ def test_an_average_alone_costs_no_more_than_by_the_piecewise_mechanism(source, 
     assert levels > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", keep_fast(averages.EPSILONS, ["1"]))
 def test_groups_gain_too(epsilon):
     (two, _), (error, _) = by_sex(epsilon, 2), by_sex(epsilon)

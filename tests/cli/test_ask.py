@@ -257,6 +257,7 @@ def test_an_interruption_is_exit_code_130():
     assert b"Traceback" not in err
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(("form", "loaded"), [("table", ["rich"]), ("csv", []), ("json", [])])
 def test_a_question_loads_rich_for_tables_alone_and_no_pandas_or_masked_arrays(form, loaded):
     program = (

@@ -210,6 +210,7 @@ class Page(HTMLParser):
             self.said.append(data)
 
 
+@pytest.mark.slow
 def test_a_page_is_written_to_be_printed_and_signed(published, tmp_path):
     target = tmp_path / "page.html"
     shown = run("audit", published, "--reports", "2000", "--html", target, "--warn-above", "1")
@@ -401,6 +402,7 @@ def test_both_promises_of_a_survey_of_shuffled_reports_are_audited(shuffled):
         assert words in shown.stdout
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_too_small_fails_the_audit(shuffled):
     shown = run(*QUICK, shuffled, "--users", "2000")
     assert shown.exit_code == 1

@@ -66,6 +66,7 @@ def test_a_file_of_sql_and_csv_of_the_results(tmp_path: Path, survey: Path) -> N
     ]
 
 
+@pytest.mark.slow
 def test_sound_mechanisms_are_the_default(tmp_path: Path, survey: Path) -> None:
     """What does not fit, or promises nothing, is left out with the reason."""
     found = bench(stored(tmp_path), survey, "--predicates", 1, "--counts-only")

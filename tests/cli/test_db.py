@@ -118,6 +118,7 @@ def test_what_to_forget_must_be_said(database: Path) -> None:
     assert len(listed(database)) == 2
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("command", [("ingest", "x.csv"), ("db", "vacuum")])
 def test_a_command_waits_as_long_as_it_is_told(database: Path, command: tuple[str, ...]) -> None:
     script = (

@@ -70,6 +70,7 @@ def test_without_users_a_named_mechanism_is_not_predicted(source):
     assert "expected 95 % intervals with 300 people" in run("design", source).stderr
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("mechanism", ["hgrr", "grr", "fourier"])
 def test_a_named_mechanism_is_held_against_the_bound(source, mechanism):
     """Without being asked; the same figure as with --users."""

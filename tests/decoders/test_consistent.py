@@ -10,6 +10,7 @@ import pytest
 from support.histograms import histogram_of
 from support.node_sources import UNIT, GivenNodes, ideal_moments, moments_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
+from support.tiers import keep_fast
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
@@ -133,7 +134,7 @@ SIGNED = RecordDomain(("x", "y"), (9, 4), ("x",), ((0.0, 8.0),), (0,))
 OPTIONS = {"fanout": 3, "oracle": "auto", "allocation": "optimal", **CONSISTENT}
 
 
-@pytest.fixture(scope="module", params=["ehio", "ahio", "hgrr"])
+@pytest.fixture(scope="module", params=keep_fast(["ehio", "ahio", "hgrr"], ["ahio"]))
 def simulated(request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(values, covariances, truths) of a box, its halves and a SUM over many surveys."""
     options = {k: v for k, v in OPTIONS.items() if request.param != "hgrr" or k != "oracle"}

@@ -74,6 +74,7 @@ def simulated(design: Design, table: np.ndarray, runs: int = RUNS) -> tuple[np.n
     return np.array(values), np.array(variances)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", ["srr-ss", "arr-ss", "ft"])
 def test_fits_are_right_where_pairs_say_everything(name: str) -> None:
     """Up to the curvature of the fit, which is small beside the noise of 4,000 people."""

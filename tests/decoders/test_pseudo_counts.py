@@ -82,6 +82,7 @@ def weighted(reports: Reports, pay: np.ndarray) -> Histogram:
     return Histogram.of(reports.format.types, columns, ones, moments)
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -140,6 +141,7 @@ def simulated(design: Design, offset: float) -> tuple[np.ndarray, np.ndarray, np
     return np.array(errors), np.array(covariances), truth
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("name", "options"),
     [

@@ -196,6 +196,7 @@ def test_the_noise_of_frequencies_is_that_of_surveys(case: str) -> None:
         assert 0.75 < np.mean([mean for own, mean in off if own == place]) < 1.33
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("case", CASES)
 def test_errors_fall_and_intervals_cover(case: str) -> None:
     """Mean squared errors over some surveys, and how often intervals hold the truth."""

@@ -102,16 +102,7 @@ def truths(dimensions: int, *, has_measure: bool) -> np.ndarray:
 
 MECHANISMS = ("hgrr", "hio", "ahio", "ehio", "grr", "olh", "oue", "hrr")
 CASES = [(name, dimensions) for name in MECHANISMS for dimensions in (1, 2)]
-FAST = [
-    ("hgrr", 1),
-    ("hgrr", 2),
-    ("hio", 1),
-    ("ehio", 1),
-    ("grr", 1),
-    ("olh", 1),
-    ("oue", 1),
-    ("hrr", 1),
-]
+FAST = [("hgrr", 2), ("fourier", 1)]
 
 
 @pytest.fixture(

@@ -203,6 +203,7 @@ def table():
     return counts
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", SIMULATED)
 def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
     """About a fixed table of people."""
@@ -216,6 +217,7 @@ def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
         assert not variance_fits(estimates, 2.0 * variance)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", SIMULATED)
 def test_intervals_cover_what_holds_for_the_population(name):
     """People are drawn anew for every survey; see docs/architecture.md, Decisions."""
@@ -240,6 +242,7 @@ def share_covered(design, people, cell):
     return inside / RUNS
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("name", "epsilon", "few"),
     keep_fast(

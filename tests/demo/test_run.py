@@ -150,6 +150,7 @@ with _serve(folder / "shop.duckdb", folder / "shop.survey.json", 0) as (server, 
 """
 
 
+@pytest.mark.slow
 def test_the_collector_ends_with_a_demonstration_that_was_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLED, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -171,6 +172,7 @@ def test_the_collector_ends_with_a_demonstration_that_was_killed(tmp_path: Path)
                 os.kill(int(server), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
     """With the port taken it finds another one. The mechanism is named, which the other session
     lets be chosen."""

@@ -273,6 +273,7 @@ def test_sums_do_not_count_towards_a_typical_count(survey):
 FORECAST_PEOPLE, FORECAST_RUNS = 500, 150
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
@@ -317,6 +318,7 @@ def test_forecasts_come_true(name: str, sizes: tuple[int, ...]) -> None:
     assert abs(mean - Forecast.of(weaker, samples, FORECAST_PEOPLE).error ** 2) > tolerance
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     "more",
     [

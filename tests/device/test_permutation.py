@@ -55,6 +55,7 @@ def orders(draw, times: int, size: int) -> tuple[float, int]:
     return chi_square(observed, np.full(len(everything), times / len(everything)))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(("capacity", "buckets"), [(1, 2), (1, 4), (100, 1)])
 def test_all_orders_are_equally_likely(tmp_path, monkeypatch, capacity, buckets):
     """With a bucket per row or two, and with all in memory; four rows in two parts."""

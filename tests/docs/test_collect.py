@@ -119,6 +119,7 @@ def test_a_backend_in_node_sends_each_persons_report_once(folder: Path) -> None:
     assert count(folder) == 2
 
 
+@pytest.mark.slow
 def test_several_hosts_keep_files_which_one_process_takes_in(folder: Path) -> None:
     """Twice the same ones, and what came by HTTP too: every report counts once."""
     (folder / "keep_batch.py").write_text(find_file(PAGE, "keep_batch.py"))

@@ -36,6 +36,7 @@ def test_every_mechanism_has_a_row_with_its_options() -> None:
             assert f"`{option.name}`" in options, f"{name} has an option {option.name}"
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("row", "sizes"),
     [

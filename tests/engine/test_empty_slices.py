@@ -22,6 +22,7 @@ def connection(request: pytest.FixtureRequest) -> Connection:
     return simulate(survey, pa.table(people), seed=1)
 
 
+@pytest.mark.fast(10)
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [

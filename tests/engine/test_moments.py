@@ -52,6 +52,7 @@ def far_away() -> np.ndarray:
     return answers(FAR, EVERY)
 
 
+@pytest.mark.fast(1)
 def test_values_and_errors_do_not_depend_on_a_shift(far_away: np.ndarray) -> None:
     shifts = np.zeros_like(far_away)
     shifts[0, len(INVARIANT) :] = FAR

@@ -37,10 +37,10 @@ def ask(count: int, seed: int) -> Counter[str]:
 
 
 def test_mutated_statements_end_in_an_answer_or_an_error_of_one_line() -> None:
-    ends = ask(900, seed=1)
-    assert sum(ends.values()) == 900
-    assert ends["answered"] > 30
-    assert ends["UnsupportedSQL"] > 30
+    ends = ask(300, seed=1)
+    assert sum(ends.values()) == 300
+    assert ends["answered"] > 5
+    assert ends["UnsupportedSQL"] > 5
 
 
 @pytest.mark.slow

@@ -57,6 +57,7 @@ def test_honest_reports_are_not_suspected(mechanism: str) -> None:
     assert not [note for note in notes(asked, honest(asked), sql) if "forged" in note]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("mechanism", ["fourier", "grr"])
 @pytest.mark.parametrize("epsilon", ["1", "7"])
 def test_honest_reports_of_few_people_are_not_suspected(mechanism: str, epsilon: str) -> None:

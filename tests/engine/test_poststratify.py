@@ -162,6 +162,7 @@ def test_intervals_hold_the_population_as_often_as_they_say(kind: str) -> None:
         assert is_unbiased(values, value) or abs(values.mean() - value) < 0.1 * values.std()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", keep_fast(["joint", "raked"], ["raked"]))
 def test_errors_contain_that_strata_are_estimated(
     kind: str, monkeypatch: pytest.MonkeyPatch
@@ -337,6 +338,7 @@ def both(request: pytest.FixtureRequest) -> Iterator[tuple[Session, duckdb.DuckD
         yield Session(store, weights=read_margins(margin)), raw
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("keys", ["", "age", "version", "shop", "state, version", "active"])
 def test_without_noise_answers_are_those_of_weighted_people(both: Any, keys: str) -> None:
     session, raw = both

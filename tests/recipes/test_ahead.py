@@ -146,6 +146,7 @@ def after_all_rounds(domain: RecordDomain, epsilon: str, codes: np.ndarray, seed
         design = design.design_next(histogram)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dimensions", "epsilon", "mean", "spread", "truth"),
     [
@@ -173,6 +174,7 @@ def test_bands_of_the_specification(
     assert 0.7 * math.sqrt(few / runs) < error / expected < 1.3 * math.sqrt(many / runs)
 
 
+@pytest.mark.slow
 def test_errors_hold_the_bias(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tails where hardly anybody is, of a bell and of a Zipf law: squared errors over those told.
 

@@ -174,6 +174,7 @@ def test_a_survey_of_direct_estimates_can_be_allocated() -> None:
     assert variances[1] < 0.9 * variances[0]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("domain", [RecordDomain(("x",), (13,), (), (), ()), MEASURED])
 def test_haar_levels_are_allocated_by_what_the_workload_asks(domain: RecordDomain) -> None:
     """Better than evenly over all ranges, and moving the shares gains nothing."""

@@ -67,6 +67,7 @@ def truth_of(name: str, epsilon: str) -> float:
     return float(true_delta(channel, people, odds))
 
 
+@pytest.mark.fast(5)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("epsilon", ["0.8", "2"])
 def test_no_batch_tells_more_than_the_accountant_says(name: str, epsilon: str) -> None:
@@ -78,6 +79,7 @@ def test_no_batch_tells_more_than_the_accountant_says(name: str, epsilon: str) -
     assert true <= stated <= true * 1.7 + 1e-6
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_blanket_of_a_smaller_budget_is_caught(name: str) -> None:
     """The negative control of the test above."""

@@ -128,6 +128,7 @@ def truth() -> np.ndarray:
     return np.array([box.sum(), (x < 3).sum(), y[box].sum(), pay[y >= 1].sum()])
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_unbiased_with_honest_errors(case: int) -> None:
     """Mean, spread and coverage; and the variance of what two overlapping queries add up to."""

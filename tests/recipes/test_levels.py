@@ -136,6 +136,7 @@ def test_chosen_levels_are_never_worse_than_two(name, epsilon):
     assert math.prod(chosen.domain.record_sizes) <= FAST_CELLS
 
 
+@pytest.mark.slow
 def test_auto_takes_it_for_squares_although_its_design_is_slow():
     """Nothing else tells squares."""
     asked = '"SELECT day, sex, STDDEV_POP(hours) FROM people GROUP BY day, sex"'
@@ -156,6 +157,7 @@ def test_levels_by_hand():
             recipe.design(ALONE, one, {"levels": wrong}, TOTAL)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "4"])
 @pytest.mark.parametrize("name", ASKED)
 def test_the_plan_keeps_its_promise_exactly(name, epsilon):

@@ -25,6 +25,7 @@ MEASURED = RecordDomain(("x1", "x2"), (125, 125), ("x2",), ((1.0, 125.0),), (1,)
 LINE = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     ("name", "epsilon", "published", "unbiased_count"),
     [

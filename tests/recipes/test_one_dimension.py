@@ -184,6 +184,7 @@ def truth() -> np.ndarray:
     return np.array([inside.sum(), (x < 3).sum(), x[inside].sum(), pay[parts].sum()])
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda case: CASES[case][0])
 def test_unbiased_with_honest_errors(case: int) -> None:
     """COUNT and SUM, also of a measure without a dimension: mean, spread, coverage."""
@@ -210,6 +211,7 @@ def test_covariances_are_honest_too(case: int) -> None:
         assert variance_fits(joint, variance.mean())
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", [0, 2, 4], ids=lambda case: CASES[case][0])
 def test_predictions_hold_for_even_data(case: int) -> None:
     """`Design.variance` before any data."""

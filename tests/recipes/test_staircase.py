@@ -111,6 +111,7 @@ def test_missing_patterns_are_found_and_lower_the_variance():
     assert worst_excess(extended, random) < worst_excess(program, random)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     ("kind", "cells", "expected"),
     [
@@ -133,6 +134,7 @@ def single(kind: str, cells: int) -> Workload:
     return Workload(domain_of((cells,)), (QueryClass(1.0, ((0, kind),)),))
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("kind", ["range", "prefix"])
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2"])
 def test_the_design_is_near_the_bound_and_never_below(kind, epsilon):

@@ -66,7 +66,7 @@ def test_it_keeps_reports_and_says_nothing_of_who_sent_them(tmp_path, survey):
     assert [own.replace("-", "") for (own,) in ids] == sent
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(300, marks=pytest.mark.slow)])
 def test_what_was_acknowledged_survives_a_kill_and_what_is_sent_again_counts_once(
     tmp_path, survey, kills
 ):
@@ -137,6 +137,7 @@ def test_a_port_that_is_taken_is_said(tmp_path, survey):
             pass
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("host", ["", "nowhere.invalid", "192.0.2.1", "a" * 70 + ".invalid"])
 def test_an_address_that_cannot_be_had_is_said(tmp_path, survey, host):
     with (

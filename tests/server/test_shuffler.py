@@ -105,7 +105,7 @@ def test_reports_of_other_surveys_are_not_taken(home):
         pass
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(60, marks=pytest.mark.slow)])
 def test_no_kill_loses_a_report_or_releases_one_twice(home, kills):
     lines = [line(random.randrange(18, 42)) for _ in range(10 * USERS + 7)]
 
@@ -177,6 +177,7 @@ def test_a_collector_gets_the_batches_once(home, monkeypatch):
         assert int(store.sizes("app").sum()) == 2 * USERS
 
 
+@pytest.mark.slow
 def test_a_batch_that_the_collector_refuses_holds_up_no_other(home, monkeypatch):
     collector, folder = home / "collector.duckdb", home / "batches"
     monkeypatch.setenv("LDPSQL_TOKEN", Tokens.beside(collector).add("mixer", "relay"))

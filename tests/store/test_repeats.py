@@ -283,6 +283,7 @@ def overlapping(tmp_path):
     return path, files
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_count_each_report_once(overlapping):
     path, files = overlapping
     running = [ingesting(path, files), ingesting(path, files[::-1])]

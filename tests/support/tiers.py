@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -24,6 +25,33 @@ def choose_tier(config: pytest.Config) -> None:
 def examples(most: int) -> int:
     """How many examples hypothesis tries: all, or in the fast tier some."""
     return max(most // _FAST_EXAMPLES, 1) if _is_fast else most
+
+
+def mark_slow_cases(items: Iterable[pytest.Item]) -> None:
+    """Of the cases of each test that is marked as `fast(n)` all but n are slow, or were before.
+
+    These are in n equal parts of all cases, at another place of each, so that of several parameters
+    each takes several values.
+    """
+    families: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("fast") and not item.get_closest_marker("slow"):
+            families.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in families.values():
+        wanted = cases[0].get_closest_marker("fast").args[0]  # type: ignore[union-attr]
+        kept = _spread(len(cases), wanted)
+        for number, case in enumerate(cases):
+            if number not in kept:
+                case.add_marker(pytest.mark.slow)
+
+
+def _spread(count: int, wanted: int) -> set[int]:
+    """Numbers below `count`, one in each of so many parts of them."""
+    if count <= wanted:
+        return set(range(count))
+    ends = [number * count // wanted for number in range(wanted + 1)]
+    parts = pairwise(ends)
+    return {low + number % (high - low) for number, (low, high) in enumerate(parts)}
 
 
 def keep_fast(cases: Iterable[Any], representatives: Collection[Any]) -> list[Any]:

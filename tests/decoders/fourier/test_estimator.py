@@ -96,6 +96,7 @@ def decoded(design: FourierDesign) -> np.ndarray:
     return single_answers(design, [design.prepare(query) for query in queries(design)])
 
 
+@pytest.mark.fast(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_mean_over_all_reports_is_the_truth_for_every_record(name: str) -> None:
     """sum over reports of law x answer, for every record and query, to 1e-9."""

@@ -171,6 +171,7 @@ def test_answers_are_exactly_unbiased(
     assert wrong > 0.1
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("most", [64, 4])
 @pytest.mark.parametrize("name", NAMES)
 def test_predicted_variances_are_those_of_the_exact_channel(

@@ -76,7 +76,7 @@ def simulated(epsilon: str, data: str, count: int) -> tuple[np.ndarray, np.ndarr
     return np.array(values), np.array(covariances)
 
 
-FAST = [("0.5", "one cell", PEOPLE), ("2", "one cell", PEOPLE), ("4", "spiky", PEOPLE)]
+FAST = [("2", "one cell", PEOPLE)]
 
 
 @pytest.fixture(

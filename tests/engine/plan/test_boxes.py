@@ -140,6 +140,7 @@ def work_of(where: str) -> int:
     return lines_run(lambda: disjoin(boxes(query, APP, sql)))
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("where", LONG.values(), ids=LONG)
 def test_twice_as_long_a_condition_is_at_most_twice_the_work(where: Callable[[int], str]) -> None:
     assert work_of(where(240)) < 2.2 * work_of(where(120))

@@ -57,6 +57,7 @@ def everything(store):
     }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("options", ["plain", "unary"])
 def test_commits_of_a_day_become_one_batch_and_change_no_count(store, clock, options):
     survey = fake_survey(public=PUBLIC, **({"options": UNARY} if options == "unary" else {}))

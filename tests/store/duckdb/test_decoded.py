@@ -147,6 +147,7 @@ def test_estimates_are_those_from_all_reports(mechanism: str) -> None:
         compare(store, asked, selections)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("keep", ["counts", "both"])
 @pytest.mark.parametrize("options", [{"one_sided": "yes"}, {}], ids=str)
 def test_estimates_when_reports_are_deleted(keep: str, options: dict[str, str]) -> None:
@@ -313,6 +314,7 @@ def test_reports_that_came_one_by_one_are_counted_once_when_tidied_up() -> None:
         compare(store, asked, SELECTIONS)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("batches", [1, 2, 4])
 def test_a_killed_writer_leaves_sums_and_reports_that_agree(tmp_path: Path, batches: int) -> None:
     asked = survey()

@@ -79,6 +79,7 @@ def count_by_commits(store, seed, monkeypatch):
     return len(seen), counted
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_repeat_is_dropped_whatever_brings_it(monkeypatch, seed):
     """Filters are made anew again and again, and are so full that they take many for known."""

@@ -81,6 +81,7 @@ def test_batches_say_what_brought_them_when_and_how_many(store, tmp_path):
         store.batches("shop")
 
 
+@pytest.mark.fast(5)
 @BOTH
 @pytest.mark.parametrize("public", [(), PUBLIC], ids=["private", "public"])
 @pytest.mark.parametrize("sizes", [(40, 30, 20), (12_000, 9_000, 15_000)], ids=["tail", "merged"])
@@ -596,7 +597,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(40, marks=pytest.mark.slow)])
 def test_who_is_killed_leaves_batches_whole_or_gone(tmp_path, kills):
     survey, path, whole = fourier(), tmp_path / "s.duckdb", tmp_path / "whole.duckdb"
     with open_store(whole, read_only=False) as store:

@@ -271,6 +271,7 @@ def execute(place, sql):
         opened.execute(sql)
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     "spoil",
     [
