@@ -30,6 +30,8 @@ _SUM = 1e-12
 """Relative error of the sum at which a projection on the simplex ends."""
 
 _MOST_NUMBERS = 1 << 62
+_STEP = 1e-4
+"""Of `central_slopes`."""
 
 
 def number_rows(rows: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int64]:
@@ -135,14 +137,14 @@ def fit_marginals(
     return table
 
 
-def central_slopes(function: Callable[[Array], float], at: Array, *, step: float = 1e-4) -> Array:
+def central_slopes(function: Callable[[Array], float], at: Array) -> Array:
     """The gradient of a function at a point, by central differences; shape (k,) like the point.
 
-    The error is step^2 / 6 of the third derivative, and rounding of the function's values over
-    2 step: with values known to 1e-9 and coordinates of the size of 1, about 1e-5.
+    The error is _STEP^2 / 6 of the third derivative, and rounding of the function's values over
+    2 _STEP: with values known to 1e-9 and coordinates of the size of 1, about 1e-5.
     """
-    steps = np.eye(len(at)) * step
-    return np.array([(function(at + s) - function(at - s)) / (2.0 * step) for s in steps])
+    steps = np.eye(len(at)) * _STEP
+    return np.array([(function(at + s) - function(at - s)) / (2.0 * _STEP) for s in steps])
 
 
 def weigh_by_precision(variances: Array) -> Array | None:

@@ -141,24 +141,18 @@ def mix(reports: pa.Table, entropy: Entropy) -> pa.Table:
 
 
 def randomize_batch(
-    survey: Published,
-    batch: pa.Table,
-    entropy: Entropy,
-    *,
-    policy: Policy,
-    today: date | None = None,
+    survey: Published, batch: pa.Table, entropy: Entropy, *, policy: Policy
 ) -> tuple[pa.Table, Tally]:
     """Reports in the order of the people, for evaluation.
 
-    today: on which they are drawn, by the system's clock if left out.  entropy: any; `randomize`
-    has the system's alone, and so have the ids. A seed has each person draw the same words whatever
-    the others' values are.
+    entropy: any; `randomize` has the system's alone, and so have the ids. A seed has each person
+    draw the same words whatever the others' values are.
     """
     policy.require(survey)
     shape = (batch.num_rows, survey.record_schema.words)
     words = entropy.words(shape[0] * shape[1]).reshape(shape)
-    day = utc_today() if today is None else today
-    reports, tally = _draw_reports(survey, batch, entropy, lambda n, rows: words[rows, n], day)
+    today = utc_today()
+    reports, tally = _draw_reports(survey, batch, entropy, lambda n, rows: words[rows, n], today)
     return append_ids(reports), tally
 
 
