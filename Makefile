@@ -38,6 +38,7 @@ layers: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m ldpsql.cli.reference --check
+	$(BIN)/python -m ldpsql.designer.reference --check
 
 # The JavaScript client: its tests, its types, and its size, minified and compressed; and the page: its tests, and
 # whether what it takes from others is what its lock file makes. Needs node and npm.

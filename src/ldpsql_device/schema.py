@@ -490,7 +490,7 @@ def _read(role: str, tables: Any) -> Iterator[Any]:
         try:
             if "label" in table:
                 check_label(label or "")
-            attribute = replace(_READERS[role](name, keys), label=label)
+            attribute = replace(READERS[role](name, keys), label=label)
         except SurveyError as error:
             raise SurveyError(prefix + str(error).removeprefix(prefix)) from None
         if keys:
@@ -536,7 +536,7 @@ def _read_public(name: str, keys: dict[str, Any]) -> PublicColumn:
     return PublicColumn(name, _require(keys, "type"))
 
 
-_READERS: Mapping[str, Callable[[str, dict[str, Any]], Attribute]] = {
+READERS: Mapping[str, Callable[[str, dict[str, Any]], Attribute]] = {
     "dimension": _read_dimension,
     "measure": _read_measure,
     "public": _read_public,

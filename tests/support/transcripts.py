@@ -23,12 +23,11 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 from click.testing import CliRunner
 
 from ldpsql.cli.main import cli
+from ldpsql.demo.people import make_people
 
 ROOT = Path(__file__).parents[2]
 DATABASE = "people.duckdb"
@@ -184,36 +183,9 @@ def _is_alike(documented: str, shown: str) -> bool:
     return half <= 2 * other_half <= 4 * half and abs(value - other) <= 3 * (half + other_half)
 
 
-def write_people(folder: Path) -> None:
-    """A table of 45,222 made-up people, `people.parquet`: age, sex, hours_per_week.
-
-    As many women, people of 30 to 39, and people who work more than 80 hours as the page says.
-    """
-    random = np.random.default_rng(1)
-    women, men, thirties, busy = 14_695, 30_527, 12_362, 296
-    people = women + men
-    others = np.concatenate([np.arange(17, 30), np.arange(40, 91)])
-    weights = np.exp(-np.maximum(others - 25, 0) / 16.0)
-    ages = np.concatenate(
-        [
-            random.integers(30, 40, thirties),
-            random.choice(others, people - thirties, p=weights / weights.sum()),
-        ]
-    )
-    hours = np.concatenate([random.normal(36.5, 9, women), random.normal(42.4, 9, men)])
-    hours = np.clip(np.rint(hours), 1, 80)
-    hours[random.choice(people, busy, replace=False)] = 90
-    table = {
-        "age": pa.array(random.permutation(ages), pa.int8()),
-        "sex": pa.array(["Female"] * women + ["Male"] * men),
-        "hours_per_week": pa.array(hours, pa.int8()),
-    }
-    pq.write_table(pa.table(table).take(random.permutation(people)), folder / "people.parquet")
-
-
 def prepare(folder: Path, *pages: Path) -> None:
     """Put into a folder what the commands of some pages need."""
-    write_people(folder)
+    pq.write_table(make_people(), folder / "people.parquet")
     for page in pages:
         for name, text in files_of(page.read_text(encoding="utf-8")).items():
             (folder / name).write_text(text, encoding="utf-8")

@@ -32,7 +32,7 @@ ODD_VALUES: tuple[Any, ...] = (
     *(ABSENT, None, math.nan, math.inf, -math.inf, 10**400, -(10**400), True, False, 0, 1.5),
     *("", "x" * 1000, "\ud800", b"x", 1j, Decimal("NaN"), [], {}, object(), int, ...),
     *(date.min, date.max, datetime.min, datetime.max, datetime(2000, 1, 1, tzinfo=UTC)),
-    *(np.float32("nan"), np.int8(3), np.datetime64("NaT"), np.array([1, 2])),
+    *(np.float32("nan"), np.int8(3), np.datetime64("NaT", "s"), np.array([1, 2])),
 )
 """Values that are missing or of a wrong type for most columns, and far outside of all others."""
 

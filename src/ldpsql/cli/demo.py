@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 
 import click
 
+from ldpsql.cli import options
+from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
 
 
@@ -24,13 +27,28 @@ from ldpsql.cli.progress import Progress
     help="Show the running example of H4MDA instead: its queries, trees and probabilities, and "
     "what each mechanism answers.",
 )
-def demo(people: int, port: int, *, paper: bool) -> None:
+@click.option(
+    "--table",
+    "target",
+    type=options.TABLE_FILE,
+    metavar="FILE",
+    help="Write the 45,222 made-up people of the documentation to this file (.parquet, .csv), and "
+    "do nothing else.",
+)
+def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
     """Make people up, design a survey for them, start `ldpsql serve`, have a device of everybody
     answer over HTTP, and ask questions, with the truth beside the answers.
 
     On a terminal the collector and its page stay until Ctrl-C; elsewhere it ends by itself. What it
     writes, in a temporary folder, is deleted. With --paper all of it happens in this process.
     """
+    if target is not None:
+        from ldpsql.demo.people import make_people  # noqa: PLC0415
+
+        made = make_people()
+        write_document(Document(schema=made.schema, batches=[made]), None, target)
+        click.echo(f"{target}: {made.num_rows} made-up people", err=True)
+        return
     if paper:
         from ldpsql.demo.paper import run as run_paper  # noqa: PLC0415
 

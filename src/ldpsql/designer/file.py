@@ -48,7 +48,7 @@ MOST_QUERIES = 1_000
 _LEAST_BOUND = 1e-50
 _TABLES = ("dimension", "measure", "public", "workload", "person")
 _READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "honest")
-_KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
+KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
     "survey": {
         "table": (str, "a string"),
         "label": (str, "a string"),
@@ -250,7 +250,7 @@ def _check(name: str, table: Any) -> dict[str, Any]:
     """A table as written; SurveyError for what it does not know, or of another type."""
     if not isinstance(table, Mapping):
         raise SurveyError(f"[{name}] must be a table")
-    known = _KEYS[name]
+    known = KEYS[name]
     for key, value in table.items():
         if key not in known:
             raise SurveyError(f"[{name}]: unknown key {key!r:.60}; it knows: {', '.join(known)}")
