@@ -129,14 +129,25 @@ class SharedContributions:
         """
         collected, slopes = self.collected, np.array(combined)
         divided = [collected.divide(collected.spectrum(query)) for query in queries]
-        ends = [
-            np.array([amounts.min(axis=(1, 2)), amounts.max(axis=(1, 2))])
-            for batch in batches(collected.table, collected.odds)
-            for spectra in [collected.spread(divided, batch.cluster.axes)]
-            for amounts in [batch.correlate(slopes @ spectra)]
-        ]
         whole = slopes @ zero_parts(divided)
-        found = join_ranges([*ends, np.tile(whole, (2, 1))])
+        ends = [np.tile(whole, (2, 1))]
+        # What a sum is not about moves none of its contributions: of the factors that hold other
+        # axes one phase stands for all.
+        about: dict[Axes, list[int]] = {}
+        for number, own in enumerate(slopes):
+            axes = {
+                axis for place in np.flatnonzero(own) for face in divided[place] for axis in face
+            }
+            about.setdefault(tuple(sorted(axes)), []).append(number)
+        for batch in batches(collected.table, collected.odds):
+            spectra = collected.spread(divided, batch.cluster.axes)
+            for asked, numbers in about.items():
+                if moved := batch.moved(asked):
+                    amounts = batch.correlate(slopes[numbers] @ spectra, moved)
+                    own_ends = ends[0].copy()
+                    own_ends[:, numbers] = amounts.min(axis=(1, 2)), amounts.max(axis=(1, 2))
+                    ends.append(own_ends)
+        found = join_ranges(ends)
         # What takes a transform per character comes first, and spares most of the others.
         for face in sorted(collected.table.products, key=lambda face: not face.is_long):
             spectra = slopes @ collected.spread(divided, face.axes)
