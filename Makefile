@@ -13,7 +13,7 @@ WORKERS ?= 2
 PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all check lint types layers docs client browser bench figures release clean
+.PHONY: demo test test-all check lint types layers docs client browser bench figures site release clean
 
 demo: $(STAMP)
 	$(BIN)/ldpsql demo
@@ -57,6 +57,11 @@ bench: $(STAMP)
 # FULL=1 takes all of the papers' parameters, and hours.
 figures: $(STAMP)
 	$(BIN)/python -m benchmarks.figures $(if $(FULL),--full)
+
+# The documentation as a site, in build/site; a link that leads nowhere is an error.
+site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 # What a release holds: wheels and sdists of both distributions, and what is in them (CycloneDX). The page's
 # libraries have their licences beside them, in src/ldpsql/server/page/vendor.
