@@ -19,6 +19,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import collect
 from ldpsql.store import Selection
 from ldpsql.survey import Survey
+from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error
 from ldpsql_device.schema import Dimension, Measure, Schema
@@ -43,7 +44,8 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any], str]] = {
 COUNTS_ONLY = ("hio", "ahead")
 NOT_PRIVATE = ("lgrr-fd, published", "lgrr, published", "lgrr, raw counts")
 WITHOUT_TREES = ("ahead", "fourier")
-LEAST = {1: 0.01, 2: 0.002}
+LEAST = {1: 0.01, 2: 0.002, 3: 0.0005}
+"""The share of people that a window on so many attributes holds at least."""
 _BATCH, _ATTEMPTS = 50, 100_000
 
 
@@ -85,7 +87,8 @@ def errors(
     """
     everybody = codes()
     counts = mechanism in COUNTS_ONLY
-    boxes = {k: _windows(everybody, point, k, windows) for k in (1, 2)}
+    numbers = range(1, everybody.shape[1] + 1)
+    boxes = {k: _windows(everybody, point, k, windows) for k in numbers}
     try:
         every = [_run(_answered(name, everybody, point, mechanism, r), boxes) for r in range(runs)]
     except Error as error:
@@ -99,7 +102,7 @@ def errors(
             "stderr": _stderr([run[k, aggregate] for run in every]),
             "runs": runs,
         }
-        for k in (1, 2)
+        for k in numbers
         for aggregate in (("COUNT",) if counts else ("COUNT", "SUM", "AVG"))
     ]
 
@@ -124,11 +127,12 @@ def _answered(name: str, codes: np.ndarray, point: Point, mechanism: str, run: i
     """The last one is kept: another volume is asked of the same reports. More would fill memory,
     for an estimator keeps what it decodes."""
     tree = {} if MECHANISMS[mechanism][0] in WITHOUT_TREES else point.tree
-    survey = _survey(point.size, point.epsilon, tuple(tree.items()), mechanism)
+    names = tuple("abc"[: codes.shape[1]])
+    survey = _survey(names, point.size, point.epsilon, tuple(tree.items()), mechanism)
     key = (name, len(codes), survey.fingerprint, mechanism, run)
     if key not in _last:
         _last.clear()
-        table = pa.table({"a": codes[:, 0] + 1, "b": codes[:, 1] + 1})
+        table = pa.table(dict(zip(names, codes.T + 1, strict=True)))
         last, store = collect(survey, table, seed=run)
         ((_, histogram),) = store.histograms("people", Selection())
         estimator = last.design.estimators[MECHANISMS[mechanism][2]](histogram)
@@ -137,15 +141,23 @@ def _answered(name: str, codes: np.ndarray, point: Point, mechanism: str, run: i
 
 
 @lru_cache(maxsize=64)
-def _survey(size: int, epsilon: str, tree: tuple[tuple[str, Any], ...], mechanism: str) -> Survey:
-    """Both attributes as dimensions and, unless the mechanism only counts, as measures."""
+def _survey(
+    names: tuple[str, ...],
+    size: int,
+    epsilon: str,
+    tree: tuple[tuple[str, Any], ...],
+    mechanism: str,
+) -> Survey:
+    """All attributes as dimensions and, unless the mechanism only counts, as measures."""
     name, options, _ = MECHANISMS[mechanism]
-    dimensions = tuple(Dimension(column, int_domain(1, size)) for column in ("a", "b"))
+    dimensions = tuple(Dimension(column, int_domain(1, size)) for column in names)
     bounds = (1.0, float(size))
-    measures = () if mechanism in COUNTS_ONLY else (Measure("a", bounds), Measure("b", bounds))
+    measures = () if mechanism in COUNTS_ONLY else tuple(Measure(own, bounds) for own in names)
     schema = Schema(dimensions, measures)
     chosen = {**options, **dict(tree)}
-    design = registered(name).design(RecordDomain.of(schema), Epsilon.parse(epsilon), chosen)
+    domain = RecordDomain.of(schema)
+    workload = Workload.everyday(domain, max_predicates=len(names))
+    design = registered(name).design(domain, Epsilon.parse(epsilon), chosen, workload)
     nothing = design.guarantee.kind == "none"
     return Survey("people", schema, design, chosen, accept_no_guarantee=nothing)
 
@@ -206,7 +218,7 @@ def _windows(
             inside &= (codes[:, axis] >= start) & (codes[:, axis] < start + width)
         if inside.mean() >= LEAST[predicates]:
             sides = [((int(start), int(start) + width),) for start in starts]
-            found.append((Box((*sides, *([None] * (2 - predicates)))), inside))
+            found.append((Box((*sides, *([None] * (codes.shape[1] - predicates)))), inside))
             if len(found) == count:
                 return found
     raise ValueError("too few windows hold enough people")
