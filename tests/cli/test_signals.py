@@ -35,6 +35,7 @@ def home(tmp_path_factory):
     return folder
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_what_ends_a_command_leaves_nothing_for_ever(home, tmp_path, number):
     """SIGTERM cleans up as Ctrl-C does; after a SIGKILL the next run does."""
@@ -72,6 +73,7 @@ main()
 """
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("command", ["serve", "demo"])
 @pytest.mark.parametrize("module", ["click", "numpy", "ldpsql.cli.serve", "duckdb"])
 def test_ctrl_c_while_a_command_is_loaded_says_nothing(tmp_path, command, module):
