@@ -4,12 +4,11 @@ import re
 import subprocess
 import sys
 import warnings
-from datetime import date
 from xml.etree import ElementTree
 
-import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import visitors
 
 import ldpsql
 from ldpsql import plots
@@ -37,15 +36,7 @@ PEOPLE = 4000
 
 @pytest.fixture(scope="module")
 def connection():
-    rng = np.random.default_rng(5)
-    people = pa.table(
-        {
-            "age": rng.integers(0, 10, PEOPLE),
-            "state": np.array(["CA", "<NY>"])[rng.integers(0, 2, PEOPLE)],
-            "day": pa.array([date(2026, 1, 1 + i % 3) for i in range(PEOPLE)], pa.date32()),
-        }
-    )
-    with simulate(design(TOML), people, seed=3) as opened:
+    with simulate(design(TOML), visitors(PEOPLE, ("CA", "<NY>")), seed=3) as opened:
         yield opened
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.surveys import ANYTHING
+from support.surveys import ANYTHING, visitors
 
 import ldpsql
 from ldpsql import dbapi
@@ -47,15 +47,8 @@ def survey():
 
 @pytest.fixture(scope="module")
 def reports(survey):
-    rng = np.random.default_rng(5)
-    people = pa.table(
-        {
-            "age": rng.integers(0, 10, PEOPLE),
-            "state": np.array(["CA", "NY"])[rng.integers(0, 2, PEOPLE)],
-            "day": pa.array([date(2026, 1, 1 + i % 2) for i in range(PEOPLE)], pa.date32()),
-            "spent": np.arange(PEOPLE) % 3 / 2,
-        }
-    )
+    people = visitors(PEOPLE, days=2)
+    people = people.append_column("spent", pa.array(np.arange(PEOPLE) % 3 / 2))
     return randomize_batch(survey, people, SeededEntropy(1), policy=ANYTHING)[0]
 
 

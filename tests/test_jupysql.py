@@ -8,9 +8,8 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-import pyarrow as pa
 import pytest
-from support.surveys import ANYTHING
+from support.surveys import ANYTHING, visitors
 
 import ldpsql
 from ldpsql.designer import design
@@ -69,8 +68,7 @@ def test_magics_ask_with_parameters_and_draw(tmp_path):
         type = "category"
         values = ["CA", "NY"]
     """)
-    people = pa.table({"age": [i % 10 for i in range(2000)], "state": ["CA", "NY"] * 1000})
-    reports = randomize_batch(survey, people, SeededEntropy(1), policy=ANYTHING)[0]
+    reports = randomize_batch(survey, visitors(2000), SeededEntropy(1), policy=ANYTHING)[0]
     path = tmp_path / "app.duckdb"
     with ldpsql.connect(path) as connection:
         connection.ingest(reports, survey=survey)

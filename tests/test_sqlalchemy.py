@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 import warnings
-from datetime import date
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.http import serving
-from support.surveys import ANYTHING
+from support.surveys import ANYTHING, visitors
 
 import ldpsql
 from ldpsql.designer import design
@@ -49,15 +48,9 @@ BY_STATE = "SELECT state, COUNT(*) AS n FROM app GROUP BY state ORDER BY state"
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    survey, rng = design(TOML), np.random.default_rng(5)
-    people = pa.table(
-        {
-            "age": rng.integers(0, 10, PEOPLE),
-            "state": np.array(["CA", "NY"])[rng.integers(0, 2, PEOPLE)],
-            "hours": rng.integers(0, 81, PEOPLE).astype(float),
-            "day": pa.array([date(2026, 1, 1 + i % 3) for i in range(PEOPLE)], pa.date32()),
-        }
-    )
+    survey, people = design(TOML), visitors(PEOPLE)
+    hours = np.random.default_rng(6).integers(0, 81, PEOPLE).astype(float)
+    people = people.append_column("hours", pa.array(hours))
     reports = randomize_batch(survey, people, SeededEntropy(1), policy=ANYTHING)[0]
     path = tmp_path_factory.mktemp("sqlalchemy") / "app.duckdb"
     with ldpsql.connect(path) as connection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from functools import cache
 from typing import Any
@@ -197,6 +197,18 @@ def partly_sensitive(mechanism: str, states: int = 2) -> Survey:
 def mostly_in_clear() -> Survey:
     """A survey most of whose reports are the record itself."""
     return design(survey_toml(STATE, table="small", mechanism="truthful", options={"delta": 0.9}))
+
+
+def visitors(n: int, states: Sequence[str] = ("CA", "NY"), days: int = 3) -> pa.Table:
+    """n people of ten ages and two states who came on the first days of a year."""
+    rng = np.random.default_rng(5)
+    return pa.table(
+        {
+            "age": rng.integers(0, 10, n),
+            "state": np.array(states)[rng.integers(0, 2, n)],
+            "day": pa.array([date(2026, 1, 1 + i % days) for i in range(n)], pa.date32()),
+        }
+    )
 
 
 def people(n: int, seed: int = 0) -> pa.Table:
