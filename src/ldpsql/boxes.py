@@ -6,6 +6,7 @@ product of code sets, one side per dimension, `None` where the dimension is not 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -109,6 +110,11 @@ class Box:
                 for left, right in pairs
             )
         )
+
+    def share(self, sizes: Sequence[int]) -> float:
+        """The share of all combinations of codes that are inside, for domains of these sizes."""
+        sides = zip(self.sides, sizes, strict=True)
+        return math.prod(1.0 if own is None else cardinality(own) / size for own, size in sides)
 
     def normal(self, sizes: Sequence[int]) -> Box:
         """The same box with every full side written as None."""

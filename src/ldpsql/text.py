@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Rows = Sequence[Sequence[str]]
 WIDTH = 80
 """Columns of a terminal that nobody has widened."""
+INDENT = 13
+"""Columns of a label before a text."""
 
 
 def table_lines(
@@ -68,7 +70,7 @@ def markdown_lines(head: Sequence[str], rows: Rows, right: Sequence[bool]) -> li
 
 
 def labelled_lines(
-    facts: Iterable[tuple[str, str]], *, indent: int = 13, width: int = WIDTH
+    facts: Iterable[tuple[str, str]], *, indent: int = INDENT, width: int = WIDTH
 ) -> list[str]:
     """Lines of a label, which may be empty, and a text in a second column, which is broken into
     lines of its own where it would be too long.
@@ -81,6 +83,18 @@ def labelled_lines(
         for number, part in enumerate(own or [""]):
             lines.append(f"{'' if number else label:<{indent}}{part}")
     return lines
+
+
+def fill(text: str, indent: str = "") -> list[str]:
+    """Lines of a paragraph."""
+    return wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of it as has so many columns, with two points behind it."""
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415  (as above)
+
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 2).rstrip()}.."
 
 
 def one_line(text: str) -> str:

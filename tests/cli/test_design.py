@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 from support.command_line import refusal, run
-from support.surveys import LABELLED, TOML, boolean, category, integer, survey_toml
+from support.surveys import LABELLED, TOML, boolean, category, integer, measure, survey_toml
 
 from ldpsql.cli.forecast import forecast
+from ldpsql.cli.options import people, read_people
 from ldpsql.designer import design, design_survey
 from ldpsql.estimate import quantile
 from ldpsql.survey import Survey
@@ -17,6 +19,11 @@ def source(tmp_path):
     path = tmp_path / "app.toml"
     path.write_text(TOML)
     return path
+
+
+def words_of(text):
+    """A text without its line breaks."""
+    return " ".join(text.split())
 
 
 def test_without_a_file_the_survey_goes_to_stdout(source):
@@ -39,8 +46,10 @@ def test_with_a_file_the_explanation_goes_to_stdout(source, tmp_path):
         survey.fingerprint[:12],
         f"{different} different reports, {survey.design.report_format.bits_per_report:.1f} bits",
         "question (",
+        "collects     age     dimension  int [18, 90]",
     ):
-        assert words in shown.stdout
+        assert words_of(words) in words_of(shown.stdout)
+    assert all(len(line) <= 80 for line in shown.stdout.splitlines())
     names = ["app.collector.json", "app.survey.json", "app.toml"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 
@@ -54,32 +63,35 @@ def test_epsilon_and_mechanism_can_be_overridden(source):
 def test_the_workload_is_predicted(source):
     shown = run("design", source, "--users", "100000", "-o", source.with_suffix(".json"))
     for words in (
-        "expected 95 % intervals with 100000 people",
+        "expected with 100,000 people, ± being half of a 95 % interval:",
         "age range ",
         "SUM(spent) by age range x state =",
-        "% of people x half the range",
+        "of people or people x half the range",
         "no 2-LDP survey with unbiased answers can do better than ±",
     ):
-        assert words in shown.stdout
+        assert words_of(words) in words_of(shown.stdout)
+    assert all(len(line) <= 80 for line in shown.stdout.splitlines())
+    assert 20 <= len(shown.stdout.splitlines()) <= 40
     assert "by mechanism" not in shown.stdout
 
 
 def test_without_users_a_named_mechanism_is_not_predicted(source):
     assert "expected" not in run("design", source).stderr
     source.write_text(TOML.replace("[dimension.age]", "users = 300\n[dimension.age]", 1))
-    assert "expected 95 % intervals with 300 people" in run("design", source).stderr
+    assert "expected with 300 people" in run("design", source).stderr
 
 
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("mechanism", ["hgrr", "grr", "fourier"])
 def test_a_named_mechanism_is_held_against_the_bound(source, mechanism):
     """Without being asked; the same figure as with --users."""
-    text = run("design", source, "--mechanism", mechanism).stderr
-    line = next(line for line in text.splitlines() if "can do better than" in line)
-    assert "on the whole workload with 100000 people; this one is at " in line
+    text = words_of(run("design", source, "--mechanism", mechanism).stderr)
     found = design_survey(TOML, mechanism=mechanism)
-    assert line.endswith(f"at {found.forecast.ratio(found.bound):.2f} of it")
-    assert line in run("design", source, "--mechanism", mechanism, "--users", 100_000).stderr
+    said = "on the whole workload with 100,000 people; this one is at "
+    said += f"{found.forecast.ratio(found.bound):.2f} of it"
+    assert said in text
+    asked = run("design", source, "--mechanism", mechanism, "--users", "100k").stderr
+    assert said in words_of(asked)
 
 
 @pytest.mark.parametrize(
@@ -128,32 +140,40 @@ def test_the_lines_are_the_forecasts():
         line = next(line for line in lines if line.startswith(f"  {entry.text} "))
         shown = float(line.split("±")[1].split()[0])
         assert shown == pytest.approx(quantile(0.95) * entry.error, rel=5e-3)
-        assert f"({100 * quantile(0.95) * entry.share:.2g}% of {entry.limit})" in line
+        assert f" {100 * quantile(0.95) * entry.share:.2g} % " in line
+        if entry.average is not None:
+            assert float(line.split("±")[2].split()[0]) == pytest.approx(
+                quantile(0.95) * entry.average, rel=5e-3
+            )
 
 
 def test_errors_shrink_as_people_come():
     def shares(people):
-        lines = [line for line in forecast(design_survey(TOML, users=people)) if "% of" in line]
-        return [float(line.rpartition("(")[2].partition("%")[0]) for line in lines]
+        _, *lines = forecast(design_survey(TOML, users=people))
+        return [float(line.partition(" % ")[0].split()[-1]) for line in lines if " % " in line]
 
     assert all(many < few for few, many in zip(shares(1_000), shares(100_000), strict=True))
 
 
 def test_auto_shows_what_it_compared(source):
-    shown = run("design", source, "--mechanism", "auto")
+    shown = run("design", source, "--mechanism", "auto", "-v")
     survey = Survey.from_json(shown.stdout)
     assert survey.chosen == "auto"
     text = shown.stderr
     assert f"mechanism    {survey.design.name}, chosen by auto" in text
     lines = text.splitlines()
     start = next(i for i, line in enumerate(lines) if "by mechanism:" in line)
-    assert "with 100000 people" in lines[start]
+    assert "with 100,000 people" in lines[start]
     heading = " ".join(lines[start + 1 : start + 4])
-    for words in ("mechanism", "of least", "bits", "rounds", "guarantee", "options"):
+    for words in ("mechanism", "of least", "bits", "guarantee"):
         assert words in heading
     first = next(line for line in lines[start + 1 :] if "2-LDP" in line)
     assert first.split()[0] == survey.design.name
-    assert "left out: hio, " in text
+    assert "left out     hio, " in text
+    brief = run("design", source, "--mechanism", "auto").stderr
+    assert "left out" not in brief
+    assert len(brief.splitlines()) <= 40
+    assert all(len(line) <= 80 for line in lines)
 
 
 def test_many_kinds_of_queries_are_shown_by_size_and_target(source):
@@ -169,8 +189,8 @@ def test_planning_questions(source, target):
     shown = run("design", source, "--mechanism", "olh", "--users", "200000", "--target", target)
     lines = shown.stderr.splitlines()[-4:]
     assert lines[0] == "a typical count to within ±2% of the people (95 % interval), olh:"
-    assert lines[1].startswith("  200000 people, epsilon 2: ±")
-    assert lines[2].startswith("  200000 people: epsilon ")
+    assert lines[1].startswith("  200,000 people, epsilon 2: ±")
+    assert lines[2].startswith("  200,000 people: epsilon ")
     assert lines[3].startswith("  epsilon 2: ")
     assert lines[3].endswith(" people are enough")
 
@@ -199,11 +219,19 @@ def test_bad_sql_in_the_workload_is_shown_with_its_place(source):
     [
         (("domain = [18, 90]", ""), "dimension age: domain must be [low, high]: public limits"),
         (("bounds = [0, 500]", ""), "measure spent: bounds must be [low, high]: public limits"),
-        (("domain = [18, 90]", "domian = [18, 90]"), "dimension age: domain must be"),
+        (
+            ("domain = [18, 90]", "domian = [18, 90]"),
+            "unknown key 'domian'; did you mean domain?",
+        ),
         (("bounds", "unit = 1\nbounds"), "measure spent: unknown key 'unit'"),
-        (("[public.day]", "[publik.day]"), "unknown table [publik]"),
+        (
+            ("[public.day]", "[publik.day]"),
+            "the survey file; did you mean [public]?",
+        ),
         (('epsilon = "2"', 'epsilon = "lots"'), "epsilon must be a number"),
         (('"hgrr"', '"magic"'), "unknown mechanism 'magic'"),
+        (('"hgrr"', '"forier"'), "unknown mechanism 'forier'; did you mean fourier? there are"),
+        (("epsilon", "epsilom"), "[survey]: unknown key 'epsilom'; did you mean epsilon?"),
         (("[survey]", "[survey"), "not valid TOML"),
     ],
 )
@@ -214,6 +242,28 @@ def test_a_bad_survey_file_is_one_line_and_exit_code_1(source, change, message):
 
 def test_users_must_be_people(source):
     refusal(run("design", source, "--users", "0"), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("45000", 45_000), ("45_000", 45_000), ("1k", 1_000), ("1m", 10**6), ("1.5M", 1_500_000)],
+)
+def test_people_may_be_counted_in_thousands_and_millions(text, number):
+    assert read_people(text) == people(1, 10**10)(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "m", "1.5", "1.0005k", "-1k", "1e6", "nan", "1km", "11m"])
+def test_what_is_no_number_of_people_is_refused(text):
+    with pytest.raises(click.BadParameter, match=r"number of people|not from 1 to"):
+        people(1, 10**7)(text)
+
+
+def test_an_average_is_expected_where_it_is():
+    """What is expected of AVG over halves of the people is what answers say of theirs."""
+    text = survey_toml(boolean("member"), measure("pay", 0, 10), mechanism="hgrr")
+    forecast = design_survey(text, users=20_000).forecast
+    [average] = [each for each in forecast.expect_errors(9) if each.average is not None]
+    assert average.average == pytest.approx(average.error / 10_000)
 
 
 CLINIC = survey_toml(
@@ -234,8 +284,8 @@ def test_a_survey_with_sensitive_values_says_who_is_not_protected(tmp_path):
     assert "guarantee    1-ULDP\n" in shown
     assert "sensitive    illness: HIV, cancer, NULL; not: none, flu\n" in shown
     assert "sensitive    member: True; not: False\n" in shown
-    assert (
-        "warning      VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, see below; devices must" in shown
+    assert "warning VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, see below; devices must" in (
+        words_of(shown)
     )
     plain = run("design", path, "--mechanism", "grr", "-o", tmp_path / "plain.json").stdout
     assert "note         grr treats every value as sensitive\n" in plain
@@ -250,7 +300,7 @@ def test_a_delta_is_warned_of(tmp_path):
     path.write_text(CLINIC.replace('"cprr"', '"truthful"\n[survey.options]\ndelta = 0.01'))
     shown = run("design", path, "-o", tmp_path / "clinic.json").stdout
     assert "warning      A REPORT MAY BE THE RECORD ITSELF, see below; devices must" in shown
-    assert "with probability 0.01 a report is the person's own value, in clear" in shown
+    assert "with probability 0.01 a report is the person's own value, in clear" in words_of(shown)
 
 
 @pytest.mark.parametrize(("mechanism", "promise"), [("cprr", "1-LDP"), ("tdrr", "1-ULDP per")])
@@ -278,9 +328,9 @@ def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
         "reports, of which 18,000 count as honest",
         f"a single report: epsilon {local}",
         f"guarantee    {local}-LDP; (0.5, 1e-06)-DP once shuffled",
-        "expected 95 % intervals with 20000 people",
+        "expected with 20,000 people",
     ):
-        assert words in shown.stdout
+        assert words_of(words) in words_of(shown.stdout)
 
 
 def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path, monkeypatch):
@@ -310,8 +360,8 @@ def test_a_workload_that_is_not_answered_is_said_and_the_survey_written(tmp_path
     source.write_text(survey_toml(boolean("a"), boolean("b"), mechanism="srr-ss"))
     done = run("design", source, "-o", target, *more)
     assert done.exit_code == 0, done.stderr
-    warning = done.stdout.splitlines()[-1]
-    assert warning.startswith("warning      no error is expected for the whole workload")
+    warning = words_of(done.stdout[done.stdout.index("warning ") :])
+    assert warning.startswith("warning no error is expected for the whole workload")
     assert "does not collect a and b together" in warning
     assert "max_predicates under [workload]" in warning
     assert Survey.from_json(target).design.name == "srr-ss"

@@ -42,6 +42,12 @@ def test_a_terminal_sees_what_is_being_done_and_in_the_end_nothing() -> None:
         until(stream, "designing: trying [hio]")
         shown.advance(250, 1500)
         until(stream, "designing 250 of 1,500: trying [hio]")
+        for done in range(300, 700, 50):
+            shown.advance(done, 1500)
+            time.sleep(0.05)
+        until(stream, " left")
+        shown.show("trying, 5 s left")
+        until(stream, "trying, 5 s left ")
     assert stream.getvalue().endswith(ERASED)
 
 

@@ -117,8 +117,9 @@ def _text(sql: str | None) -> str:
 @click.option(
     "-n",
     "--rows",
-    type=click.IntRange(1, _MOST_ROWS),
-    help="How many people.  [default: as many as reports]",
+    type=options.people(1, _MOST_ROWS),
+    metavar="N",
+    help="How many people, such as 45000, 45k or 1.5m.  [default: as many as reports]",
 )
 @options.output(
     options.TABLE_FILE,

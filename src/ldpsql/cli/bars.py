@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from ldpsql.engine.result import Result, are_numbers
 from ldpsql.figures import Figure, significant
-from ldpsql.text import one_line, table_lines
+from ldpsql.text import cut, one_line, table_lines
 
 _LEAST, _MOST = 8, 60  # letters of a bar
 SIGNS, _ASCII = "█├─┤●│", "#|-|o|"
@@ -41,7 +41,7 @@ def _block(result: Result, keys: list[int], shown: int, width: int, signs: str) 
     room = width - max(map(cell_len, told)) - 2
     # Keys take what a short bar leaves them, the longest give way.
     longest = max(_LEAST, (room - _LEAST) // len(keys) - 2) if keys else 0
-    texts = [[_cut(text, longest) for text in column] for column in texts]
+    texts = [[cut(text, longest) for text in column] for column in texts]
     room -= sum(max(map(cell_len, column)) + 2 for column in texts)
     columns, right = [*texts, told], [*(numbers[key] for key in keys), True]
     if room >= _LEAST:
@@ -51,10 +51,6 @@ def _block(result: Result, keys: list[int], shown: int, width: int, signs: str) 
     if room >= _LEAST:
         rows.append(tuple([""] * len(keys) + [_axis(figures, min(room, _MOST)), ""]))
     return table_lines(head, rows, right)
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if cell_len(text) <= longest else f"{set_cell_size(text, longest - 2).rstrip()}.."
 
 
 def _ends(figures: list[Figure | None]) -> tuple[float, float]:

@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--users",
-    type=options.comma_list(int, 1),
+    type=options.comma_list(options.read_people, 1),
     metavar="N,...",
-    help="Draw this many people from the table, with replacement where it has too few.  "
-    "[default: all of them, as they are]",
+    help="Draw so many people (45000, 45k, 1.5m) from the table, with replacement where it has "
+    "too few.  [default: all of them, as they are]",
 )
 @click.option(
     "--workload",

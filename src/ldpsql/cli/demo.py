@@ -14,7 +14,13 @@ from ldpsql.cli.progress import Progress
 
 
 @click.command(short_help="Run a whole survey of made-up people.")
-@click.option("--people", type=click.IntRange(100, 1_000_000), default=10_000, help="How many.")
+@click.option(
+    "--people",
+    type=options.people(100, 1_000_000),
+    metavar="N",
+    default=10_000,
+    help="How many, such as 20000 or 20k.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),

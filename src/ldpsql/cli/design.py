@@ -19,7 +19,7 @@ from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
 from ldpsql.errors import pluralize
 from ldpsql.record_domain import RecordDomain
-from ldpsql.text import labelled_lines
+from ldpsql.text import INDENT, WIDTH, cut, labelled_lines, table_lines
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.describe import name_with_label
 from ldpsql_device.errors import SurveyError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ldpsql.survey import Survey
 
 _MOST_VALUES = 12
+_MOST_COLUMNS = 8  # that have a line of their own
 _SEE_BELOW = "see below; devices must accept that"
 _MOST_PEOPLE = 10_000_000_000
 
@@ -42,9 +43,10 @@ _MOST_PEOPLE = 10_000_000_000
 @click.option("--mechanism", help="Overrides the file's; auto takes the most accurate one.")
 @click.option(
     "--users",
-    type=click.IntRange(min=1, max=_MOST_PEOPLE),
-    help="Predict the intervals of the workload for this many people; with --next, say how many of "
-    "so many are left for each round.",
+    type=options.people(1, _MOST_PEOPLE),
+    metavar="N",
+    help="Predict the intervals of the workload for so many people, such as 45000, 45k or 1.5m; "
+    "with --next, say how many of so many are left for each round.",
 )
 @click.option(
     "--target",
@@ -93,6 +95,9 @@ _MOST_PEOPLE = 10_000_000_000
     help="Sign the survey with the key that `ldpsql keygen` wrote. Needs `pip install "
     "ldpsql[sign]`.",
 )
+@click.option(
+    "--verbose", "-v", is_flag=True, help="List what auto compared, and what it left out."
+)
 @options.output()
 def design(
     source: Path | None,
@@ -100,6 +105,7 @@ def design(
     key_file: Path | None,
     half_width: float | None,
     picture: Path | None,
+    verbose: bool,
     target: Path | None,
     **asked: Any,
 ) -> None:
@@ -108,7 +114,7 @@ def design(
     The JSON goes to -o and the explanation to stdout; without -o the JSON goes to stdout and
     the explanation to stderr.
     """
-    from ldpsql.cli.forecast import expectations  # noqa: PLC0415
+    from ldpsql.cli.forecast import choice, expectations  # noqa: PLC0415
     from ldpsql.designer import design_survey  # noqa: PLC0415
 
     for written in (target, picture):
@@ -128,8 +134,9 @@ def design(
             hints = (asked["users"], survey.users, survey.shuffled, half_width)
             is_asked = any(hint is not None for hint in hints)
             notes = (("note", note) for note in designed.notes)
-            lines = labelled_lines([*_facts(survey), *notes])
-            lines += expectations(designed, half_width, is_asked=is_asked)
+            how = "" if designed.ranking is None else f", {choice(designed.ranking)}"
+            lines = labelled_lines([*_facts(survey, how), *notes])
+            lines += expectations(designed, half_width, is_asked=is_asked, is_verbose=verbose)
             if picture is not None:
                 progress.show("drawing")
                 save_figure(draw_survey(designed), picture)
@@ -180,8 +187,8 @@ def _rounds_to_come(survey: Survey, users: int | None) -> Iterator[tuple[str, st
     yield "", f"{rest:,} of {users:,} are left, {each:,} for each of {left}"
 
 
-def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
-    """What a survey is, promises, and sends."""
+def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
+    """What a survey is, promises, and collects; how: its mechanism was chosen."""
     design, guarantee, form = survey.design, survey.guarantee, survey.design.report_format
     kilobytes = len(zlib.compress(survey.device_text.encode(), 9)) / 1000
     known = f"{name_with_label(survey.table, survey.label)} ({survey.fingerprint[:12]})"
@@ -190,9 +197,8 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
         yield "author", survey.author
     if survey.schedule != ANY_DAY:
         yield "answered", str(survey.schedule)
-    chosen = ", chosen by auto" if survey.chosen else ""
     number = f", round {design.round} of {design.rounds}" if design.asks_in_rounds else ""
-    yield "mechanism", f"{design.name}{chosen}{number}"
+    yield "mechanism", f"{design.name}{number}{how}"
     if (trust := survey.shuffled) is not None:
         people = f", of which {trust.people_of(trust.users):,} count as honest"
         yield "trust", "shuffle: reports are shuffled before the collector sees them"
@@ -216,17 +222,44 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str]]:
     yield from _sensitive(survey)
     if guarantee.delta:
         yield "warning", f"A REPORT MAY BE THE RECORD ITSELF, {_SEE_BELOW}"
-    for item in guarantee.not_protected:
-        yield "not covered", item
+    yield from zip(chain(["not covered"], repeat("")), guarantee.not_protected, strict=False)
+    yield from zip(chain(["collects"], repeat("")), _collected(survey), strict=False)
     sizes = [form.types, *(int(limit) for limit in form.limits.max(axis=0))]
-    columns = [f"{name} ({size})" for name, size in zip(form.columns, sizes, strict=True)]
-    yield "report", f"columns (values): {', '.join(columns)}"
+    columns = [f"{name} ({size} values)" for name, size in zip(form.columns, sizes, strict=True)]
     different = sum(math.prod(row) for row in form.limits.tolist())
-    yield "", f"{different:.6g} different reports, {form.bits_per_report:.1f} bits each"
+    yield (
+        "report",
+        f"{', '.join(columns)}: {different:.6g} different reports, "
+        f"{form.bits_per_report:.1f} bits each",
+    )
     for remark in design.remarks:
         yield "note", remark
     if design.asks_in_rounds and survey.author is None:
         yield "note", "devices with a ledger answer no later round unless all are signed (--sign)"
+
+
+def _collected(survey: Survey) -> list[str]:
+    """What is asked of a person: a line for each column, or for each role where there are many."""
+    from ldpsql.parser.catalog import describe  # noqa: PLC0415  (it loads what reads SQL)
+
+    columns = [*describe(survey.schema)]
+    if len(columns) > _MOST_COLUMNS:
+        roles: dict[str, list[str]] = {}
+        for column in columns:
+            roles.setdefault(column["role"], []).append(column["column_name"])
+        return [f"{len(names)} x {role}: {', '.join(names)}" for role, names in roles.items()]
+    rows = []
+    for column in columns:
+        extent = column.get("declared_values") or column.get("domain") or ""
+        nulls = ", or NULL" if column["role"] != "public" and column["is_nullable"] == "YES" else ""
+        rows.append(
+            (
+                name_with_label(column["column_name"], column["label"]),
+                column["role"],
+                f"{column['type']} {extent}{nulls}",
+            )
+        )
+    return [cut(line, WIDTH - INDENT) for line in table_lines(rows[0], rows[1:], [False] * 3)]
 
 
 def _sensitive(survey: Survey) -> Iterator[tuple[str, str]]:

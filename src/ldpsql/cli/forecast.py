@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Candidate, Ranking
-from ldpsql.designer.forecast import least_users
+from ldpsql.designer.forecast import ExpectedError, least_users
 from ldpsql.designer.predicates import find_costs
 from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql.figures import about, significant
-from ldpsql.text import table_lines
+from ldpsql.text import WIDTH, cut, fill, labelled_lines, table_lines
 from ldpsql_device.epsilon import LARGEST_EPSILON
 from ldpsql_device.errors import Error
 
@@ -22,57 +23,93 @@ _LEVEL = f"{100 * CONFIDENCE:g} %"
 
 
 def expectations(
-    designed: DesignedSurvey, half_width: float | None, *, is_asked: bool
+    designed: DesignedSurvey, half_width: float | None, *, is_asked: bool, is_verbose: bool
 ) -> list[str]:
-    """Lines: what was compared, what is expected, and what a wanted half-width takes.
+    """Lines: what is expected, what a wanted half-width takes, and what was compared.
 
     half_width: of a typical count, as a share of the people, or None.  is_asked: whether the errors
-    of a survey are wanted whose mechanism was not chosen by them; if not there is a line on how far
-    it is from the best.
+    of a survey are wanted whose mechanism was not chosen by them; if not it is said how far it is
+    from the best.  is_verbose: whether all mechanisms are listed that were compared.
     """
     ranking = designed.ranking
-    lines = comparison(ranking, designed.people) if ranking else []
+    lines, facts = list[str](), list[tuple[str, str]]()
     try:
-        lines += forecast(designed) if ranking or is_asked else distance(designed)
+        if ranking or is_asked:
+            lines += forecast(designed)
+        facts += distance(designed)
         forged = designed.forecast.find_forged() if ranking or is_asked else None
         if forged is not None:
-            lines.append(
-                "one forged report can move a typical count by up to "
-                f"{significant(forged)} people, whoever sends it"
+            facts.append(
+                (
+                    "forged",
+                    "one forged report can move a typical count by up to "
+                    f"{significant(forged)} people, whoever sends it",
+                )
             )
     except Error as error:
-        lines.append(f"warning      no error is expected for the whole workload: {error}")
-    lines += predicates(designed)
-    return lines if half_width is None else lines + plan(designed, half_width)
+        facts.append(("warning", f"no error is expected for the whole workload: {error}"))
+    lines += labelled_lines([*facts, *predicates(designed)])
+    if half_width is not None:
+        lines += plan(designed, half_width)
+    return lines + (comparison(ranking, designed.people) if ranking and is_verbose else [])
+
+
+def choice(ranking: Ranking) -> str:
+    """How the best mechanism was chosen."""
+    best, *others = ranking.ranked
+    if not others:
+        return f"chosen by auto: the only one of {1 + len(ranking.left_out)} that fits (-v: why)"
+    ratio = others[0].forecast.error / best.forecast.error
+    return (
+        f"chosen by auto: the least expected error of {len(ranking.ranked)} that were compared "
+        f"(next: {others[0].name}, {ratio:.2f} times as much; -v: all)"
+    )
 
 
 def forecast(designed: DesignedSurvey) -> list[str]:
-    """Lines: the expected interval of every kind of query, and how far it is from the best; of a
-    class that counts by what it could have alone, also how far it is from that.
+    """Lines: the expected interval of every kind of query and of averages, and of a class that
+    counts by what it could have alone, how far it is from that.
 
-    Sums are those about the middle of the measure's bounds, which is what an average needs.
+    Sums, and averages, are those about the middle of the measure's bounds.
     """
     entries = designed.forecast.expect_errors(_MOST_KINDS)
-    room = max(len(significant(_HALF * entry.error)) for entry in entries)
     ratios: dict[str, list[float]] = {}
     for each in designed.distances:
         for key in {each.text, each.group}:
             ratios.setdefault(key, []).append(each.ratio)
-    first, *others = [
+    # What stands in no row has no column.
+    has_averages = any(entry.average is not None for entry in entries)
+    rows = [
         [
-            f"  {entry.text}",
-            f"± {significant(_HALF * entry.error):>{room}}",
-            f"({_in_short(100 * _HALF * entry.share)}% of {entry.limit})",
+            f"± {significant(_HALF * entry.error)}",
+            f"{_in_short(100 * _HALF * entry.share)} %",
+            *([_average(entry)] if has_averages else []),
             *([_times(ratios.get(entry.text, []))] if ratios else []),
         ]
         for entry in entries
     ]
-    head = f"expected {_LEVEL} intervals with {designed.people} people:"
-    if ratios:
-        head = head.removesuffix(":") + ", and how many times the least that a survey of these "
-        head += "questions alone could have:"
-    lines = table_lines(first, others, [False] * len(first))
-    return [head, *(line.rstrip() for line in lines), *distance(designed)]
+    head = ["interval", "of all", *["average"] * has_averages, *["of least"] * bool(ratios)]
+    right = [True] * len(head)
+    room = WIDTH - 4 - max(map(len, table_lines(head, rows, right)))
+    questions = [cut(entry.text, room) for entry in entries]
+    table = table_lines(
+        ["question", *head],
+        [[text, *row] for text, row in zip(questions, rows, strict=True)],
+        [False, *right],
+    )
+    limits = dict.fromkeys(entry.limit for entry in entries)
+    told = [f"of all: of {' or '.join(limits)}"]
+    told += ["average: of the same people"] * has_averages
+    told += ["of least: times what a survey of this question alone could have"] * bool(ratios)
+    return [
+        *fill(f"expected with {designed.people:,} people, ± being half of a {_LEVEL} interval:"),
+        *(f"  {line}" for line in table),
+        *fill("; ".join(told), indent="  "),
+    ]
+
+
+def _average(entry: ExpectedError) -> str:
+    return "" if entry.average is None else f"± {significant(_HALF * entry.average)}"
 
 
 def _in_short(number: float) -> str:
@@ -86,25 +123,26 @@ def _times(ratios: list[float]) -> str:
     return " to ".join(ends) + (" x" if ends else "")
 
 
-def distance(designed: DesignedSurvey) -> list[str]:
-    """A line: the least error that any survey can have, and how far this one is from it.
+def distance(designed: DesignedSurvey) -> list[tuple[str, str]]:
+    """The least error that any survey can have, and how far this one is from it.
 
-    No line where `DesignedSurvey.bound` is unknown, or there is nothing to tell.
+    Nothing where `DesignedSurvey.bound` is unknown, or there is nothing to tell.
     """
     bound = designed.bound
     ratio = None if bound is None else designed.forecast.ratio(bound)
     if bound is None or ratio is None:
         return []
     least = significant(_HALF * math.sqrt(bound * designed.people))
-    return [
+    text = (
         f"no {designed.survey.epsilon}-LDP survey with unbiased answers can do better than "
-        f"± {least} ({_LEVEL} interval) on the whole workload with {designed.people} people; this "
-        f"one is at {ratio:.2f} of it"
-    ]
+        f"± {least} on the whole workload with {designed.people:,} people; this one is at "
+        f"{ratio:.2f} of it"
+    )
+    return [("the bound", text)]
 
 
-def predicates(designed: DesignedSurvey) -> list[str]:
-    """A line: what other numbers of predicates would cost; none where that is not known."""
+def predicates(designed: DesignedSurvey) -> list[tuple[str, str]]:
+    """What other numbers of predicates would cost; nothing where that is not known."""
     if designed.survey.design.spectral_information is None:
         return []
     costs = find_costs(designed.workload, is_fair=designed.is_fair)
@@ -115,10 +153,8 @@ def predicates(designed: DesignedSurvey) -> list[str]:
     ]
     if not others:
         return []
-    return [
-        "max_predicates changes the error of a count with one predicate, to about "
-        + ", ".join(others)
-    ]
+    text = "max_predicates changes the error of a count with one predicate, to about "
+    return [("predicates", text + ", ".join(others))]
 
 
 def plan(designed: DesignedSurvey, half_width: float) -> list[str]:
@@ -136,36 +172,59 @@ def plan(designed: DesignedSurvey, half_width: float) -> list[str]:
         smallest = f"no epsilon up to {LARGEST_EPSILON} is enough; ask more people"
     wanted, reached = (f"±{significant(100 * s)}%" for s in (half_width, expected.half_width))
     return [
-        f"a typical count to within {wanted} of the people ({_LEVEL} interval), "
-        f"{survey.design.name}:",
-        f"  {people} people, epsilon {promised}: {reached}",
-        f"  {people} people: {smallest}",
+        *fill(
+            f"a typical count to within {wanted} of the people ({_LEVEL} interval), "
+            f"{survey.design.name}:"
+        ),
+        f"  {people:,} people, epsilon {promised}: {reached}",
+        f"  {people:,} people: {smallest}",
         f"  epsilon {promised}: {about(users)} people are enough",
     ]
 
 
 def comparison(ranking: Ranking, people: int) -> list[str]:
-    """Lines: one row per mechanism, the chosen one first, and what was left out and why."""
+    """Lines: one row per mechanism, the chosen one first, its options, and what was left out and
+    why."""
+    ranked = ranking.ranked
     kinds = [entry.text for entry in ranking.best.forecast.expect_errors(_MOST_COLUMNS)]
     if len(kinds) > _MOST_COLUMNS:
         kinds = []
     has_bound = ranking.best.forecast.ratio(ranking.bound) is not None
-    errors = ["whole workload", *kinds, *(["of least"] if has_bound else []), "bits", "rounds"]
-    head = ["mechanism", *errors, "guarantee", "options"]
-    right = [False, *[True] * len(errors), False, False]
-    rows = [_row(candidate, ranking, len(kinds)) for candidate in ranking.ranked]
-    lines = [f"expected ± of {_LEVEL} intervals with {people} people, by mechanism:"]
-    lines += [f"  {line}" for line in table_lines(head, rows, right, heading_width=_HEADING)]
-    coarse = [candidate.name for candidate in ranking.ranked if candidate.forecast.design.is_coarse]
+    table: list[str] = []
+    # Kinds as there is room for.
+    for shown in range(len(kinds), -1, -1):
+        errors = ["whole workload", *kinds[:shown], *(["of least"] if has_bound else []), "bits"]
+        head, right = ["mechanism", *errors, "guarantee"], [False, *[True] * len(errors), False]
+        rows = [_row(candidate, ranking, shown) for candidate in ranked]
+        table = [f"  {each}" for each in table_lines(head, rows, right, heading_width=_HEADING)]
+        if max(map(len, table)) <= WIDTH:
+            break
+    lines = fill(f"± expected with {people:,} people ({_LEVEL} intervals), by mechanism:") + table
+    facts = [("options", names) for names in _options(ranked)]
+    coarse = [candidate.name for candidate in ranked if candidate.forecast.design.is_coarse]
     if coarse:
-        lines.append(
-            f"  not in these errors: {', '.join(coarse)} counts the people of a coarse bin as "
-            "spread evenly in it; where a range ends inside one, it can be off by some of them"
+        facts.append(
+            (
+                "not in these",
+                f"{', '.join(coarse)} counts the people of a coarse bin as spread evenly in it; "
+                "where a range ends inside one, it can be off by some of them",
+            )
         )
     alike: dict[str, list[str]] = {}  # a reason may begin with the mechanism's name
     for name, reason in ranking.left_out.items():
         alike.setdefault(reason.removeprefix(name).lstrip(": "), []).append(name)
-    return lines + [f"  left out: {', '.join(names)}: {reason}" for reason, names in alike.items()]
+    facts += [("left out", f"{', '.join(names)}: {reason}") for reason, names in alike.items()]
+    return lines + labelled_lines(facts)
+
+
+def _options(ranked: Sequence[Candidate]) -> list[str]:
+    """Those that are not the defaults, with the mechanisms that have them."""
+    alike: dict[str, list[str]] = {}
+    for candidate in ranked:
+        if candidate.options:
+            text = ", ".join(f"{key} {value}" for key, value in candidate.options.items())
+            alike.setdefault(text, []).append(candidate.name)
+    return [f"{', '.join(names)}: {text}" for text, names in alike.items()]
 
 
 def _row(candidate: Candidate, ranking: Ranking, kinds: int) -> list[str]:
@@ -178,7 +237,5 @@ def _row(candidate: Candidate, ranking: Ranking, kinds: int) -> list[str]:
         *(significant(_HALF * entry.error) for entry in shown),
         *([] if ratio is None else [f"{ratio:.2f}"]),
         f"{design.report_format.bits_per_report:.1f}",
-        "1",  # every mechanism of the registry asks a person once
         str(design.guarantee),
-        ", ".join(f"{key} {value}" for key, value in candidate.options.items()) or "defaults",
     ]

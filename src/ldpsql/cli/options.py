@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -137,6 +138,30 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 published_survey = click.option(
     "--survey", required=True, type=EXISTING, help="The published survey."
 )
+
+
+def read_people(text: str) -> int:
+    """A number of people, such as 45000, 45k, 1m or 1.5m; ValueError for anything else."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([km]?)", text.strip().replace("_", ""), re.I)
+    number = Decimal(match[1]).scaleb({"": 0, "k": 3, "m": 6}[match[2].lower()]) if match else None
+    if number is None or number != int(number):
+        raise ValueError(f"{text!r:.60} is no number of people; write 45000, 45k, 1m or 1.5m")
+    return int(number)
+
+
+def people(least: int, most: int) -> Callable[[object], int]:
+    """A type of option: a number of people between two others."""
+
+    def read(value: object) -> int:
+        try:
+            number = read_people(str(value))
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+        if not least <= number <= most:
+            raise click.BadParameter(f"{number:,} people are not from {least:,} to {most:,}")
+        return number
+
+    return read
 
 
 def half_width(text: str) -> float:

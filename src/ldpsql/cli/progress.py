@@ -9,12 +9,18 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import AbstractContextManager, suppress
+from datetime import timedelta
 from typing import Self, TextIO
 
 PATIENCE, EVERY = 1.0, 0.2
 """Seconds before the bar appears on a terminal, and between two looks at it."""
 LONG_PATIENCE, SELDOM = 10.0, 60.0
 """The same for lines elsewhere."""
+
+
+def _tell_left(seconds: float | None) -> str:
+    """How long the rest takes, as far as what was done so far tells."""
+    return "" if seconds is None else f", {timedelta(seconds=round(seconds))} left"
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -60,7 +66,15 @@ class Progress(AbstractContextManager["Progress"]):
             task = bars.add_task("")
             while not self._done.is_set():
                 completed, total = self._completed, self._total
-                bars.update(task, description=self._line(), completed=completed, total=total)
+                # Whose work knows better how long it takes says so itself.
+                is_told = not total or " left" in self._part
+                left = None if is_told else bars.tasks[0].time_remaining
+                bars.update(
+                    task,
+                    description=self._line() + _tell_left(left),
+                    completed=completed,
+                    total=total,
+                )
                 bars.refresh()
                 self._done.wait(EVERY)
 

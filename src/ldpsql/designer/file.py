@@ -19,6 +19,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from ldpsql.designer.predicates import default_predicates, largest_predicates
+from ldpsql.errors import did_you_mean
 from ldpsql.recipes.base import Promise
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.recipes.registry import mechanism as registered
@@ -71,6 +72,18 @@ KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
     },
 }
 """The keys of a table, each with its type and how an error names that."""
+
+_COLUMN_KEYS = {
+    "dimension": (
+        *("type", "label", "domain", "bin_width", "bins", "edges", "range", "unit", "values"),
+        *("outside", "missing", "sensitive", "sensitive_missing"),
+    ),
+    "measure": ("bounds", "label"),
+    "public": ("type", "label"),
+}
+"""The keys of a column by its role; which of them go together, `Schema` says."""
+_DESIGNED = ("merged", "levels", "rounding")
+"""Those that a design adds."""
 
 _EXACT = "nothing that reports must tell (COUNT(*) of everybody is exact, what cannot match is 0)"
 
@@ -186,7 +199,9 @@ def read_file(
     reduced = data.pop("person", None)
     unknown = set(data) - set(_TABLES)
     if unknown:
-        raise SurveyError(f"unknown table [{min(unknown)!s:.60}] in the survey file")
+        name = min(unknown)
+        meant = did_you_mean(name, ("survey", *_TABLES), lambda known: f"[{known}]")
+        raise SurveyError(f"unknown table [{name:.60}] in the survey file; {meant}".rstrip("; "))
     if epsilon is not None:
         head["epsilon"] = epsilon
     _require(head, "table", "epsilon")
@@ -199,6 +214,7 @@ def read_file(
             "[survey.options] belong to a mechanism: name it, or leave them out for auto"
         )
     _check_estimator(head.get("estimator"), name)
+    _check_columns(data)
     schema = Schema.from_keys(data)
     for measure in schema.measures:
         if measure != Measure(measure.name, measure.bounds, measure.label):
@@ -253,11 +269,27 @@ def _check(name: str, table: Any) -> dict[str, Any]:
     known = KEYS[name]
     for key, value in table.items():
         if key not in known:
-            raise SurveyError(f"[{name}]: unknown key {key!r:.60}; it knows: {', '.join(known)}")
+            raise _unknown_key(f"[{name}]", key, known)
         kind, words = known[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise SurveyError(f"[{name}]: {key} must be {words}")
     return dict(table)
+
+
+def _check_columns(data: Mapping[str, Any]) -> None:
+    """SurveyError for a key that no column of its role has, before one is missed that was meant."""
+    for role, known in _COLUMN_KEYS.items():
+        columns = data.get(role, {})
+        for name, keys in columns.items() if isinstance(columns, Mapping) else ():
+            for key in keys if isinstance(keys, Mapping) else ():
+                if key not in (*known, *_DESIGNED):
+                    raise _unknown_key(f"{role} {name:.60}", key, known)
+
+
+def _unknown_key(where: str, key: str, known: Iterable[str]) -> SurveyError:
+    return SurveyError(
+        f"{where}: unknown key {key!r:.60}; {did_you_mean(key, known)}it knows: {', '.join(known)}"
+    )
 
 
 def _require(head: Mapping[str, Any], *keys: str, why: str = "") -> None:

@@ -72,6 +72,20 @@ class SampledQueries:
         return self.queries[0].measure is None
 
     @property
+    def is_averaged(self) -> bool:
+        """Whether each query, over the number of people in a box, is an average."""
+        return self.is_about_middle and all(
+            [share for share, _ in query.terms] == [1.0]
+            and not (query.is_square or query.terms[0][1].is_empty)
+            for query in self.queries
+        )
+
+    def share_of_people(self, sizes: Sequence[int]) -> float:
+        """The mean share of people, spread evenly over codes, whom a query is about."""
+        boxes = [box for query in self.queries for _, box in query.terms]
+        return float(np.mean([box.share(sizes) for box in boxes]))
+
+    @property
     def limit(self) -> str:
         """In words: what all people could make of such an answer at most."""
         if self.is_count:
@@ -226,13 +240,16 @@ class ExpectedError:
     """The expected standard error of one kind of query.
 
     error: in people or in units of the measure.  share: of what all people could make of the
-    answer at most, which `limit` says in words.
+    answer at most, which `limit` says in words.  average: of a sum about the middle of a measure's
+    bounds, the error of the average of the people in question, in units of the measure, where that
+    is about the middle; None for other kinds.
     """
 
     text: str
     error: float
     share: float
     limit: str
+    average: float | None = None
 
 
 @dataclass(frozen=True)
@@ -317,8 +334,21 @@ class Forecast:
         for text, members in kinds.items():
             error, first = self._root_mean(members), self.samples[members[0]]
             shown = error * first.unit * first.shown
-            errors.append(ExpectedError(text, shown, error / self.people, first.limit))
+            average = self._average(members) if first.is_averaged else None
+            errors.append(ExpectedError(text, shown, error / self.people, first.limit, average))
         return tuple(errors)
+
+    def _average(self, members: Sequence[int]) -> float:
+        """Root of the mean variance of the averages whose sums some samples are."""
+        sizes = self.design.domain.sizes
+        weights = [self.samples[i].weight for i in members]
+        variances = [
+            self.variances[i]
+            * (self.samples[i].shown / self.people) ** 2
+            / self.samples[i].share_of_people(sizes) ** 2
+            for i in members
+        ]
+        return math.sqrt(float(np.average(variances, weights=weights)))
 
     def find_forged(self) -> float | None:
         """By how many people one forged report moves a count at most: a typical one of each of a

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origi
 from typing import get_type_hints as type_hints
 
 from ldpsql.decoders.base import AnyDesign
+from ldpsql.errors import did_you_mean
 from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle.accountant import epsilon_of_batch, keeps, largest_local, largest_local_of_any
 from ldpsql.workload import Workload
@@ -104,7 +105,8 @@ def read_options(kind: type[O], given: AnyOptions, name: str) -> O:
     for key, value in given.items():
         if key not in known:
             names = ", ".join(known) or "none"
-            raise SurveyError(f"{name} has no option {key!r}; it knows: {names}")
+            meant = did_you_mean(key, known)
+            raise SurveyError(f"{name} has no option {key!r:.60}; {meant}it knows: {names}")
         if hints[key] is not object and type(value) is not type(known[key]):
             wanted = _KINDS.get(type(known[key]), f"a {type(known[key]).__name__}")
             raise SurveyError(

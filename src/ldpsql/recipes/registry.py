@@ -12,6 +12,7 @@ from collections.abc import Mapping, MutableMapping
 from importlib import import_module
 from typing import Any
 
+from ldpsql.errors import did_you_mean
 from ldpsql.recipes.base import AnyRecipe
 from ldpsql_device.errors import SurveyError
 
@@ -53,5 +54,6 @@ def mechanism(name: str) -> AnyRecipe:
         return MECHANISMS[name]
     except KeyError:
         raise SurveyError(
-            f"unknown mechanism {name!r:.60}; there are {', '.join(MECHANISMS)}"
+            f"unknown mechanism {name!r:.60}; {did_you_mean(name, MECHANISMS)}there are "
+            f"{', '.join(MECHANISMS)}"
         ) from None
