@@ -70,7 +70,7 @@ estimator = click.option(
     "--estimator",
     metavar="NAME",
     help="Which of the mechanism's estimators answers: unbiased, or another that it has (smooth, "
-    "em, maxent, adaptive, published).  [default: what the survey says]",
+    "em, maxent, calm, adaptive, published).  [default: what the survey says]",
 )
 
 timeout = click.option(
