@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,18 @@ def on_files(files: Files, config: Any) -> Files:
         text = (ROOT / source).read_text(encoding="utf-8")
         text = _LINK.sub(lambda link: _seen_from_docs(*link.groups()), text)
         files.append(File.generated(config, target, content=text))
+    files.append(File.generated(config, "tutorial.md", content=_tutorial()))
     return files
+
+
+def _tutorial() -> str:
+    """The notebook as a page."""
+    notebook = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))
+    parts = []
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+    return "\n\n".join(parts)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
