@@ -58,8 +58,8 @@ def test_what_fails_is_told() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(20), 88, 109, 150, 151, 216])
 def test_surveys_of_any_size_answer_their_workload(seed: int) -> None:
     found = measure(random_survey(seed))
     assert found["problem"] is None
-    assert found["bytes"] < 3e9
+    assert found["bytes"] < 2e9

@@ -7,6 +7,7 @@ import pytest
 from support.fourier_designs import domain_of
 
 from ldpsql.decoders.fourier.spectra import demand
+from ldpsql.recipes.fourier import candidates
 from ldpsql.recipes.fourier.candidates import ArcBundle, Dictionary, ListedSets, Products
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import find_equality_axes
@@ -99,3 +100,22 @@ def test_base_sets_that_no_device_takes_are_not_listed() -> None:
         needed = np.ones(folding.classes + 1)
         made = Dictionary(folding, needed, float(np.e**2), find_equality_axes(workload))
         assert not [*made._combs((0,)), *made._scramble((0,))]
+
+
+def test_sets_that_are_listed_share_what_memory_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the most candidates go first; every face keeps candidates of other kinds."""
+    sizes = (4, 5, 6, 7)
+    workload = Workload.everyday(domain_of(sizes), {0: "equality", 1: "equality"}, max_predicates=3)
+    made = dictionary(workload, 1.0)
+
+    def listed() -> dict[tuple[int, ...], int]:
+        own = [c for c in made.components() if isinstance(c, ListedSets)]
+        return {c.cluster.factors: c.factors[0].powers.size for c in own}
+
+    everything = listed()
+    budget = sum(everything.values()) // 3
+    monkeypatch.setattr(candidates, "_ALL_LISTED_ENTRIES", budget)
+    left = listed()
+    assert 0 < sum(left.values()) <= budget
+    gone = [size for factors, size in everything.items() if factors not in left]
+    assert max(left.values()) <= min(gone)

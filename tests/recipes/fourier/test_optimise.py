@@ -408,3 +408,27 @@ def test_single_axes_keep_half_of_their_design() -> None:
     before, after = (problem.information(weights) for weights in (plain, lean))
     assert (after >= 0.999 * optimise.UNBIASED_ALONE * before).all()
     assert (after < 0.7 * before).any()
+
+
+def test_pruning_brings_no_listed_sets_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large surveys they would have more points than a survey may list; what they told of, arcs
+    and products tell of."""
+    domain = domain_of((6, 7, 8))
+    workload = Workload.everyday(domain, {0: "equality", 1: "equality"}, max_predicates=3)
+    group = group_of(domain, workload, 4096)
+    folding = Folding(group)
+    needed = folding.fold_faces(demand(workload, group))
+    made = Dictionary(folding, needed, 3.0, optimise.find_equality_axes(workload))
+    problem = Problem(folding, needed, 0.0, made.components())
+    parts = problem.split(problem.start())
+    is_listed = [isinstance(component, ListedSets) for component in problem.components]
+    assert any(is_listed)
+    # Only arcs of one axis are left, and no others are there to come back.
+    monkeypatch.setattr(optimise, "_find_arcs", lambda _: np.zeros(len(needed), dtype=bool))
+    pairs = list(zip(problem.components, parts, strict=True))
+    kept = np.concatenate([own.ravel() * (len(c.axes) == 1) for c, own in pairs])
+    weights = np.concatenate([own.ravel() for own in parts])
+    found = optimise._keep_informed(problem, weights, kept / kept.sum())
+    assert (problem.information(found)[problem.demand > 0.0] > 0.0).all()
+    back = zip(is_listed, problem.split(found), problem.split(kept), strict=True)
+    assert all((own[before == 0.0] == 0.0).all() for listed, own, before in back if listed)

@@ -33,7 +33,7 @@ _FEW_HARMONICS, _LOST = 128, 0.01
 """See `_count_harmonics`."""
 _SCRAMBLED_CHARACTERS, _SCRAMBLED_SEEDS, _SUBSET_SEEDS = 64, 4, 96
 _SCRAMBLED_CELLS = 1 << 16
-_LISTED_ENTRIES = 1 << 24
+_LISTED_ENTRIES, _ALL_LISTED_ENTRIES = 1 << 24, 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,6 +325,32 @@ def emit_arcs(
     return emitted
 
 
+@dataclass(frozen=True, eq=False)
+class Scrambled:
+    """Scrambled families before they are made: all characters, lengths and seeds.
+
+    listed: axes that are mapped at random.  part: the other axes, of which the characters are,
+    shape (n, axes of it).  order: of the phase of these.
+    """
+
+    listed: Axes
+    part: Axes
+    characters: Integers
+    order: int
+    lengths: tuple[int, ...]
+    seeds: int
+
+    @property
+    def axes(self) -> Axes:
+        """All of them, ascending."""
+        return tuple(sorted((*self.listed, *self.part)))
+
+    @property
+    def candidates(self) -> int:
+        """Families, reflections aside."""
+        return len(self.characters) * len(self.lengths) * self.seeds
+
+
 # -- the dictionary -------------------------------------------------------------------------------
 
 
@@ -364,8 +390,7 @@ class Dictionary:
                     pair = self._pair_factor(both, pair_rows)
                     rows = max(int(96 * part**0.5), 3)
                     components.append(self._products((pair, self._axis_factor(lone, rows, 3))))
-        for block in self.folding.blocks:
-            components += self._scramble(block)
+        components += self._listed()
         return [*components, *self._span(faces, components)]
 
     def over(self, face: Axes) -> list[Component]:
@@ -384,14 +409,8 @@ class Dictionary:
         for face in faces:
             characters = np.argwhere(self._weigh_needed(face) > 0.0) + 1
             wanted.append(int((self._orders(face, characters) // 2).sum()))
-        wanted.sort()
         left = _MANY_ARC_ENTRIES if len(faces) > _MANY_FACES else _ALL_ARC_ENTRIES
-        for place, own in enumerate(wanted):
-            share = left // (len(wanted) - place)
-            if own > share:
-                return min(share, _ARC_ENTRIES)
-            left -= own
-        return _ARC_ENTRIES
+        return min(_share_evenly(wanted, left), _ARC_ENTRIES)
 
     def _share_products(self, faces: Sequence[Axes]) -> float:
         """The part of the usual number of products that leaves _ALL_PRODUCTS of them at most."""
@@ -594,7 +613,17 @@ class Dictionary:
             cluster = Cluster("comb", (face,), (order,), identity, parameters, self.folding.group)
             yield self._list(face, cluster, np.arange(len(parameters)))
 
-    def _scramble(self, block: Axes) -> Iterator[ListedSets]:
+    def _listed(self) -> Iterator[ListedSets]:
+        """The families of all blocks that are given one by one, but for those of the most
+        candidates where all of them would take too much memory."""
+        described = [each for block in self.folding.blocks for each in self._scramble(block)]
+        entries = [each.candidates * prod(self.folding.shape(each.axes)) for each in described]
+        most = min(_share_evenly(entries, _ALL_LISTED_ENTRIES), _LISTED_ENTRIES)
+        for each, own in zip(described, entries, strict=True):
+            if own <= most:
+                yield self._randomize(each)
+
+    def _scramble(self, block: Axes) -> Iterator[Scrambled]:
         """Arcs along the needed characters of the other axes, whose start depends on the listed
         axes of a block by a random map, and random subsets of the listed axes."""
         signs = self.folding.group.dimensions
@@ -604,13 +633,13 @@ class Dictionary:
         if not listed or not 3 <= cells <= LARGEST_LISTED:
             return
         length = min(max(1, round(cells * self._least)), cells - 1)
-        yield from self._random(listed, (), np.zeros((1, 0), np.int64), 1, [length], _SUBSET_SEEDS)
+        yield Scrambled(listed, (), np.zeros((1, 0), np.int64), 1, (length,), _SUBSET_SEEDS)
         for size in range(1, len(others) + 1):
             for part in combinations(others, size):
                 if size <= LARGEST_ACTIVE - 1 or any(axis >= signs for axis in part):
                     yield from self._twist(listed, part, cells)
 
-    def _twist(self, listed: Axes, part: Axes, cells: int) -> Iterator[ListedSets]:
+    def _twist(self, listed: Axes, part: Axes, cells: int) -> Iterator[Scrambled]:
         """Scrambled arcs."""
         need = self._weigh_needed(part)
         characters = np.argwhere(need > 0.0) + 1
@@ -619,26 +648,15 @@ class Dictionary:
         orders = self._orders(part, chosen)
         for order in map(int, np.unique(orders)):
             if cells * order <= _SCRAMBLED_CELLS:
-                lengths, own = self._box_lengths(order, 3).tolist(), chosen[orders == order]
-                yield from self._random(listed, part, own, order, lengths, _SCRAMBLED_SEEDS)
+                lengths, own = tuple(self._box_lengths(order, 3).tolist()), chosen[orders == order]
+                yield Scrambled(listed, part, own, order, lengths, _SCRAMBLED_SEEDS)
 
-    def _random(
-        self,
-        listed: Axes,
-        part: Axes,
-        characters: Integers,
-        order: int,
-        lengths: Sequence[int],
-        seeds: int,
-    ) -> Iterator[ListedSets]:
-        """Scrambled families of every character, length and seed, with their reflections."""
-        axes, group = tuple(sorted((*listed, *part))), self.folding.group
-        count = len(characters) * len(lengths) * seeds
-        if count * prod(self.folding.shape(axes)) > _LISTED_ENTRIES:
-            return
-        owners, reflected = reflections(characters, part, self.folding)
+    def _randomize(self, given: Scrambled) -> ListedSets:
+        """Scrambled families, with their reflections."""
+        listed, part, group = given.listed, given.part, self.folding.group
+        owners, reflected = reflections(given.characters, part, self.folding)
         rows, parameters, candidate = [], [], []
-        combined = product(range(len(characters)), lengths, range(seeds))
+        combined = product(range(len(given.characters)), given.lengths, range(given.seeds))
         for place, (number, length, seed) in enumerate(combined):
             for character in reflected[owners == number]:
                 for flips in range(1 << len(listed)):
@@ -649,12 +667,12 @@ class Dictionary:
         cluster = Cluster(
             "scrambled",
             (*((axis,) for axis in listed), part),
-            (*group.shape(listed), order),
+            (*group.shape(listed), given.order),
             np.concatenate([identity, np.array(rows).reshape(len(rows), len(part))], axis=1),
             np.array(parameters),
             group,
         )
-        yield self._list(axes, cluster, np.array(candidate))
+        return self._list(given.axes, cluster, np.array(candidate))
 
     def _list(self, axes: Axes, cluster: Cluster, candidate: Integers) -> ListedSets:
         """Candidates with their powers, averaged over all reflections: they are those of any of
@@ -690,6 +708,16 @@ def _count_harmonics(powers: Reals) -> int:
     is_enough = (summed >= (1.0 - _LOST) * summed[:, -1:]).all(axis=0)
     few = min(_FEW_HARMONICS, int(powers.shape[1]))
     return max(int(np.argmax(is_enough)) + 1, few)
+
+
+def _share_evenly(wanted: Sequence[int], left: int) -> int:
+    """The most that each may have, so that all of them have so much at most and few want more."""
+    for place, own in enumerate(sorted(wanted)):
+        share = left // (len(wanted) - place)
+        if own > share:
+            return share
+        left -= own
+    return max(wanted, default=0)
 
 
 def _coprime(number: int, order: int) -> int:

@@ -315,7 +315,12 @@ def _keep_informed(problem: Problem, weights: Reals, kept: Reals) -> Reals:
     before, kept = problem.information(weights), kept.copy()
     pairs = list(zip(problem.components, problem.split(kept), problem.split(weights), strict=True))
     needed = (problem.demand > 0.0) & ~_find_arcs(problem)
-    products = [(c, left, own) for c, left, own in pairs if not isinstance(c, ArcBundle)]
+    # Sets that are listed point by point may have too many points together, and arcs tell the same.
+    products = [
+        (component, left, own)
+        for component, left, own in pairs
+        if isinstance(component, Products) and not isinstance(component, ListedSets)
+    ]
     wanted, cells = _COVERED, MOST_CELLS / max(len(products), 1)
     for _ in range(_MOST_ROUNDS):
         is_lost = needed & (problem.information(kept / kept.sum()) < wanted * before)
