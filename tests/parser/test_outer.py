@@ -63,6 +63,7 @@ def evaluated(statement: Statement, sql: str = "") -> Answer:
         (_BY_STATE + "SELECT MAX(n), MIN(state), MEDIAN(n), STDDEV_SAMP(n), COUNT(*) FROM t", 1),
         (_BY_STATE + "SELECT state, n / (SELECT SUM(n) FROM t) AS share FROM t WHERE n > 0", 1),
         (_BY_STATE + "SELECT n FROM t UNION ALL SELECT SUM(n) FROM t ORDER BY n LIMIT 1", 1),
+        (_BY_STATE + "SELECT n FROM t WHERE state LIKE 'C!A' ESCAPE '!'", 1),
         (_BY_STATE + "SELECT n FROM t WHERE state LIKE 'C%' OR state IN (SELECT state FROM t)", 1),
         (_BY_STATE + "SELECT n FROM t WHERE EXISTS (SELECT 1 FROM t x WHERE x.n > t.n)", 1),
         (_BY_STATE + "SELECT UPPER(state), ROUND(n, 1)::INT, n % 2, n // 2 FROM t", 1),

@@ -26,8 +26,8 @@ _SCALAR_NODES = _words(
 )
 _OUTER_NODES = _SCALAR_NODES | _words(
     """
-    Alias Distinct Exists Filter Group Having Identifier IgnoreNulls Limit Offset Order Ordered
-    Qualify RespectNulls Star Tuple Where Window WindowSpec
+    Alias Distinct Escape Exists Filter Group Having Identifier IgnoreNulls Limit Offset Order
+    Ordered Qualify RespectNulls Star Tuple Where Window WindowSpec
     """
 )
 _SCALAR_FUNCTIONS = _words(
