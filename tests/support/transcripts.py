@@ -35,7 +35,6 @@ DATABASE = "people.duckdb"
 
 _FENCE = re.compile(r"^```\w*$")
 _ELLIPSIS = "..."
-_PROGRESS = re.compile(r"\w+ing\b.* \(\d+ s\)")
 _LAST = "<!-- transcript: last -->"
 _NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 # A number with its error, an interval, and what else the devices' randomness decides.
@@ -114,15 +113,13 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str], bool]]:
 def run_step(step: Step) -> list[str]:
     """The lines that a command prints, on both streams, in the current folder.
 
-    None where the page does not show them, but for those of a command that fails. Without the lines
-    that say how far a command is, which only a slow machine prints.
+    None where the page does not show them, but for those of a command that fails.
     """
     program, *arguments = shlex.split(step.command)
     assert program == "ldpsql", step
     done = CliRunner().invoke(cli, arguments, env={"LDPSQL_DB": DATABASE})
     is_shown = step.output or done.exit_code
-    lines = done.output.splitlines() if is_shown else []
-    return [line for line in lines if not _PROGRESS.fullmatch(line)]
+    return done.output.splitlines() if is_shown else []
 
 
 def run_python(text: str) -> Iterator[tuple[int, list[str], list[str]]]:

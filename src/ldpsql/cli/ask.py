@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
+from ldpsql.cli.progress import Progress
 from ldpsql.text import one_line
 
 if TYPE_CHECKING:
@@ -144,17 +145,30 @@ def synthesize(
     from ldpsql.synthesis.synthesizer import NOTES_KEY  # noqa: PLC0415
 
     batches: Iterable[pa.Table]
-    if isinstance(database, str):
-        from ldpsql.remote import RemoteStore  # noqa: PLC0415
+    with Progress("synthesizing", sys.stderr) as progress:
+        if isinstance(database, str):
+            from ldpsql.remote import RemoteStore  # noqa: PLC0415
 
-        made = RemoteStore(database, None).synthesize(rows, table, seed)
-        batches, schema = [made], made.schema
-        notes = made.schema.metadata[NOTES_KEY.encode()].decode().splitlines()
-    else:
-        with closing(read_store(database)) as store:
-            synthesizer = Synthesizer.of(store, table)
-        batches, schema = synthesizer.batches(rows, seed), synthesizer.columns
-        notes = list(synthesizer.notes)
-    write_document(Document(schema=schema, batches=batches), None, target)
+            made = RemoteStore(database, None).synthesize(rows, table, seed)
+            batches, schema = [made], made.schema
+            notes = made.schema.metadata[NOTES_KEY.encode()].decode().splitlines()
+        else:
+            with closing(read_store(database)) as store:
+                synthesizer = Synthesizer.of(store, table)
+            batches, schema = synthesizer.batches(rows, seed), synthesizer.columns
+            notes = list(synthesizer.notes)
+        counted = _count(batches, rows, progress)
+        write_document(Document(schema=schema, batches=counted), None, target)
     for note in notes:
         click.echo(f"note: {one_line(note)}", err=True)
+
+
+def _count(
+    batches: Iterable[pa.Table], total: int | None, progress: Progress
+) -> Iterator[pa.Table]:
+    """The batches, with progress by rows."""
+    done = 0
+    for batch in batches:
+        yield batch
+        done += batch.num_rows
+        progress.advance(done, total)

@@ -1,21 +1,18 @@
 """What a long command is doing, and how far it is, on standard error.
 
-On a terminal it is a bar that appears after a second and is gone at the end. Elsewhere, where
-nothing can be taken back, it comes late and once a minute, as a line of its own.
+It is a bar that appears after a second and is gone at the end, on a terminal only: elsewhere
+nothing can be taken back.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
 from typing import Self, TextIO
 
 PATIENCE, EVERY = 1.0, 0.2
 """Seconds before the bar appears on a terminal, and between two looks at it."""
-LONG_PATIENCE, SELDOM = 10.0, 60.0
-"""The same for lines elsewhere."""
 
 
 def _tell_left(seconds: float | None) -> str:
@@ -31,8 +28,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._part, self._completed = "", 0
         self._total: int | None = None
         self._done = threading.Event()
-        run = self._show_bar if stream.isatty() else self._write_lines
-        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread = threading.Thread(target=self._show_bar, daemon=True)
 
     def show(self, part: str) -> None:
         """From now on this part of the work is being done."""
@@ -43,12 +39,14 @@ class Progress(AbstractContextManager["Progress"]):
         self._completed, self._total = completed, total
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        if self._stream.isatty():
+            self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _show_bar(self) -> None:
         if self._done.wait(PATIENCE):
@@ -77,15 +75,6 @@ class Progress(AbstractContextManager["Progress"]):
                 )
                 bars.refresh()
                 self._done.wait(EVERY)
-
-    def _write_lines(self) -> None:
-        started, pause = time.monotonic(), LONG_PATIENCE
-        with suppress(OSError, ValueError):
-            while not self._done.wait(pause):
-                pause = SELDOM
-                seconds = time.monotonic() - started
-                self._stream.write(f"{self._line()} ({seconds:.0f} s)\n")
-                self._stream.flush()
 
     def _line(self) -> str:
         part = f": {self._part}" if self._part else ""
