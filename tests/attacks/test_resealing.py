@@ -160,7 +160,7 @@ def test_a_device_that_cannot_check_answers_nobody(monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     for data in (HONEST, {**HONEST, **EDITS["name"]}):
         survey = Survey.from_json(canonical(data))
-        with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
+        with pytest.raises(NotSupportedError, match=r"pip install ldpsql-device\[sign\]"):
             respond(survey, RECORD, policy=PINNED)
         assert answers(data, ANYTHING)
 

@@ -182,7 +182,7 @@ def test_a_pinned_author_without_a_signature_that_holds_is_refused(tmp_path, mon
         policy.require(edited)
     signed = app().sign(ours)
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
-    with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
+    with pytest.raises(NotSupportedError, match=r"pip install ldpsql-device\[sign\]"):
         policy.require(signed)
 
 

@@ -84,7 +84,7 @@ def test_a_device_without_the_library_reads_a_signed_survey_and_cannot_verify_it
     text = small_survey().sign(published_key()).device_text
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     survey = DeviceSurvey.from_json(text)
-    with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
+    with pytest.raises(NotSupportedError, match=r"pip install ldpsql-device\[sign\]"):
         survey.verify()
 
 
@@ -92,7 +92,7 @@ def test_a_key_without_the_library_says_what_to_install(monkeypatch, tmp_path):
     key = tmp_path / "a.key"
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)
     for act in (SigningKey.create, SigningKey.read):
-        with pytest.raises(NotSupportedError, match=r"pip install ldpsql\[sign\]"):
+        with pytest.raises(NotSupportedError, match=r"pip install ldpsql-device\[sign\]"):
             act(key)
     assert not key.exists()
 
