@@ -238,6 +238,7 @@ def test_the_estimator_that_is_asked_for_answers(tmp_path: Path) -> None:
     assert [result.facts["estimator"] for result in results] == ["smooth", "unbiased"]
 
 
+@pytest.mark.slow
 def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
     """They hold the raw table, and nobody would ever end them. The pipe that they inherit ends
     with the last of them."""

@@ -444,6 +444,7 @@ def test_the_batches_of_a_database_are_audited(tmp_path):
     assert "--users and --db" in refusal(run(*QUICK, published, "--db", store, "--users", 5), 2)
 
 
+@pytest.mark.slow
 def test_labels_stand_beside_names(tmp_path):
     survey = design(LABELLED)
     path = tmp_path / "app.json"

@@ -583,7 +583,7 @@ def test_answers_equal_duckdb(both: Both, request: pytest.FixtureRequest, questi
     ask_many(question(double, AGGREGATES), both, double, questions)
 
 
-@pytest.mark.parametrize("questions", [12, pytest.param(1_200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("questions", [8, pytest.param(1_200, marks=pytest.mark.slow)])
 def test_functions_equal_duckdb(both: Both, request: pytest.FixtureRequest, questions: int) -> None:
     """Variances, correlations, regressions, quantiles, with FILTER, WHERE and GROUP BY."""
     double = double_of(request)

@@ -82,6 +82,7 @@ def test_a_measure_that_nobody_asks_changes_nothing() -> None:
     assert least_variance(Workload(PAID, counted), budget) == expected
 
 
+@pytest.mark.slow
 def test_sums_among_two_levels_are_no_bound_on_more() -> None:
     """Three levels do better at epsilon 2 than the best that two can."""
     workload, two = Workload(PAID, (QueryClass(1.0, ((0, "equality"),), 0),)), Epsilon.parse("2")

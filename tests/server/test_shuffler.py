@@ -139,6 +139,7 @@ def test_no_kill_loses_a_report_or_releases_one_twice(home, kills):
         assert run("SELECT count(*) FROM ids").fetchone() == (len(lines),)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_once_there_is_room_it_goes_on(home):
     resource = pytest.importorskip("resource")
     if not hasattr(resource, "prlimit"):

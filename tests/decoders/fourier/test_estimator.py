@@ -290,6 +290,7 @@ def shrink_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FourierEstimator, "_centre", lambda *given: 0.01 * right(*given))
 
 
+@pytest.mark.slow
 def test_two_reports_have_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for two, which may well say the same thing."""
     design = made("3")
