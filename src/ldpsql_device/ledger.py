@@ -318,7 +318,11 @@ def _connect(address: str) -> sqlite3.Connection:
     database = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
     # EXTRA: a commit outlives a loss of power, too. With FULL it may be undone by the journal,
     # whose removal was not on the disk.
-    database.execute("PRAGMA synchronous = EXTRA")
+    try:
+        database.execute("PRAGMA synchronous = EXTRA")
+    except BaseException:
+        database.close()
+        raise
     return database
 
 
