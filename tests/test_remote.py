@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.command_line import run
@@ -19,7 +21,7 @@ from ldpsql.engine.wire import pack_estimates
 from ldpsql.errors import Place, QueryError
 from ldpsql.estimate import Estimates
 from ldpsql.lookups import PublicTable
-from ldpsql.remote import TOKEN, RemoteStore
+from ldpsql.remote import TOKEN, RemoteSession, RemoteStore
 from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
@@ -222,6 +224,29 @@ def test_what_is_no_collector_is_said_to_be_none(tmp_path):
             given = [[tmp_path / "r.parquet"]] if ask == "ingest" else []
             with pytest.raises(StoreError, match="answers what no collector does; check it"):
                 getattr(RemoteStore(address, "x"), ask)(*given)
+
+
+def test_an_answer_that_is_too_large_or_compressed_within_is_not_read(monkeypatch):
+    sink = pa.BufferOutputStream()
+    table = pa.table({"a": np.zeros(1_000_000)})
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as stream:
+        stream.write_table(table)
+    packed = sink.getvalue().to_pybytes()
+    assert len(packed) < 100_000
+    with listening(200, body=packed) as (address, _):
+        with pytest.raises(StoreError, match="answers what no collector does"):
+            RemoteStore(address, "x").synthesize()
+        with pytest.raises(InterfaceError, match="answer"):
+            RemoteSession(RemoteStore(address, "x")).execute("SELECT 1")
+    deep = b"[" * 100_000
+    for status, said in ((200, "answers what no collector does"), (400, "is no collector")):
+        with listening(status, body=deep) as (address, _), pytest.raises(StoreError, match=said):
+            RemoteStore(address, "x").surveys()
+    monkeypatch.setattr(ldpsql.remote, "LARGEST_ANSWER", len(packed) - 1)
+    too_large = pytest.raises(StoreError, match=r"answers more than \d+ bytes; ask for less")
+    with listening(200, body=packed) as (address, _), too_large:
+        RemoteStore(address, "x").synthesize()
 
 
 def test_what_a_collector_says_does_nothing_to_the_terminal():

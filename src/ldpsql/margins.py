@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_ROWS = 100_000
+LARGEST_FILE = 1 << 26
 """The most rows that a file of margins may have."""
 
 
@@ -68,6 +69,8 @@ def _read(source: MarginSource, number: int) -> Margin:
 
 def _read_file(path: Path) -> Margin:
     try:
+        if (size := path.stat().st_size) > LARGEST_FILE:
+            raise DataError(f"{path} has {size:,} bytes, the limit is {LARGEST_FILE:,}")
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = dropwhile(lambda line: line.startswith("#"), file)
             rows = [row for row in csv.reader(lines) if row]

@@ -26,7 +26,14 @@ import pyarrow.parquet as pq
 from ldpsql import errors
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import require_settings
-from ldpsql.engine.wire import margins_to_json, parameters_to_json, unpack, unpack_estimates
+from ldpsql.engine.wire import (
+    NO_ANSWER,
+    margins_to_json,
+    parameters_to_json,
+    read_stream,
+    unpack,
+    unpack_estimates,
+)
 from ldpsql.errors import Located, Place, QueryError
 from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.intake import Intake, expand
@@ -47,6 +54,8 @@ TOKEN = "LDPSQL_TOKEN"
 _ARROW = "application/vnd.apache.arrow.stream"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _GRACE = 30.0
+LARGEST_ANSWER, _LARGEST_REFUSAL = 1 << 30, 1 << 20
+"""Bytes of what a collector may answer; an answer has at most a million rows."""
 
 
 def is_address(place: object) -> bool:
@@ -134,7 +143,7 @@ class RemoteStore:
         asked = {"rows": rows, "table": table, "seed": seed}
         data = self.ask("/v1/synthesize", json.dumps(asked).encode())
         with self._expecting():
-            return pa.ipc.open_stream(data).read_all()
+            return read_stream(data)
 
     def ask(
         self,
@@ -154,20 +163,23 @@ class RemoteStore:
         request = urllib.request.Request(f"{self.url}{path}", body, headers)
         try:
             with self._opener.open(request, timeout=seconds + _GRACE) as response:
-                return cast(bytes, response.read())
+                data = cast(bytes, response.read(LARGEST_ANSWER + 1))
         except urllib.error.HTTPError as error:
-            raise self._tell(error.code, error.read(), sql) from None
+            raise self._tell(error.code, error.read(_LARGEST_REFUSAL), sql) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             said = getattr(reason, "strerror", None) or type(reason).__name__
             raise StoreError(f"cannot reach {self.url}: {said}; check that it runs") from None
+        if len(data) > LARGEST_ANSWER:
+            raise StoreError(f"{self.url} answers more than {LARGEST_ANSWER:,} bytes; ask for less")
+        return data
 
     @contextmanager
     def _expecting(self) -> Iterator[None]:
         """StoreError where an answer is not what a collector says."""
         try:
             yield
-        except (pa.ArrowException, OSError, ValueError, LookupError, TypeError):
+        except NO_ANSWER:
             raise StoreError(f"{self.url} answers what no collector does; check it") from None
 
     def _tell(self, status: int, body: bytes, sql: str) -> Exception:
@@ -177,7 +189,7 @@ class RemoteStore:
             said = json.loads(body)
             detail, name = str(said["detail"]), said.get("error")
             is_elsewhere = said.get("type") == "urn:ldpsql:error:unknown-address"
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             is_elsewhere = True
         if is_elsewhere:
             return StoreError(f"{self.url} is no collector (it answers {status}); check it")
@@ -219,7 +231,7 @@ class RemoteStore:
         with self._expecting():
             for table in json.loads(self.ask("/v1/tables"))["lookups"]:
                 data = self.ask(f"/v1/lookups/{quote(table['name'])}")
-                rows = pa.ipc.open_stream(data).read_all()
+                rows = read_stream(data)
                 found.append(PublicTable(table["name"], rows, table["digest"]))
         return found
 

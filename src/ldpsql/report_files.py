@@ -40,6 +40,8 @@ ID_TYPE = pa.binary(ID_BYTES)
 _LARGEST_FLOAT = 1e100
 """Far above any measurement, and far enough below the largest double that sums of products of two
 such values over any number of people stay finite: one report must not void a sum for all."""
+LONGEST_TEXT = 1 << 16
+"""Bytes of a public text, as many as a whole body of a device may have."""
 _DAYS = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
@@ -110,6 +112,9 @@ def check_rows(intake: Intake, piece: Piece, most: int = SHOWN + 1) -> CheckedRo
             amounts = values.fill_null(0.0).to_numpy(zero_copy_only=False)
             refuse(~np.isfinite(amounts), f"{column.name} is not finite")
             refuse(np.abs(amounts) > _LARGEST_FLOAT, f"{column.name} is too large to be summed")
+        if column.type == "text":
+            lengths = _compute().binary_length(values).fill_null(0).to_numpy(zero_copy_only=False)
+            refuse(lengths > LONGEST_TEXT, f"{column.name} is longer than {LONGEST_TEXT:,} bytes")
         if column == PERIOD_COLUMN and intake.schedule.period:
             days = [day for day in values.unique().to_pylist() if day is not None]
             periods = [day for day in days if _is_period(intake.schedule, day)]

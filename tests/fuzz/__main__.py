@@ -1,6 +1,6 @@
-"""Try doors with inputs that nobody meant, from the folder `tests`:
+"""Try doors with inputs that nobody meant:
 
-    PYTHONPATH=../src:. python -m fuzz [sql] [reports] [bodies] [surveys] [--count N | --seconds S]
+    PYTHONPATH=src:tests python -m fuzz [sql] [reports] [bodies] [surveys] [--count N | --seconds S]
 
 Prints how attempts ended, and everything that should not be, with its number: `--first` repeats it.
 """

@@ -32,7 +32,7 @@ def test_names_are_names_and_taken_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", '{"format":2,"tokens":[]}', '{"format":1,"tokens":[{}]}']
+    "text", ["", "[" * 100_000, "[]", '{"format":2,"tokens":[]}', '{"format":1,"tokens":[{}]}']
 )
 def test_a_damaged_file_lets_nobody_in(tmp_path, text):
     (tmp_path / "t").write_text(text)

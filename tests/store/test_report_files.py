@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.fake_survey import UNARY, fake_survey
+from support.fake_survey import UNARY, fake_survey, reports_of, with_new_ids
 from support.tiers import examples
 
+from ldpsql.report_files import LONGEST_TEXT
 from ldpsql.store import open_store
 from ldpsql_device.errors import ReportError
 from ldpsql_device.schema import PublicColumn
@@ -134,6 +135,19 @@ def test_a_float_that_could_void_every_sum_is_refused(store, value):
     survey = fake_survey(public=[PublicColumn("p", "float")])
     assert "p is too large to be summed" in refusal(store, survey, {**ROW, "p": [value]})
     assert store.ingest_table(with_id({**ROW, "p": [1e100]}), survey).reports == 1
+
+
+def test_a_public_text_has_a_bound(store):
+    survey = fake_survey(public=[PublicColumn("p", "text")])
+    rows = reports_of(survey, 2)
+    place = rows.column_names.index("p")
+    for text, taken in (("\u00e9" * (LONGEST_TEXT // 2), 2), ("\u00e9" * LONGEST_TEXT, 1)):
+        texts = pa.array(["a", text])
+        given = with_new_ids(rows.set_column(place, "p", texts))
+        if taken == 1:
+            with pytest.raises(ReportError, match="row 2: p is longer than 65,536 bytes"):
+                store.ingest_table(given, survey)
+        assert store.ingest_table(given, survey, skip_invalid=True).reports == taken
 
 
 def test_a_public_whole_number_must_fit_64_bits(store):

@@ -31,6 +31,8 @@ from ldpsql_device.values import Listed, Ordered
 
 KINDS = ("ranges", "prefixes", "points", "groups")
 _MOST_GROUPS = 2_000
+_LONGEST = 1 << 22
+"""Letters of a file of questions."""
 _AGGREGATES = ("count", "sum", "avg")
 
 
@@ -99,7 +101,11 @@ def question(sql: str, survey: Askable, workload: str) -> Question:
 def read_questions(path: Path, survey: Askable) -> tuple[Question, ...]:
     """Questions of one's own, from a file of SQL. Errors name the line in the file."""
     questions, line = [], 1
-    for part in split_statements(path.read_text(encoding="utf-8-sig", errors="surrogateescape")):
+    with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
+        text = file.read(_LONGEST + 1)
+    if len(text) > _LONGEST:
+        raise SurveyError(f"{path} has more than {_LONGEST:,} letters; keep the questions you need")
+    for part in split_statements(text):
         start = line + part[: len(part) - len(part.lstrip())].count("\n")
         line += part.count("\n")
         if is_blank(part):

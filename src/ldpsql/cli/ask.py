@@ -109,7 +109,9 @@ def _text(sql: str | None) -> str:
         return sql
     if sql is None and sys.stdin.isatty():
         raise click.UsageError('no SQL was given; write ldpsql "SELECT ..."')
-    return options.stdin().read()
+    from ldpsql.parser.source import MAX_LENGTH  # noqa: PLC0415
+
+    return options.stdin().read(MAX_LENGTH + 1)  # one more is refused
 
 
 @click.command(short_help="Draw a table of made-up people.")

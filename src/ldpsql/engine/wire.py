@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from numbers import Integral, Real
@@ -19,11 +20,17 @@ from ldpsql.engine.notes import guarantee_of_batches
 from ldpsql.engine.result import Result, refuse_estimates
 from ldpsql.estimate import Estimates
 from ldpsql.margins import Margin, Margins
-from ldpsql.parser import Parameters, require_parameters
+from ldpsql.parser import Parameters
+from ldpsql.store.incoming import is_compressed
 from ldpsql.survey import Survey
 from ldpsql_device.errors import InterfaceError, NotSupportedError
 
 _KEY = b"ldpsql.answer"
+NO_ANSWER = (
+    *(pa.ArrowException, OSError, struct.error, RecursionError),
+    *(ValueError, LookupError, TypeError),
+)
+"""What reading something else than an answer raises."""
 _BARS = ("stderr", "low", "high")
 MOST_ESTIMATES = 2000
 """Of so many estimates a covariance travels over HTTP."""
@@ -67,6 +74,14 @@ def write_stream(table: pa.Table) -> bytes:
     return data
 
 
+def read_stream(data: bytes) -> pa.Table:
+    """The table of an Arrow stream; ValueError for one that is compressed within, which may hold
+    more than any machine can, and pyarrow's errors and struct.error for what is none."""
+    if is_compressed(data):
+        raise ValueError("compressed within")
+    return pa.ipc.open_stream(data).read_all()
+
+
 def unpack(
     data: bytes, survey_of: Callable[[str], Survey], estimates_of: Callable[[str], Estimates]
 ) -> Result:
@@ -76,7 +91,7 @@ def unpack(
     handle, where it has one. InterfaceError for anything else.
     """
     try:
-        table = pa.ipc.open_stream(data).read_all()
+        table = read_stream(data)
         said = json.loads(table.schema.metadata[_KEY])
         names = said["columns"]
         places = [str(place) for place in range(len(names))]
@@ -93,7 +108,7 @@ def unpack(
         forged = {
             int(place): (float(least), float(most)) for place, (least, most) in said["forged"]
         }
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError):
+    except NO_ANSWER:
         raise _no_answer() from None
     guarantees = [
         survey.guarantee if survey.shuffled is None else guarantee_of_batches(survey, smallest)
@@ -132,12 +147,12 @@ def pack_estimates(estimates: Estimates) -> bytes:
 def unpack_estimates(data: bytes) -> Estimates:
     """The estimates in what `pack_estimates` wrote; InterfaceError for anything else."""
     try:
-        table = pa.ipc.open_stream(data).read_all()
+        table = read_stream(data)
         numbers = np.column_stack([column.to_numpy() for column in table.columns])
         count = table.num_columns
         replicates = numbers[1 + count :] if len(numbers) > 1 + count else None
         return Estimates(numbers[0], numbers[1 : 1 + count], replicates)
-    except (pa.ArrowException, OSError, ValueError, LookupError):
+    except NO_ANSWER:
         raise _no_answer() from None
 
 
@@ -150,11 +165,12 @@ def _no_answer() -> InterfaceError:
 
 def parameters_to_json(parameters: Parameters) -> Any:
     """Parameters of a question as JSON has them; an exact number, a day or a moment is an object
-    with its text. NotSupportedError for values of other types, QueryError for what is neither a
-    sequence nor a mapping."""
-    require_parameters(parameters)
-    if parameters is None:
-        return None
+    with its text. NotSupportedError for values of other types. What is neither a sequence nor a
+    mapping is left to be refused where the question is answered."""
+    if parameters is None or isinstance(parameters, str | bytes):
+        return None if parameters is None else str(parameters)
+    if not isinstance(parameters, Iterable):
+        return _value_to_json(parameters)
     if isinstance(parameters, Mapping):
         return {str(name): _value_to_json(value) for name, value in parameters.items()}
     return [_value_to_json(value) for value in parameters]

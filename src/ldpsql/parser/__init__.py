@@ -13,9 +13,9 @@ from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, Statement
 from ldpsql.parser.source import Refusal, deep_stack, parse_query, quiet, read, refuse
-from ldpsql.parser.values import Parameters, bind, require_parameters, substitute
+from ldpsql.parser.values import Parameters, bind, substitute
 
-__all__ = ["Parameters", "parse", "require_parameters"]
+__all__ = ["Parameters", "parse"]
 
 
 def parse(

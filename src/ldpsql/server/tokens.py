@@ -20,6 +20,8 @@ from ldpsql_device.errors import DataError, StoreError
 ROLES = ("analyst", "admin", "relay")
 """An analyst asks; a relay brings reports, whole files of them too; an admin does both."""
 _FORMAT = 1
+_LARGEST = 1 << 24
+"""Letters of the file: some hundred thousand tokens."""
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}")
 
 
@@ -116,11 +118,12 @@ class Tokens:
 
     def _read(self) -> dict[str, Token]:
         try:
-            data = json.loads(self.path.read_text())
+            with self.path.open(encoding="utf-8") as file:
+                data = json.loads(file.read(_LARGEST))
             tokens = [Token(**row) for row in data["tokens"]]
             if data["format"] == _FORMAT and all(token.role in ROLES for token in tokens):
                 return {token.sha256: token for token in tokens}
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             pass
         raise StoreError(f"{self.path} is damaged; remove it, and add the tokens again")
 

@@ -167,7 +167,7 @@ def check_stream(
     """
     try:
         # Before it is read: half a megabyte may be compressed from what no machine can hold.
-        if any(_is_compressed(message) for message in pa.ipc.MessageReader.open_stream(data)):
+        if is_compressed(data):
             raise ReportError(f"{name} is compressed within; compress it as a whole, with gzip")
         table = pa.ipc.open_stream(data).read_all()
         table.validate(full=True)
@@ -191,6 +191,12 @@ def check_stream(
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     checked = check_rows(intake, Piece(batch.num_rows, columns, read_arrow), most=batch.num_rows)
     return checked.reports if checked.reports.num_rows else None, checked.faults
+
+
+def is_compressed(data: bytes) -> bool:
+    """Whether any buffers of an Arrow stream are; pyarrow's errors and struct.error where it is
+    damaged."""
+    return any(_is_compressed(message) for message in pa.ipc.MessageReader.open_stream(data))
 
 
 def _is_compressed(message: pa.Message) -> bool:
