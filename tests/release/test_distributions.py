@@ -22,10 +22,10 @@ BUILD = "import sys; from hatchling import build; print(build.build_wheel(sys.ar
 def wheels(tmp_path_factory):
     """Both wheels, as zip files: the library's and the device's."""
     folder = tmp_path_factory.mktemp("wheels")
+    if not (ROOT / "device" / "ldpsql_device").exists():
+        pytest.skip("an sdist does not have the sources of both distributions")
     opened = []
     for source in (ROOT, ROOT / "device"):
-        if not (source / "pyproject.toml").exists() or not (source / "LICENSE").exists():
-            pytest.skip("these are not the sources of both distributions")
         command = [sys.executable, "-c", BUILD, str(folder)]
         environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
         done = subprocess.run(
