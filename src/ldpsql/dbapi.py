@@ -32,7 +32,14 @@ from ldpsql.lookups import Columns, PublicTable
 from ldpsql.margins import Margins, MarginSources, read_margins
 from ldpsql.parser import Parameters
 from ldpsql.remote import RemoteSession, RemoteStore, is_address
-from ldpsql.store import Batch, Store, open_store, read_store
+from ldpsql.store import (
+    Batch,
+    Store,
+    is_spark_address,
+    open_folder,
+    open_store,
+    read_store,
+)
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 from ldpsql_device import errors
@@ -51,6 +58,7 @@ from ldpsql_device.errors import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pyspark.sql import SparkSession
 
 __all__ = [
     "BINARY",
@@ -154,6 +162,9 @@ def connect(
     weights: MarginSources = None,
     one_population: bool = False,
     census: bool = False,
+    spark: SparkSession | None = None,
+    reports: str | Path | None = None,
+    survey: Survey | None = None,
 ) -> Connection:
     """Connect to a store of reports.
 
@@ -176,12 +187,27 @@ def connect(
     before, whoever wrote it, and says so where another process is writing and may have committed
     more.  must_exist: refuse a file that does not exist, as a misspelt one does not, and make none.
     Raises OperationalError for a file that cannot be used.
+
+    spark: a session that reads a folder of report files, in the place of a path (docs/store.md).
+    reports: the folder.  survey: whose reports they are; None for the one that is known there.
+    spark:///path/to/reports/?survey=FILE as the path says the same, for the session of the process.
     """
     place = None if path is None or str(path) == ":memory:" else path
     writes_to: Path | None = None
     store: Store | RemoteStore
-    if place is None:
+    if (spark is None) != (reports is None) or (spark is None and survey is not None):
+        raise InterfaceError("a folder of reports takes both spark=session and reports=folder")
+    if spark is not None:
+        if path is not None:
+            raise InterfaceError("give either the path of a store or spark= and reports=")
+        store = open_folder(spark, str(reports), survey, read_only=bool(read_only))
+        if not read_only:
+            store.catch_up()
+    elif place is None:
         store = open_store(None, read_only=bool(read_only))
+    elif is_spark_address(place):
+        url = str(place)
+        store = open_store(url, read_only=True) if read_only else read_store(url)
     elif is_address(place):
         store = RemoteStore(str(place), token)
     else:

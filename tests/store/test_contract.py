@@ -5,6 +5,7 @@ What is expected is worked out from the reports themselves, by numpy and DuckDB 
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,8 +38,9 @@ from ldpsql.lookups import PublicTable
 from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.sql import Scalar
-from ldpsql.store import Selection, Store, open_store
+from ldpsql.store import Selection, Store, open_folder, open_store
 from ldpsql.store import base as store_base
+from ldpsql.store.spark.session import start
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError, StoreError
@@ -56,15 +58,25 @@ class Kind:
 
     @contextmanager
     def open(self, survey: Survey | Intake, *, read_only: bool = False) -> Iterator[Store]:
-        with open_store(self.folder / "store.duckdb", read_only=read_only) as store:
+        if self.name == "spark":
+            reports = self.folder / "reports"
+            reports.mkdir(exist_ok=True)
+            opened = open_folder(start(), str(reports), survey, read_only=read_only)
+        else:
+            opened = open_store(self.folder / "store.duckdb", read_only=read_only)
+        with opened as store:
             if not read_only:
                 store.register(survey)
             yield store
 
 
-@pytest.fixture(params=["duckdb"])
+@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.slow)])
 def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Kind:
-    """Every kind of store."""
+    """Every kind of store; that of Spark where it and Java are there."""
+    if request.param == "spark":
+        pytest.importorskip("pyspark", reason="PySpark is not installed")
+        if shutil.which("java") is None:
+            pytest.skip("Java is not installed")
     return Kind(request.param, tmp_path)
 
 

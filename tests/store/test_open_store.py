@@ -24,7 +24,7 @@ def test_a_store_in_memory_needs_no_file(url):
         assert store.surveys() == []
 
 
-@pytest.mark.parametrize("url", ["http://localhost:8000", "spark:///data", "s3://bucket/key"])
+@pytest.mark.parametrize("url", ["http://localhost:8000", "s3://bucket/key"])
 @pytest.mark.parametrize("kind", [str, Path])
 def test_a_store_of_another_kind_is_refused(url, kind):
     scheme = url.split(":")[0]

@@ -75,10 +75,10 @@ def answer(
 
 def open_to_ask(database: Path | str) -> Store | RemoteStore:
     """The store in a file, or a collector."""
-    if isinstance(database, str):
+    if options.is_collector(database):
         from ldpsql.remote import RemoteStore  # noqa: PLC0415
 
-        return RemoteStore(database, None)
+        return RemoteStore(str(database), None)
 
     from ldpsql.store import read_store  # noqa: PLC0415
 
@@ -148,10 +148,10 @@ def synthesize(
 
     batches: Iterable[pa.Table]
     with Progress("synthesizing", sys.stderr) as progress:
-        if isinstance(database, str):
+        if options.is_collector(database):
             from ldpsql.remote import RemoteStore  # noqa: PLC0415
 
-            made = RemoteStore(database, None).synthesize(rows, table, seed)
+            made = RemoteStore(str(database), None).synthesize(rows, table, seed)
             batches, schema = [made], made.schema
             notes = made.schema.metadata[NOTES_KEY.encode()].decode().splitlines()
         else:

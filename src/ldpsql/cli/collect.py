@@ -195,10 +195,10 @@ def ingest(
 
     asked = None if survey is None else Intake.read(survey)
     opened: Store | RemoteStore
-    if isinstance(database, str):
+    if options.is_collector(database):
         from ldpsql.remote import RemoteStore  # noqa: PLC0415  (it loads what answers)
 
-        opened = RemoteStore(database, None)
+        opened = RemoteStore(str(database), None)
     else:
         opened = open_store(database, read_only=False, patience=patience)
     with closing(opened) as store:

@@ -25,7 +25,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 def read_place(text: str) -> Path | str:
     """A file, or an address as it is."""
-    return text if text.startswith(("http://", "https://")) else Path(text)
+    return text if text.startswith(("http://", "https://", "spark:")) else Path(text)
 
 
 database = click.option(
@@ -56,8 +56,15 @@ collector_or_database = click.option(
     show_envvar=True,
     metavar="FILE|URL",
     help="The DuckDB file that holds the reports, or the address of `ldpsql serve`, for which "
-    "LDPSQL_TOKEN holds a token.",
+    "LDPSQL_TOKEN holds a token, or of a folder of report files that Spark reads: "
+    "spark:///path/to/reports/?survey=FILE.",
 )
+
+
+def is_collector(database: Path | str) -> bool:
+    """Whether what --db says is the address of a collector, not a store to open."""
+    return isinstance(database, str) and not database.startswith("spark:")
+
 
 confidence = click.option(
     "--confidence",

@@ -89,7 +89,7 @@ def publish(
     asked = [] if queries is None else read_queries(queries)
     connection = dbapi.connect(
         database,
-        read_only=None if isinstance(database, str) else True,
+        read_only=None if options.is_collector(database) else True,
         weights=weights,
         timeout=seconds,
         **settings,

@@ -44,7 +44,8 @@ class ReportTable:
     counted_columns: columns of the histogram that belong to the report: all, or (report type, bit).
     keys: the histogram's columns without the count, as an SQL list.  columns: those of a report as
     an SQL list.  histogram_columns: all of the histogram's.  once: picks the rows of a histogram
-    that together count every person once.
+    that together count every person once; people_columns: what of a report tells these rows, and
+    its type.
     """
 
     def __init__(self, intake: Intake) -> None:
@@ -62,6 +63,7 @@ class ReportTable:
         self.columns = names((*self.report_columns, *self.public_columns))
         self.histogram_columns = (*counted, Column(COUNT_COLUMN, "BIGINT"))
         self.once = f"{bit.sql} = -1" if is_unary else "true"
+        self.people_columns = (self.report_type, bit) if is_unary else (self.report_type,)
 
     def public(self, name: str) -> str:
         """A public column, quoted as it is written in the schema."""

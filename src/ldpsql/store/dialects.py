@@ -59,6 +59,12 @@ def split_condition(condition: str | None, types: Mapping[str, str]) -> tuple[st
     return text or "TRUE", len(plain) == len(every)
 
 
+def find_columns(condition: str) -> set[str]:
+    """The columns that a condition of DuckDB's dialect names, in lower case."""
+    found = sqlglot.parse_one(condition, read="duckdb").find_all(exp.Column)
+    return {column.name.lower() for column in found}
+
+
 def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
     tree = tree.unnest()
     if isinstance(tree, exp.And):

@@ -230,15 +230,18 @@ def _is_compressed(message: pa.Message) -> bool:
     return find(batch, 3) != 0  # RecordBatch.compression
 
 
-def read_file(path: Path) -> Incoming:
-    """Open a report file; ReportError if it is damaged."""
-    suffix = path.suffix.lower()
+def read_file(path: Path, name: str | None = None) -> Incoming:
+    """Open a report file; ReportError if it is damaged.
+
+    name: for messages, where that is not its path.
+    """
+    suffix, shown = path.suffix.lower(), name or str(path)
     if suffix not in SUFFIXES:
         raise ReportError(
-            f"{path} is not a report file: its name must end in {', '.join(SUFFIXES)}"
+            f"{shown} is not a report file: its name must end in {', '.join(SUFFIXES)}"
         )
     reader = {".parquet": _parquet, ".csv": _csv}.get(suffix, _json_lines)
-    return next(_guard(path, map(reader, [path])))
+    return next(_guard(shown, (reader(own, shown) for own in [path])))
 
 
 def read_table(table: pa.Table) -> Incoming:
@@ -260,7 +263,7 @@ def digest(path: Path) -> str:
         raise ReportError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _guard(path: Path, items: Iterator[T]) -> Iterator[T]:
+def _guard(name: str, items: Iterator[T]) -> Iterator[T]:
     """The items; ReportError where reading them fails, without what went wrong."""
     try:
         yield from items
@@ -269,7 +272,7 @@ def _guard(path: Path, items: Iterator[T]) -> Iterator[T]:
     else:
         return
     # Outside the handler: what went wrong may quote the file and must not hang on to this error.
-    raise describe_damage(path)
+    raise describe_damage(name)
 
 
 # -- columns: Parquet, Arrow and CSV -----------------------------------------------------------
@@ -278,21 +281,21 @@ Batches = Callable[[Sequence[str], list[int]], Iterator[pa.RecordBatch]]
 """Reads these columns; takes a list for the numbers of broken lines."""
 
 
-def _parquet(path: Path) -> Incoming:
+def _parquet(path: Path, name: str) -> Incoming:
     import pyarrow.parquet as pq  # noqa: PLC0415  (takes long to import, and is for files alone)
 
     def batches(columns: Sequence[str], _: list[int]) -> Iterator[pa.RecordBatch]:
         shared = [name for name in columns if _is_written(schema.field(name).type)]
         with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=shared) as file:
-            _require_moderate(path, file.metadata, columns)
+            _require_moderate(path, name, file.metadata, columns)
             for batch in file.iter_batches(ROWS, columns=columns):
                 batch.validate(full=True)
-                yield _write_out(path, batch)
+                yield _write_out(name, batch)
 
     with pq.ParquetFile(path) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
-    guarded: Batches = lambda *given: _guard(path, batches(*given))  # noqa: E731
-    return _columnar(str(path), schema.names, guarded, read_arrow, schema, rows)
+    guarded: Batches = lambda *given: _guard(name, batches(*given))  # noqa: E731
+    return _columnar(name, schema.names, guarded, read_arrow, schema, rows)
 
 
 def _is_written(kind: pa.DataType) -> bool:
@@ -304,22 +307,22 @@ def _is_written(kind: pa.DataType) -> bool:
     )
 
 
-def _require_moderate(path: Path, said: Any, columns: Sequence[str]) -> None:
+def _require_moderate(path: Path, name: str, said: Any, columns: Sequence[str]) -> None:
     """ReportError for a Parquet file that would be much larger in memory than it is, or has more
     rows than there is room for reports that differ, by what its metadata say."""
     if said.num_rows > _FREE_ROWS + _ROWS_PER_BYTE * path.stat().st_size:
-        raise ReportError(f"{path} has {said.num_rows:,} rows, more than a file of its size can")
+        raise ReportError(f"{name} has {said.num_rows:,} rows, more than a file of its size can")
     for group in range(said.num_row_groups):
         for place in range(said.num_columns):
             column = said.row_group(group).column(place)
             if column.path_in_schema in columns and column.total_uncompressed_size > _LARGEST:
                 raise ReportError(
-                    f"{path}: column {column.path_in_schema!r} of row group {group + 1} takes more "
+                    f"{name}: column {column.path_in_schema!r} of row group {group + 1} takes more "
                     f"than {_LARGEST:,} bytes; write smaller row groups"
                 )
 
 
-def _write_out(path: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
+def _write_out(name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with texts that rows share written out; ReportError where that takes too much."""
     import pyarrow.compute as pc  # noqa: PLC0415  (takes long to import, and is for files alone)
 
@@ -328,21 +331,21 @@ def _write_out(path: Path, batch: pa.RecordBatch) -> pa.RecordBatch:
             lengths = pc.binary_length(column.dictionary).take(column.indices)
             if (pc.sum(lengths.cast(pa.int64())).as_py() or 0) > _LARGEST:
                 raise ReportError(
-                    f"{path}: the texts of {batch.num_rows:,} rows take more than {_LARGEST:,} "
+                    f"{name}: the texts of {batch.num_rows:,} rows take more than {_LARGEST:,} "
                     "bytes; write shorter ones"
                 )
-            name = batch.schema.names[place]
-            batch = batch.set_column(place, name, column.dictionary_decode())
+            own = batch.schema.names[place]
+            batch = batch.set_column(place, own, column.dictionary_decode())
     return batch
 
 
-def _csv(path: Path) -> Incoming:
+def _csv(path: Path, name: str) -> Incoming:
     # Arrow tells of a line with too few or too many values in UTF-8, and of no other one.
     encoding = "utf-8-sig" if _is_utf8(path) else _BYTES
     with path.open(encoding=encoding, newline="") as file:
         header, is_alone = next(csv.reader(file), []), not file.read(1)
     if not header:
-        raise ReportError(f"{path} is empty: its first line must name the columns")
+        raise ReportError(f"{name} is empty: its first line must name the columns")
 
     def batches(columns: Sequence[str], broken: list[int]) -> Iterator[pa.RecordBatch]:
         def skip(row: pacsv.InvalidRow) -> str:
@@ -373,8 +376,8 @@ def _csv(path: Path) -> Incoming:
             for batch in file:
                 yield batch if encoding != _BYTES else _restore_bytes(batch)
 
-    guarded: Batches = lambda *given: _guard(path, batches(*given))  # noqa: E731
-    return _columnar(str(path), header, guarded, read_text)
+    guarded: Batches = lambda *given: _guard(name, batches(*given))  # noqa: E731
+    return _columnar(name, header, guarded, read_text)
 
 
 def _is_utf8(path: Path) -> bool:
@@ -427,19 +430,19 @@ def _columnar(
 # -- JSON lines --------------------------------------------------------------------------------
 
 
-def _json_lines(path: Path) -> Incoming:
+def _json_lines(path: Path, name: str) -> Incoming:
     def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
-        lines, unpack = _guard(path, _lines(path)), None
+        lines, unpack = _guard(name, _lines(path)), None
         while some := list(islice(lines, _JSON_ROWS)):
             broken += [number for number, row in some if row is None]
             if rows := [row for _, row in some if row is not None]:
                 if unpack is None:
                     is_flat = any(key.startswith(RESERVED_PREFIX) for key in rows[0])
                     unpack = _flat if is_flat else _read_sent
-                columns, faults = unpack(intake, str(path), rows)
+                columns, faults = unpack(intake, name, rows)
                 yield Piece(len(rows), columns, read_json, faults)
 
-    return Incoming(str(path), pieces, "be a JSON object with distinct keys")
+    return Incoming(name, pieces, "be a JSON object with distinct keys")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:

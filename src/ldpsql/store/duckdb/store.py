@@ -25,6 +25,7 @@ from ldpsql.lookups import PublicTable
 from ldpsql.report import Decoded, Histogram, Integers
 from ldpsql.sql import literal, quote
 from ldpsql.store.base import Selection, Store
+from ldpsql.store.counting import Column
 from ldpsql.store.duckdb import arrivals, companion, decoded, fold, importing
 from ldpsql.store.duckdb.checking import check_rest, check_survey
 from ldpsql.store.duckdb.companion import Snapshot
@@ -159,11 +160,11 @@ class DuckDBStore(Store):
         self._rows("INSERT INTO surveys VALUES (?, ?, ?, ?, 0, 0)", *given)
         for statement in Layout(intake).ddl:
             self._rows(statement)
-        make_log(self.path)
+        self._make_log()
 
     def _complete_survey(self, intake: Intake) -> None:
         self._rows("UPDATE surveys SET json = ? WHERE name = ?", intake.text, intake.key)
-        make_log(self.path)
+        self._make_log()
 
     def _read_statement(self, key: str) -> str | None:
         if not self._has_table("statements"):
@@ -175,6 +176,10 @@ class DuckDBStore(Store):
         self._rows("CREATE TABLE IF NOT EXISTS statements (survey VARCHAR, text VARCHAR)")
         self._rows("DELETE FROM statements WHERE survey = ?", key)
         self._rows("INSERT INTO statements VALUES (?, ?)", key, text)
+        self._make_log()
+
+    def _make_log(self) -> None:
+        """Before a change is committed: make room for it beside the store."""
         make_log(self.path)
 
     def _has_table(self, name: str) -> bool:
@@ -203,11 +208,11 @@ class DuckDBStore(Store):
             cursor.register(_INCOMING, table.rows)
             cursor.execute(f"CREATE OR REPLACE TABLE {name} AS FROM {_INCOMING}")
             cursor.execute(f"COMMENT ON TABLE {name} IS {literal(table.digest)}")
-        make_log(self.path)
+        self._make_log()
 
     def _remove_lookup(self, name: str) -> None:
         self._rows(f"DROP TABLE {lookup_table(name)}")
-        make_log(self.path)
+        self._make_log()
 
     # -- reports in --------------------------------------------------------------------------
 
@@ -267,7 +272,7 @@ class DuckDBStore(Store):
                 fold.discard(cursor, layout, number)
         if taken:
             self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
-        make_log(self.path)
+        self._make_log()
         return taken
 
     def _known_ids(
@@ -297,7 +302,7 @@ class DuckDBStore(Store):
     def _see_day(self, day: date) -> None:
         self._rows("DELETE FROM seen")
         self._rows("INSERT INTO seen VALUES (?)", day)
-        make_log(self.path)
+        self._make_log()
 
     def _forget_ids(self, day: date) -> None:
         old = f"{LAST_COLUMN} < DATE {literal(day.isoformat())}"
@@ -305,7 +310,7 @@ class DuckDBStore(Store):
             ids = ids_table(survey.key)
             if self._rows(f"SELECT 1 FROM {ids} WHERE {old} LIMIT 1"):
                 self._rows(f"DELETE FROM {ids} WHERE {old}")
-                make_log(self.path)
+                self._make_log()
 
     def _merge_counts(self, intake: Intake) -> None:
         with self._change(), self._read_snapshot() as cursor:
@@ -313,7 +318,7 @@ class DuckDBStore(Store):
             if known is not None and known.following == self.version(intake.key):
                 known.version = known.following  # it was committed
             if fold.merge_if_worthwhile(cursor, Layout(intake), self._recent[intake.key]):
-                make_log(self.path)
+                self._make_log()
             self._decode(cursor, intake, _ENOUGH)
 
     def catch_up(self) -> None:
@@ -327,7 +332,7 @@ class DuckDBStore(Store):
         layout, decoding = Layout(intake), self._open_decoding(intake)
         if decoding is not None and decoded.count_waiting(cursor, layout, decoding) >= enough:
             decoded.catch_up(cursor, layout, decoding)
-            make_log(self.path)
+            self._make_log()
 
     def _open_decoding(self, intake: Intake) -> Decoding | None:
         """What is kept of the decoded reports of a survey; nothing where it cannot be asked."""
@@ -343,7 +348,7 @@ class DuckDBStore(Store):
                     # Or a batch would be joined from some whose reports are in and some not.
                     self._decode(cursor, self._read_intake(survey.text), 1)
                     arrivals.tidy(cursor, self._layout(survey.key))
-                    make_log(self.path)
+                    self._make_log()
         if self._connection is not None:
             with suppress(duckdb.Error), self._connection.cursor() as cursor:
                 cursor.execute("CHECKPOINT")  # or the log would tell the order of commits
@@ -354,7 +359,7 @@ class DuckDBStore(Store):
         with self._change(), self._read_snapshot() as cursor:
             fold.refresh(cursor, layout)
             self._decode_anew(cursor, layout)
-            make_log(self.path)
+            self._make_log()
         self._publish(at_once=True)
 
     def _decode_anew(self, cursor: Connection, layout: Layout) -> None:
@@ -399,7 +404,7 @@ class DuckDBStore(Store):
                     )
                 self._decode_anew(cursor, layout)
                 self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
-                make_log(self.path)
+                self._make_log()
         self._publish(at_once=True)
         return sum(batch.reports for batch in chosen)
 
@@ -410,7 +415,7 @@ class DuckDBStore(Store):
             if chosen:
                 self._decode(cursor, layout.intake, 1)
                 fold.delete_reports(cursor, layout, [batch.number for batch in chosen])
-                make_log(self.path)
+                self._make_log()
         self._publish(at_once=True)
         return sum(batch.reports for batch in chosen)
 
@@ -463,7 +468,7 @@ class DuckDBStore(Store):
             self._rows("DELETE FROM surveys WHERE name = ?", key)
             for name in filter(self._has_table, ("decoded", ALONE, "statements")):
                 self._rows(f"DELETE FROM {name} WHERE survey = ?", key)
-            make_log(self.path)
+            self._make_log()
         self._forget_survey(key)
         self._publish(at_once=True)
 
@@ -511,7 +516,7 @@ class DuckDBStore(Store):
                     latest, own = other._find_latest_day(), self._latest_day()
                     if latest is not None and (own is None or own < latest):
                         self._see_day(latest)
-                    make_log(self.path)
+                    self._make_log()
             except BaseException:
                 for known in chosen:
                     self._forget_survey(known.key)
@@ -657,8 +662,11 @@ class DuckDBStore(Store):
         )
         return self._rows(query, table.lower())
 
-    def _read(self, cursor: Connection, table: str, selection: Selection) -> Reading:
-        """What reads a selection of the counts that a cursor sees."""
+    def _read(
+        self, cursor: Connection, table: str, selection: Selection, counted: Sequence[Column]
+    ) -> Reading:
+        """What reads a selection of the counts that a cursor sees.  counted: which columns of a
+        report will be asked for."""
         layout = self._layout(table)
         progress = fold.Progress.of(cursor, layout)
         counts, is_merged = fold.counts(layout, progress.counted), progress.recent == 0
@@ -673,13 +681,15 @@ class DuckDBStore(Store):
                 if found.arrays:
                     return found.sizes
         with self._select_reports(table) as cursor:
-            return self._read(cursor, table, chosen).sizes()
+            counted = self._layout(table).people_columns
+            return self._read(cursor, table, chosen, counted).sizes()
 
     def histograms(
         self, table: str, selection: Selection
     ) -> list[tuple[tuple[Any, ...], Histogram]]:
         with self._select_reports(table) as cursor:
-            return self._read(cursor, table, selection).histograms()
+            counted = self._layout(table).counted_columns
+            return self._read(cursor, table, selection, counted).histograms()
 
     def decode(
         self, table: str, selection: Selection
@@ -712,7 +722,9 @@ class DuckDBStore(Store):
 
     def public_people(self, table: str) -> pa.Table:
         with self._select_reports(table) as cursor:
-            return self._read(cursor, table, Selection()).public_people()
+            layout = self._layout(table)
+            everything = Selection(keys=tuple(column.name for column in layout.public_columns))
+            return self._read(cursor, table, everything, layout.people_columns).public_people()
 
     def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
         return self._sandbox.evaluate(sql, relations)
