@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 import pytest
-from support.command_line import refusal, run
+from support.command_line import refusal, run, words_of
 from support.surveys import LABELLED, TOML, boolean, category, integer, measure, survey_toml
 
 from ldpsql.cli.forecast import forecast
@@ -19,11 +19,6 @@ def source(tmp_path):
     path = tmp_path / "app.toml"
     path.write_text(TOML)
     return path
-
-
-def words_of(text):
-    """A text without its line breaks."""
-    return " ".join(text.split())
 
 
 def test_without_a_file_the_survey_goes_to_stdout(source):

@@ -10,7 +10,7 @@ from datetime import date
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.command_line import refusal, run
+from support.command_line import refusal, run, words_of
 from support.surveys import integer, public, survey_toml
 
 from ldpsql.designer import design
@@ -65,7 +65,7 @@ def test_a_signed_survey_says_who_signed_it(tmp_path, key):
     answered = (
         "once a month from 2026-01-01 until 2226-12-31; a report may be sent again for 7 days"
     )
-    assert f"answered     {answered}" in shown.stdout
+    assert f"answered {answered}" in words_of(shown.stdout)
     assert Survey.from_json(target).author == survey.author
 
 

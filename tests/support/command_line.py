@@ -44,3 +44,8 @@ def store_reports(path, n: int = 20_000, toml: str = TOML) -> Survey:
 
 def public_only(table: pa.Table) -> list[str]:
     return [name for name in table.column_names if not name.startswith("ldpsql_")]
+
+
+def words_of(text: str) -> str:
+    """A text without its line breaks and columns."""
+    return " ".join(text.split())
