@@ -85,7 +85,7 @@ def test_many_dimensions_are_asked_about_one_at_a_time() -> None:
 def test_design_says_what_predicates_cost() -> None:
     text = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "fourier"\n'
     text += "".join(f'[dimension.x{i}]\ntype = "int"\ndomain = [0, 7]\n' for i in range(4))
-    (line,) = predicates(design_survey(text))
+    ((_, line),) = predicates(design_survey(text))
     assert "times with 1" in line
     assert "times with 3" in line
     assert "times with 2" not in line

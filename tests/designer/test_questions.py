@@ -151,7 +151,8 @@ def test_the_caret_stands_under_the_mistake():
     [
         (
             {"query": []},
-            "unknown key 'query'; it knows: queries, max_predicates, weights, merge, kinds",
+            "unknown key 'query'; did you mean queries? it knows: queries, max_predicates, "
+            "weights, merge, kinds",
         ),
         ({"queries": "SELECT 1"}, "queries must be a list"),
         ({"queries": [1]}, "queries must be a list"),

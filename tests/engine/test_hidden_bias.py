@@ -117,10 +117,14 @@ def test_the_published_estimator_has_no_error() -> None:
 
 def test_no_error_is_expected() -> None:
     """A forecast of intervals would be of the noise alone."""
-    lines = expectations(design_survey(TEXT.format(mechanism="lgrr")), None, is_asked=True)
+    lines = expectations(
+        design_survey(TEXT.format(mechanism="lgrr")), None, is_asked=True, is_verbose=True
+    )
     assert not any("±" in line for line in lines)
     assert any("no" in line and "biased" in line for line in lines)
-    lines = expectations(design_survey(TEXT.format(mechanism="lgrr-fd")), None, is_asked=True)
+    lines = expectations(
+        design_survey(TEXT.format(mechanism="lgrr-fd")), None, is_asked=True, is_verbose=True
+    )
     assert any("±" in line for line in lines)
 
 

@@ -14,7 +14,7 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.ask import make_session, open_to_ask
-from ldpsql.cli.failure import OK, report
+from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.formats import BY_NAME
 from ldpsql.errors import did_you_mean
 from ldpsql.text import labelled_lines, table_lines
@@ -95,7 +95,8 @@ def _converse(own: Shell) -> None:
 
 
 def _end(*_: object) -> None:
-    raise click.exceptions.Abort
+    # Any other exception would be shown by the event loop of the prompt, which then goes on.
+    raise SystemExit(INTERRUPTED)
 
 
 @dataclass(frozen=True)
