@@ -35,15 +35,15 @@ def _block(result: Result, keys: list[int], shown: int, width: int, signs: str) 
     names, figures = result.table.column_names, result.figures(shown)
     numbers = are_numbers(result.table)
     texts = [[one_line(text) for text in (names[key], *result.texts(key))] for key in keys]
-    told = [one_line(text) for text in (names[shown], *result.texts(shown))]
+    labels = [one_line(text) for text in (names[shown], *result.texts(shown))]
     if signs == _ASCII:
-        told = [text.replace("±", "+/-") for text in told]
-    room = width - max(map(cell_len, told)) - 2
+        labels = [text.replace("±", "+/-") for text in labels]
+    room = width - max(map(cell_len, labels)) - 2
     # Keys take what a short bar leaves them, the longest give way.
     longest = max(_LEAST, (room - _LEAST) // len(keys) - 2) if keys else 0
     texts = [[cut(text, longest) for text in column] for column in texts]
     room -= sum(max(map(cell_len, column)) + 2 for column in texts)
-    columns, right = [*texts, told], [*(numbers[key] for key in keys), True]
+    columns, right = [*texts, labels], [*(numbers[key] for key in keys), True]
     if room >= _LEAST:
         columns.insert(-1, _bars(figures, min(room, _MOST), signs))
         right.insert(-1, False)

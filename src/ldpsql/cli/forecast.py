@@ -98,13 +98,13 @@ def forecast(designed: DesignedSurvey) -> list[str]:
         [False, *right],
     )
     limits = dict.fromkeys(entry.limit for entry in entries)
-    told = [f"of all: of {' or '.join(limits)}"]
-    told += ["average: of the same people"] * has_averages
-    told += ["of least: times what a survey of this question alone could have"] * bool(ratios)
+    legend = [f"of all: of {' or '.join(limits)}"]
+    legend += ["average: of the same people"] * has_averages
+    legend += ["of least: times what a survey of this question alone could have"] * bool(ratios)
     return [
         *fill(f"expected with {designed.people:,} people, ± being half of a {_LEVEL} interval:"),
         *(f"  {line}" for line in table),
-        *fill("; ".join(told), indent="  "),
+        *fill("; ".join(legend), indent="  "),
     ]
 
 

@@ -155,10 +155,11 @@ def serve(
         else:
             receiver = Arrivals(database, folder, complain)
         opened.enter_context(closing(receiver))
-        for survey in surveys:
-            receiver.register(Intake.read(survey))
+        intakes = list(map(Intake.read, surveys))
+        for intake in intakes:
+            receiver.register(intake)
         _keep_statements(receiver, statements, complain)
-        _name_ending(receiver, [Intake.read(path).table for path in surveys], complain)
+        _name_ending(receiver, [intake.table for intake in intakes], complain)
         receiver.tidy()
         if collector is not None and folder is not None:
             opened.enter_context(Forwarder(folder, RemoteStore(collector, None), complain))

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -71,7 +72,7 @@ class AnswerTable:
     surveys: tuple[tuple[str, str], ...]
     reports: int
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of everything that is published of it."""
         said = [self.name, self.comment, *self.comments, self.sql, str(self.rows.schema)]
@@ -109,8 +110,7 @@ class _Names:
     def take(self, name: str) -> str:
         """The name, or one like it that is free."""
         if len(name) > LONGEST_NAME or name in self.taken:
-            mark = hashlib.sha256(name.encode()).hexdigest()[:8]
-            name = f"{name[: LONGEST_NAME - 9]}_{mark}"
+            name = _shorten(name, LONGEST_NAME)
         if name in self.taken:
             raise ProgrammingError(f"two tables would be called {name}; rename the query")
         self.taken.add(name)
@@ -249,8 +249,8 @@ def make_table(asked: Asked, result: Result, comments: Mapping[str, str]) -> Ans
             columns.append((column.name, values, comments.get(column.name, "")))
             continue
         bars = result.intervals[index]
-        told = comments.get(column.name, f"estimate of {column.name}")
-        columns.append((column.name, values.cast(pa.float64()), told))
+        comment = comments.get(column.name, f"estimate of {column.name}")
+        columns.append((column.name, values.cast(pa.float64()), comment))
         errors = {"stderr": bars.stderr, "low": bars.low, "high": bars.high}
         if index in result.typical:
             errors["typical"] = result.typical[index]
@@ -350,11 +350,16 @@ def _free(name: str, survey: Survey) -> str:
     """A name that no column has, with room for the ending of an error's column."""
     longest = LONGEST_NAME - len("_typical_2")
     if len(name) > longest:
-        name = f"{name[: longest - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        name = _shorten(name, longest)
     columns = {column.name for column in survey.schema.attributes}
     while name in columns:
         name += "_"
     return name
+
+
+def _shorten(name: str, longest: int) -> str:
+    """A name of at most so many letters that no other long name becomes."""
+    return f"{name[: longest - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _tells_nothing(rows: pa.Table) -> bool:

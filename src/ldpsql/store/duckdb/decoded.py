@@ -131,6 +131,13 @@ def find(cursor: Connection, layout: Layout, decoding: Decoding) -> Place | None
     return Place(layout, layout.public_columns[: columns[0][0]], *rows[0])
 
 
+def find_last_batch(cursor: Connection, key: str) -> int:
+    """The number of a survey's last batch, 0 where there is none."""
+    query = "SELECT coalesce(max(number), 0) FROM batches WHERE survey = ?"
+    [(last,)] = cursor.execute(query, [key]).fetchall()
+    return int(last)
+
+
 def list_alone(cursor: Connection, key: str) -> list[int]:
     """The batches of a survey of which the sums alone are there."""
     query = f"SELECT 1 FROM duckdb_tables() WHERE table_name = {literal(ALONE)}"
@@ -225,11 +232,8 @@ def catch_up(
         rows = place.later
     if more is not None:
         rows = f"(FROM {rows} UNION ALL SELECT {layout.keys}, 1::BIGINT FROM ({more}))"
-    key = literal(layout.key)
-    query = f"SELECT coalesce(max(number), 0) FROM batches WHERE survey = {key}"
-    [(last,)] = cursor.execute(query).fetchall()
-    local = LocalRows(cursor, layout, decoding, rows)
-    add(cursor, place, decoding, local, last + int(more is not None))
+    last = find_last_batch(cursor, layout.key) + int(more is not None)
+    add(cursor, place, decoding, LocalRows(cursor, layout, decoding, rows), last)
 
 
 def begin(cursor: Connection, layout: Layout, decoding: Decoding) -> Place:

@@ -11,7 +11,7 @@ from datetime import date
 
 from ldpsql.sql import literal
 from ldpsql.store.counting import COUNT_COLUMN
-from ldpsql.store.duckdb import fold
+from ldpsql.store.duckdb import decoded, fold
 from ldpsql.store.duckdb.layout import (
     BATCH_COLUMN,
     LAST,
@@ -52,8 +52,7 @@ def take(source: Connection, cursor: Connection, layout: Layout, oldest: date) -
     require_explained(layout.key, pairs, their_days, our_days, dict(shared))
     _take_ids(cursor, layout, oldest)
     key = literal(layout.key)
-    query = f"SELECT coalesce(max(number), 0) FROM batches WHERE survey = {key}"
-    [(offset,)] = cursor.execute(query).fetchall()
+    offset = decoded.find_last_batch(cursor, layout.key)
     listed = ", ".join(map(str, common.values())) or "-1"
     rows = source.execute(
         f"SELECT {_COLUMNS} FROM batches WHERE survey = {key} AND number NOT IN ({listed}) "

@@ -244,9 +244,8 @@ class DuckDBStore(Store):
         day: date | None,
     ) -> int:
         layout, is_kept = Layout(intake), keep == "reports"
-        following = "SELECT coalesce(max(number), 0) + 1 FROM batches WHERE survey = ?"
-        [(number,)] = self._rows(following, layout.key)
         with self._read_snapshot() as cursor:
+            number = decoded.find_last_batch(cursor, layout.key) + 1
             self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
             known = self._known_ids(cursor, layout, reports)
             taken = arrivals.receive(cursor, layout, reports, last, known)

@@ -41,7 +41,12 @@ def write_schema(columns: Iterable[tuple[str, str]]) -> str:
     >>> write_schema([("a `b`", "BIGINT")])
     '`a ``b``` BIGINT'
     """
-    return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in columns)
+    return ", ".join(f"{quote_in_spark(name)} {kind}" for name, kind in columns)
+
+
+def quote_in_spark(name: str) -> str:
+    """A name as Spark quotes it."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def key_columns(table: ReportTable, selection: Selection) -> list[tuple[str, str]]:

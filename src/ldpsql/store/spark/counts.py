@@ -17,7 +17,7 @@ from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, ReportTable, m
 from ldpsql.store.dialects import find_columns, split_condition, translate
 from ldpsql.store.duckdb import decoded
 from ldpsql.store.duckdb.opening import Connection
-from ldpsql.store.spark.columns import NAME, SUMS, key_columns, write_schema
+from ldpsql.store.spark.columns import NAME, SUMS, key_columns, quote_in_spark, write_schema
 from ldpsql.store.spark.executor import Decoder, Sums, add_up
 
 if TYPE_CHECKING:
@@ -145,8 +145,3 @@ class SparkRows:
         selection = Selection(keys=tuple(column.name for column in columns))
         sums = decode_counts(self.table, self.survey, self.fingerprint, self.counts, selection)
         return list(sums.items())
-
-
-def quote_in_spark(name: str) -> str:
-    """A name as Spark quotes it."""
-    return f"`{name.replace('`', '``')}`"

@@ -31,14 +31,21 @@ from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.store import DuckDBStore
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.rules import Batch, Imported, Policy, require_batch_size
-from ldpsql.store.spark.columns import PLACE, ROW, SAID, arriving_columns, wide, write_schema
+from ldpsql.store.spark.columns import (
+    PLACE,
+    ROW,
+    SAID,
+    arriving_columns,
+    quote_in_spark,
+    wide,
+    write_schema,
+)
 from ldpsql.store.spark.counts import (
     SparkRows,
     as_decoded,
     count_selection,
     decode_counts,
     name_frames,
-    quote_in_spark,
     select,
 )
 from ldpsql.store.spark.executor import Arriving
@@ -330,14 +337,14 @@ class SparkStore(DuckDBStore):
             arrived = arrived.persist(StorageLevel.DISK_ONLY)
             try:
                 said = arrived.where(f"{SAID} IS NOT NULL").select(PLACE, SAID).toArrow()
-                told = {row[PLACE]: loads(row[SAID]) for row in said.to_pylist()}
-                accepted, batches, refused = self._judge(intake, places, told, policy)
+                outcomes = {row[PLACE]: loads(row[SAID]) for row in said.to_pylist()}
+                accepted, batches, refused = self._judge(intake, places, outcomes, policy)
                 name = token_hex(8)
                 new = self._count(layout, arrived, list(accepted), name) if accepted else {}
             finally:
                 arrived.unpersist()
-        query = "SELECT coalesce(max(number), 0) FROM batches WHERE survey = ?"
-        [(last,)] = self._rows(query, layout.key)
+        with self._read_snapshot() as cursor:
+            last = decoded.find_last_batch(cursor, layout.key)
         if new:
             self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
             self._add_sums(layout, name, last + len(accepted))
@@ -355,14 +362,14 @@ class SparkStore(DuckDBStore):
         self,
         intake: Intake,
         places: Mapping[str, tuple[int, str]],
-        told: Mapping[int, Mapping[str, Any]],
+        outcomes: Mapping[int, Mapping[str, Any]],
         policy: Policy,
     ) -> tuple[dict[int, _Accepted], dict[int, Batch], errors.Error | None]:
         """Which files are taken, which were before, and why the first that is neither is refused,
-        by what executors tell of each."""
+        by what executors say of each."""
         accepted, known = dict[int, _Accepted](), dict[int, Batch]()
         for place, name in sorted(places.values()):
-            own = told[place]
+            own = outcomes[place]
             batch = own.get("batch")
             if "error" in own:
                 kind: type[errors.Error] = getattr(errors, own["error"], ReportError)
@@ -466,8 +473,7 @@ class SparkStore(DuckDBStore):
         with self._change(), self._read_snapshot() as cursor, explain("decode the reports"):
             decoded.drop(cursor, layout)
             if decoding is not None:
-                query = "SELECT coalesce(max(number), 0) FROM batches WHERE survey = ?"
-                [(last,)] = self._rows(query, layout.key)
+                last = decoded.find_last_batch(cursor, layout.key)
                 place, counts = decoded.begin(cursor, layout, decoding), self._read_counts(layout)
                 rows = SparkRows(cursor, layout, *self._published(layout), counts)
                 decoded.add(cursor, place, decoding, rows, last)
