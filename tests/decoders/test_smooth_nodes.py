@@ -60,7 +60,7 @@ CASES: Mapping[str, tuple[str, tuple[int, ...], int, Mapping[str, Any]]] = {
 def domain_of(sizes: tuple[int, ...], measures: int) -> RecordDomain:
     names = tuple("xyz"[: len(sizes)])
     bounds = ((-1.0, 3.0),) * measures
-    return RecordDomain(names, sizes, ("v",) * measures, bounds, (None,) * len(sizes))
+    return RecordDomain(names, sizes, ("v",) * measures, bounds, (None,) * measures)
 
 
 @cache
@@ -240,3 +240,27 @@ def test_every_table_and_tree_has_it(name: str) -> None:
     """Those that count people in cells or at nodes."""
     design = MECHANISMS[name].design(domain_of((8,), 0), Epsilon.parse("1"), {})
     assert list(design.estimators)[:2] == ["unbiased", "smooth"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "measures"),
+    [("grr", (), 1), ("ahio", (), 2), ("srr-ss", (1,), 0), ("oue-ms", (1,), 0)],
+)
+def test_what_has_no_dimension_to_smooth_keeps_everybody(
+    name: str, sizes: tuple[int, ...], measures: int
+) -> None:
+    """A survey of measures alone, or of one code, has no cells that could differ."""
+    domain = domain_of(sizes, measures)
+    design = MECHANISMS[name].design(domain, Epsilon.parse("1"), {})
+    ones = np.ones((PEOPLE, measures), dtype=np.int64)
+    codes = np.column_stack([np.zeros((PEOPLE, len(sizes)), dtype=np.int64), ones])
+    made_ = histogram_of(design.randomize(codes, SeededEntropy(2)))
+    everywhere = Box.whole(len(sizes))
+    asked = [LinearQuery.count(everywhere)]
+    asked += [LinearQuery.sum(measure, everywhere) for measure in range(measures)]
+    answer = design.estimators["smooth"](made_).answer([design.prepare(query) for query in asked])
+    assert answer.values[0] == pytest.approx(PEOPLE)
+    assert answer.stderr[0] == pytest.approx(0.0, abs=1e-6 * PEOPLE)
+    # Everybody has the upper bound, 3, and no smoothed sum is beyond the bounds.
+    assert np.all(answer.values[1:] <= 3.0 * PEOPLE + 1e-6)
+    assert np.all(np.abs(answer.values[1:] - 3.0 * PEOPLE) <= 5.0 * answer.stderr[1:] + 1e-6)

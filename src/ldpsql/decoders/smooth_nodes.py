@@ -206,11 +206,9 @@ def _spread(inverse: Array, shares: Array, sums: Sequence[Array]) -> Array:
     """sum over detail levels l and nodes b of inverse_l shares_b x the product over the axes of
     sums_(u l b), for every cell u."""
     letters = [(chr(97 + i), chr(107 + i), chr(65 + i)) for i in range(len(sums))]
-    levels, nodes, cells = ("".join(each) for each in zip(*letters, strict=True))
-    own = ",".join(f"{cell}{level}{node}" for level, node, cell in letters)
-    return np.asarray(
-        np.einsum(f"{levels},{nodes},{own}->{cells}", inverse, shares, *sums, optimize="greedy")
-    )
+    levels, nodes, cells = ("".join(letter[kind] for letter in letters) for kind in range(3))
+    terms = ",".join([levels, nodes, *(cell + level + node for level, node, cell in letters)])
+    return np.asarray(np.einsum(f"{terms}->{cells}", inverse, shares, *sums, optimize="greedy"))
 
 
 @dataclass(frozen=True)

@@ -402,6 +402,11 @@ def smooth(
     unordered: axes of categories and signs.  siblings: how many summaries are made together, which
     share the work that one may take.
     """
+    if not any(block.axes for block in blocks):
+        # A survey of measures without signs has one cell, which holds everybody.
+        tables = tuple(np.full((), float(people)) for _ in blocks)
+        drawn = tuple(np.full(FEW_REPLICATES, people, np.float32) for _ in blocks)
+        return Smoothed(tables, drawn, AVERAGE, 0, True)
     problem = SmoothingProblem(blocks, people, unordered)
     layout = problem.layout
     # Rounded, since last digits may differ between machines.
