@@ -153,16 +153,32 @@ def _apart(domain: Listed) -> Listed:
     return Listed(domain.type, domain.values) if domain.merged else domain
 
 
+def divide(domain: Domain, literals: Sequence[Value]) -> Domain:
+    """The domain with codes of their own for the values that comparisons with some literals tell
+    apart; it is for comparisons alone. QueryError for a literal of another type."""
+    if isinstance(domain, Listed):
+        return _apart(domain)
+    points, first, last = set[Point](domain.points), domain.points[0], domain.points[-1]
+    for point in (_point(domain, literal) for literal in literals):
+        if first <= point <= last:
+            ends = (math.floor(point), math.floor(point) + 1, math.ceil(point))
+            points.update(ends if domain.is_discrete else (point,))
+    inner: Sequence[Any] = sorted(point for point in points if first <= point <= last)
+    return Ordered(domain.type, inner, ()) if len(inner) > len(domain.points) else domain
+
+
 def is_outside(domain: Domain, comparison: str, literal: Value) -> bool:
     """Whether a comparison with an ordered domain is about values that all lie outside of it.
 
-    Errors as for `match_codes`.
+    QueryError for a literal of another type.
     """
     if isinstance(domain, Listed):
         return False
     point, first, last = _point(domain, literal), domain.points[0], domain.points[-1]
+    if not first <= point <= last:
+        return True
     positive = "=" if comparison == "<>" else comparison
-    return not first <= point <= last or not match_codes(domain, positive, literal)
+    return not match_codes(divide(domain, (literal,)), positive, literal)
 
 
 def bins(domain: Domain, width: float) -> list[tuple[Value, CodeSet]]:

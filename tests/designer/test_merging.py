@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given, strategies
+from numpy.typing import NDArray
 
+from ldpsql.boxes import codes_of
 from ldpsql.designer import design_survey
 from ldpsql.designer.file import read_file, read_workload
 from ldpsql.designer.merging import merge_codes
+from ldpsql.designer.questions import UndesignedSurvey
+from ldpsql.domains import domain_labels
+from ldpsql.engine.notes import notes_on_query
+from ldpsql.engine.plan import make_plans
+from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.parser import parse
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Ordered
@@ -73,10 +83,127 @@ def test_all_rows_of_a_large_group_by_are_looked_at() -> None:
 def test_values_of_one_list_are_merged_and_those_of_several_conditions_are_not() -> None:
     found = edges('"SELECT COUNT(*) FROM app WHERE age IN (30, 31, 40)"')
     assert found["age"] == [17, 30, 32, 40, 41, 91]
-    found = edges('"SELECT COUNT(*) FROM app WHERE age = 30 OR age = 31"')
+    found = edges(
+        '"SELECT COUNT(*) FROM app WHERE age = 30", "SELECT COUNT(*) FROM app WHERE age = 31"'
+    )
     assert found["age"] == [17, 30, 31, 32, 91]
+    found = edges('"SELECT COUNT(*) FROM app WHERE age = 30 OR age = 31"')
+    assert found["age"] == [17, 30, 32, 91], "conditions are looked at together"
     found = edges('"SELECT COUNT(*) FILTER (WHERE NOT age IN (30, 31)) FROM app"')
     assert found["age"] == [17, 30, 32, 91]
+
+
+HALVES = tuple(
+    f"SELECT COUNT(*) FROM app WHERE {condition}"
+    for condition in ("age < 70", "size < 1.0", "state = 'TX'", "weeks < 10")
+)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "COUNT(*) FROM app WHERE age < 20 AND age > 60",
+        "COUNT(*) FROM app WHERE age BETWEEN 20 AND 10",
+        "COUNT(*) FROM app WHERE age < 20.5 AND NOT age <= 60.5",
+        "COUNT(*) FROM app WHERE age IN (NULL)",
+        "COUNT(*) FROM app WHERE age IN (5, 99)",
+        "COUNT(*) FROM app WHERE age >= 0 OR state = 'NY'",
+        "COUNT(*) FROM app WHERE age >= 30 OR age < 40",
+        "COUNT(*) FROM app WHERE NOT (age < 30 AND state = 'NY' AND age > 40)",
+        "COUNT(*) FROM app WHERE age < 50 AND weeks < 10 OR age >= 50 AND weeks <= 9",
+        "COUNT(*) FROM app WHERE size < 0.5 AND size >= 1.5",
+        "COUNT(*) FROM app WHERE state = 'NY' AND state = 'CA'",
+        "COUNT(*) FILTER (WHERE age < 20 AND age > 60) FROM app",
+        "SUM(age), AVG(age) FROM app WHERE state = 'NY' AND state = 'CA'",
+        "age, COUNT(*) FROM app WHERE weeks < 5 AND weeks > 6 GROUP BY age",
+    ],
+)
+def test_what_holds_for_nobody_or_everybody_cuts_nothing(asked: str) -> None:
+    """Nor does what the rest of a condition decides; and it is answered all the same."""
+    query = f"SELECT {asked}"
+    designed = design_survey(
+        FILE.format(", ".join(f'"{own}"' for own in (*HALVES, query))), mechanism="fourier"
+    )
+    sizes = [dimension.domain.size for dimension in designed.survey.schema.dimensions]
+    assert sizes == [2, 2, 2, 2]
+    (base,) = parse(query, None, lambda _: designed.survey).bases
+    plan = make_plans(base, designed.survey, query)[-1][1]
+    notes_on_query(plan)
+    # The negative control: what is not contradictory is refused over these bins.
+    cut = "SELECT COUNT(*) FROM app WHERE age > 20 AND age < 60"
+    (base,) = parse(cut, None, lambda _: designed.survey).bases
+    with pytest.raises(QueryError, match="share one code"):
+        make_plans(base, designed.survey, cut)
+
+
+def test_a_contradiction_costs_nothing() -> None:
+    """Beside a question about ages that it would have cut: no more error than without it."""
+    text = FILE.split("[dimension.size]", maxsplit=1)[0] + "[workload]\nqueries = [{}]\n"
+    asked = '"SELECT COUNT(*) FROM app WHERE age < 40"'
+    other = "SELECT COUNT(*) FROM app WHERE age < 20 AND age {} 60"
+    alone, both, cut = (
+        design_survey(text.format(f'{asked}, "{own}"' if own else asked))
+        for own in ("", other.format(">"), other.format("<>"))
+    )
+    assert both.forecast.error == alone.forecast.error
+    assert both.forecast.ratio(both.bound) == pytest.approx(1.0, abs=0.01)
+    assert cut.forecast.error > 1.1 * alone.forecast.error
+
+
+@given(data=strategies.data())
+def test_conditions_over_bins_are_as_over_values(data: strategies.DataObject) -> None:
+    """Whatever the condition: over the bins that it needs it holds for the same values."""
+    ages = strategies.integers(15, 93)
+    ops = strategies.sampled_from(["<", "<=", ">", ">=", "=", "<>"])
+    leaf = strategies.one_of(
+        strategies.builds("age {} {}".format, ops, ages),
+        strategies.builds("weeks {} {}".format, ops, strategies.integers(-1, 54)),
+        strategies.builds("age BETWEEN {} AND {}".format, ages, ages),
+        strategies.sampled_from(["state IN ('CA', 'NY')", "state = 'TX'", "weeks IS NULL"]),
+    )
+    texts = strategies.recursive(
+        leaf,
+        lambda own: strategies.one_of(
+            strategies.builds("({} AND {})".format, own, own),
+            strategies.builds("({} OR {})".format, own, own),
+            strategies.builds("(NOT {})".format, own),
+        ),
+        max_leaves=6,
+    )
+    condition = data.draw(texts)
+    query = f"SELECT COUNT(*) FROM app WHERE {condition}"
+    file = read_file(FILE.format(f'"{query}", "{HALVES[0]}"'))
+    merged = merge_codes(file)[0].schema
+    predicate = parse(query, None, UndesignedSurvey("app", file.published_schema).find).bases[0]
+    inside = [
+        hold(slices(predicate.predicate, schema, query), schema, file.schema)
+        for schema in (file.schema, merged)
+    ]
+    assert (inside[0] == inside[1]).all()
+    # No edge without need: the values at both of its sides differ.
+    for axis, (own, before) in enumerate(
+        zip(merged.dimensions, file.schema.dimensions, strict=True)
+    ):
+        if isinstance(own.domain, Ordered) and own.domain.size < before.domain.size:
+            for edge in own.domain.edges[1:-1]:
+                code, _ = before.domain.find(edge)
+                left, right = inside[0].take(code - 1, axis), inside[0].take(code, axis)
+                assert (left != right).any() or edge == 70
+
+
+def hold(pieces: tuple[Slice, ...], schema: Schema, values: Schema) -> NDArray[np.bool_]:
+    """Who is in some boxes, by the codes of unmerged dimensions."""
+    found = np.zeros([own.size for own in schema.dimensions], dtype=bool)
+    for box in (box for piece in pieces for box in piece.boxes):
+        sides = zip(box.sides, schema.dimensions, strict=True)
+        axes = [
+            [c for low, high in codes_of(s, d.size) for c in range(low, high)] for s, d in sides
+        ]
+        found[np.ix_(*axes)] = True
+    for axis, (own, before) in enumerate(zip(schema.dimensions, values.dimensions, strict=True)):
+        codes = [own.domain.find(label)[0] for label in domain_labels(before.domain)]
+        found = found.take([*codes, *([own.domain.size] if own.has_null else [])], axis)
+    return found
 
 
 def test_the_code_of_null_stays_apart() -> None:

@@ -6,7 +6,7 @@ questions, so that what is designed for is what will be asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
@@ -14,12 +14,14 @@ from itertools import product
 from ldpsql.aggregates import Aggregate, Amount, Target, aggregates, targets_of
 from ldpsql.boxes import Box, CodeSet
 from ldpsql.designer.forecast import take_evenly
+from ldpsql.engine.disjoin import find_needed_sides
 from ldpsql.engine.plan import amounts_of, disjoint_slice, find_key_regions, linear, rows
 from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
-from ldpsql.parser.query import Constant, Query, atoms
+from ldpsql.parser.query import Query
 from ldpsql.record_domain import RecordDomain
+from ldpsql.sql import Scalar
 from ldpsql.workload import DeclaredQuery
 from ldpsql_device.schema import Schema
 
@@ -87,24 +89,41 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
 
 
 def find_sides(sql: str, number: int, survey: UndesignedSurvey) -> tuple[frozenset[CodeSet], ...]:
-    """Per dimension the sets of codes that one SQL text tells from all others: those of a
-    predicate, a row of a GROUP BY, a value that is summed. Errors as for `declare_queries`.
+    """Per dimension the sets of codes that one SQL text tells from all others: those of its
+    conditions, a row of a GROUP BY, a value that is summed; of conditions that nobody meets none.
+    Errors as for `declare_queries`.
     """
     sides: list[set[CodeSet]] = [set() for _ in survey.schema.dimensions]
     with _name_question(number):
         for query in parse(sql, None, survey.find).bases:
-            for box in _boxes_of(query, survey.schema, sql):
-                for own, side in zip(sides, box.sides, strict=True):
-                    own.update(() if side is None else (side,))
+            for found in _find_sides(query, survey.schema, sql):
+                for own, more in zip(sides, found, strict=True):
+                    own.update(more)
     return tuple(map(frozenset, sides))
 
 
-def _boxes_of(query: Query, schema: Schema, sql: str) -> Iterator[Box]:
-    """Condition by condition, key by key: each is answered alone before they are joined."""
-    for predicate in (query.predicate or Constant(True), *query.filters):
-        for atom in atoms(predicate):
+def _find_sides(query: Query, schema: Schema, sql: str) -> Iterator[Sequence[Iterable[CodeSet]]]:
+    """Conditions together, but key by key: each is answered alone before they are joined."""
+    pieces = slices(query.predicate, schema, sql, query.filters)
+    if any(isinstance(atom, Scalar) for atom in query.atoms):
+        # Over bins an expression is answered only where it tells none of their values apart.
+        for atom in query.atoms:
             for piece in slices(atom, schema, sql):
-                yield from piece.boxes
+                yield from map(_sides_of, piece.boxes)
+    else:
+        for piece in pieces:
+            for boxes in (piece.boxes, *piece.filtered):
+                yield find_needed_sides(boxes, RecordDomain.of(schema).sizes)
+    if any(piece.boxes for piece in pieces):
+        yield from map(_sides_of, _find_boxes(query, schema, sql))
+
+
+def _sides_of(box: Box) -> list[tuple[CodeSet, ...]]:
+    return [() if side is None else (side,) for side in box.sides]
+
+
+def _find_boxes(query: Query, schema: Schema, sql: str) -> Iterator[Box]:
+    """Of the rows of every key, and of what is summed."""
     for key in query.keys:
         if key.is_private(schema):
             for _, boxes in find_key_regions(key, schema, sql):
@@ -119,7 +138,9 @@ def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
     """The sums of one base query: by aggregate, row and slice, unless they are known exactly."""
     sizes = RecordDomain.of(schema).sizes
     found = slices(query.predicate, schema, sql, query.filters)
-    pieces = [disjoint_slice(piece, sizes) for piece in found]
+    pieces = [disjoint_slice(piece, sizes) for piece in found if piece.boxes]
+    if not pieces:
+        return
     boxes = [box for _, box in rows(query, schema, sql)]
     parts = take_evenly(list(product(pieces, boxes)), MOST_PARTS)
     asked = {

@@ -48,6 +48,19 @@ def outside(boxes: Sequence[Box], sizes: Sequence[int]) -> list[Box]:
     return _cut_along(normal, _find_used(normal), sizes, inside=False)
 
 
+def find_needed_sides(boxes: Sequence[Box], sizes: Sequence[int]) -> list[set[CodeSet]]:
+    """Per dimension the sets of codes behind which different records lie, none where the same lie
+    behind all: what must be told apart to tell who is in some boxes. UnsupportedSQL as for
+    `disjoint`."""
+    normal = [box.normal(sizes) for box in boxes if not box.is_empty]
+    used, found = _find_used(normal), [set[CodeSet]() for _ in sizes]
+    for i in used:
+        order = [i, *(other for other in used if other != i)]
+        pieces = _cut_along(normal, order, sizes, inside=True)
+        found[i].update(side for box in pieces if (side := box.sides[i]) is not None)
+    return found
+
+
 def _find_used(boxes: Sequence[Box]) -> list[int]:
     """The dimensions that some box constrains."""
     return [

@@ -21,6 +21,7 @@ from typing import Literal
 from ldpsql import domains
 from ldpsql.boxes import NOTHING, Box, CodeSet, code_set, complement
 from ldpsql.domains import find_dimension, find_public_column
+from ldpsql.engine.bins import Divided
 from ldpsql.engine.declared import regions
 from ldpsql.engine.disjoin import cut, outside
 from ldpsql.errors import QueryError, UnsupportedSQL
@@ -74,14 +75,38 @@ def slices(
 
     filters: the conditions of FILTER, of which the slices hold the boxes as well.
 
-    QueryError where a literal does not fit its column; UnsupportedSQL where WHERE falls apart
-    into too many parts.
+    A comparison may cut a bin where the whole takes it or leaves it. QueryError where a literal
+    does not fit its column, or values of a bin are told apart; UnsupportedSQL where WHERE falls
+    apart into too many parts.
     """
-    sizes = RecordDomain.of(schema).sizes
     if predicate is None and not filters:
-        return (Slice(None, (Box.whole(len(sizes)),)),)
-    compiler, predicate = _Compiler(schema, sql, sizes), predicate or Constant(True)
+        return (Slice(None, (Box.whole(len(schema.dimensions)),)),)
+    predicate = predicate or Constant(True)
     asked = (predicate, *(And((predicate, condition)) for condition in filters))
+    try:
+        return _slice(asked, schema, sql)
+    except (QueryError, UnsupportedSQL) as error:
+        refusal = error
+    try:
+        divided = Divided.of(schema, chain.from_iterable(map(atoms, asked)))
+        if divided is not None:
+            pieces = _slice(asked, divided.schema, sql)
+            return tuple(
+                Slice(
+                    piece.condition,
+                    divided.gather(piece.boxes),
+                    tuple(map(divided.gather, piece.filtered)),
+                )
+                for piece in pieces
+            )
+    except (QueryError, UnsupportedSQL):
+        pass
+    raise refusal
+
+
+def _slice(asked: Sequence[Predicate], schema: Schema, sql: str) -> tuple[Slice, ...]:
+    """asked: WHERE, and WHERE with the condition of every FILTER."""
+    compiler = _Compiler(schema, sql, RecordDomain.of(schema).sizes)
     formulas = tuple(compiler.formula(each, True) for each in asked)
     try:
         parts = compiler.split(formulas)
@@ -93,7 +118,7 @@ def slices(
         if inside[0]:
             by_boxes.setdefault(inside, []).append(" AND ".join(conditions))
     parted = (Slice(_any_of(texts), each[0], each[1:]) for each, texts in by_boxes.items())
-    return tuple(parted) or (Slice(None, (), ((),) * len(filters)),)
+    return tuple(parted) or (Slice(None, (), ((),) * (len(asked) - 1)),)
 
 
 def _any_of(texts: list[str]) -> str | None:
