@@ -1,10 +1,13 @@
-"""Numbers with error bars as text: rounded to what the error allows, weak ones told apart."""
+"""Numbers with error bars as text: rounded to what the error allows, weak ones told apart; and
+numbers of people, as they are written."""
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its value
@@ -123,3 +126,12 @@ def tell_forged(least: float, most: float, unit: str = "") -> str:
     if most <= 0.0:
         return f"one forged report can take away up to {ends[1]}{words}"
     return f"one forged report can add up to {ends[0]}{words}, or take away up to {ends[1]}"
+
+
+def read_people(text: str) -> int:
+    """A number of people, such as 45000, 45k, 1m or 1.5m; ValueError for anything else."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([km]?)", text.strip().replace("_", ""), re.I)
+    number = Decimal(match[1]).scaleb({"": 0, "k": 3, "m": 6}[match[2].lower()]) if match else None
+    if number is None or number != int(number):
+        raise ValueError(f"{text!r:.60} is no number of people; write 45000, 45k, 1m or 1.5m")
+    return int(number)

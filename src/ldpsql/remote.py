@@ -107,12 +107,14 @@ class RemoteStore:
         *,
         survey: Survey | Intake | None = None,
         tell: Callable[[Batch], None] | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
         keep: str = "reports",
         **options: bool,
     ) -> list[Batch]:
         """Have files of reports taken, as `Store.ingest` takes them; it needs the token of a relay.
 
-        survey: one that the collector has. NotSupportedError for keep="counts".
+        survey: one that the collector has.  progress: called with how many files are sent.
+        NotSupportedError for keep="counts".
         """
         if keep != "reports":
             raise NotSupportedError("a collector keeps reports; keep counts where the database is")
@@ -120,7 +122,10 @@ class RemoteStore:
         if survey is not None:
             given["survey"] = Intake.of(survey).fingerprint
         batches = list[Batch]()
-        for path in expand(paths, SUFFIXES):
+        files = expand(paths, SUFFIXES)
+        for sent, path in enumerate(files):
+            if progress is not None:
+                progress(sent, len(files))
             query = urlencode({"name": path.name, **given}, quote_via=quote)
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +23,9 @@ from support.surveys import (
 )
 
 from ldpsql.designer import design
+from ldpsql.store import open_store
 from ldpsql.survey import Survey
+from ldpsql_device.errors import ReportError
 from ldpsql_device.respond import respond
 
 RANDOMIZE = (
@@ -347,3 +350,23 @@ def test_who_has_the_devices_part_alone_names_the_column(visits):
     assert "has no column 'nobody'" in refusal(said, 1)
     said, _ = reports_of(visits, "--person", "customer_id", "--keep-order")
     assert "has no place to keep" in refusal(said, 1)
+
+
+def test_ingestion_says_how_far_it_is(visits):
+    """Rows read of all rows, in order; a file that is refused stops none before it."""
+    reports_of(visits)
+    seen: list[tuple[int | None, ...]] = []
+
+    def tell(*of: int | None) -> None:
+        seen.append(of)
+
+    with open_store(Path("new.duckdb"), read_only=False) as store:
+        store.ingest(["r.parquet"], progress=tell)
+        assert seen == [(0, 300), (300, 300)]
+        seen.clear()
+        Path("damaged.parquet").write_text("nothing")
+        reports_of(visits)
+        with pytest.raises(ReportError, match="damaged"):
+            store.ingest(["r.parquet", "damaged.parquet"], progress=tell)
+        assert seen == [(0, None), (300, None)]
+        assert store.surveys()

@@ -8,9 +8,10 @@ from support.command_line import refusal, run, words_of
 from support.surveys import LABELLED, TOML, boolean, category, integer, measure, survey_toml
 
 from ldpsql.cli.forecast import forecast
-from ldpsql.cli.options import people, read_people
+from ldpsql.cli.options import people
 from ldpsql.designer import design, design_survey
 from ldpsql.estimate import quantile
+from ldpsql.figures import read_people
 from ldpsql.survey import Survey
 
 
@@ -343,10 +344,15 @@ def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path
 
 @pytest.mark.slow
 def test_the_mechanisms_that_are_tried_are_told(source):
-    told = []
-    design_survey(TOML.replace("hgrr", "auto"), tell=told.append)
-    assert told[0] == "trying fourier"
-    assert {"trying hio", "trying grr"} < set(told)
+    told, counted = [], []
+    design_survey(
+        TOML.replace("hgrr", "auto"), tell=told.append, progress=lambda *of: counted.append(of)
+    )
+    tried = [words.partition(",")[0] for words in told if words.startswith("trying ")]
+    assert tried[0] == "trying fourier"
+    assert {"trying hio", "trying grr"} < set(tried)
+    assert all("s left" in words for words in told if words.startswith("trying "))
+    assert counted == [(number, len(tried)) for number in range(len(tried))]
 
 
 @pytest.mark.parametrize("more", [(), ("--users", 1000)])
@@ -397,3 +403,11 @@ def test_labels_are_printed_and_wrong_ones_refused(tmp_path):
     assert Survey.from_json(tmp_path / "app.survey.json") == design(LABELLED)
     path.write_text(LABELLED.replace("How old are you?", "\u202e"), encoding="utf-8")
     assert "dimension age: label" in refusal(run("design", path), 1)
+
+
+def test_whose_rows_are_one_persons_is_said(tmp_path):
+    source = tmp_path / "visits.toml"
+    text = survey_toml(boolean("member"), mechanism="grr")
+    source.write_text(text.replace("[survey]", '[survey]\nperson = "customer_id"', 1))
+    shown = run("design", source, "-o", tmp_path / "visits.json").stdout
+    assert "persons      one report per customer_id: one row, drawn evenly" in shown.splitlines()

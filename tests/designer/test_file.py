@@ -13,6 +13,7 @@ from support.surveys import integer, measure, survey_toml
 import ldpsql
 from ldpsql import designer
 from ldpsql.designer import design, design_survey
+from ldpsql.designer.file import _COLUMN_KEYS, read_file
 from ldpsql.errors import QueryError
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.record_domain import RecordDomain
@@ -298,3 +299,34 @@ def test_a_damaged_rule_is_refused(said):
     device = {**json.loads(survey.device_text), "collector": sha256(canonical(part))}
     with pytest.raises(SurveyError):
         Survey.from_json(json.dumps({"collector": part, "survey": device}))
+
+
+@pytest.mark.parametrize("users", ["5000", '"5000"', '"5k"', '"0.005m"'])
+def test_users_are_written_as_on_the_command_line(users):
+    assert design_survey(named("hio", f"users = {users}\n")).survey.users == 5000
+
+
+@pytest.mark.parametrize("users", ['"1km"', '""', '"0k"', "true", "0"])
+def test_what_is_no_number_of_users_is_refused(users):
+    with pytest.raises(SurveyError, match="number of people"):
+        read_file(named("hio", f"users = {users}\n"))
+
+
+@pytest.mark.parametrize("role", list(_COLUMN_KEYS))
+def test_the_keys_of_a_column_are_those_that_its_role_reads(role):
+    """Whatever the list leaves out is refused, and whatever it names a schema knows."""
+    starts = {
+        "dimension": [f"type = '{kind}'" for kind in ("bool", "int", "category")],
+        "measure": ["bounds = [0, 9]"],
+        "public": ["type = 'int'"],
+    }
+    for key in {key for keys in _COLUMN_KEYS.values() for key in keys} - {"type", "bounds"}:
+        said = []
+        for start in starts[role]:
+            text = f"[survey]\ntable = 't'\nepsilon = '1'\n[{role}.x]\n{start}\n"
+            with pytest.raises(SurveyError) as error:  # 3.5 is of the wrong type for every key
+                read_file(f"{text}{key} = 3.5\n")
+            said.append(str(error.value))
+        is_known = key in _COLUMN_KEYS[role]
+        assert any(f"unknown key {key!r}" not in words for words in said) == is_known, said
+        assert all("it knows: " in words for words in said) != is_known, said

@@ -256,3 +256,21 @@ def test_aliases_that_double_at_every_step_are_refused_over_estimates(
     assert "unfold" in refusal(counted + source.format(items)).reason
     few = ", ".join(f"n{i} + 1 AS n{i + 1}" for i in range(8)) + ", 1 AS x"
     parsed(counted + source.format(few))
+
+
+def test_texts_are_joined_over_results() -> None:
+    sql = _BY_STATE + "SELECT state || '-' || 'x' AS label, n FROM t"
+    names, rows = evaluated(parsed(sql))
+    assert names[:2] == ["label", "n"]
+    assert [row[0] for row in rows] == ["CA-x", "NY-x", None]
+    assert "join texts by ||" in str(refusal(_BY_STATE + "SELECT concat(state, 'x') FROM t"))
+
+
+def test_texts_that_double_at_every_step_are_refused() -> None:
+    def doubled(times: int) -> str:
+        more = ", ".join(f"t{i + 1} AS (SELECT x || x AS x FROM t{i})" for i in range(times))
+        start = _BY_STATE + f"SELECT length(x) FROM (WITH t0 AS (SELECT state AS x FROM t), {more} "
+        return f"{start}SELECT x FROM t{times})"
+
+    assert parsed(doubled(16))
+    assert "texts are joined more than 16 times" in refusal(doubled(17)).reason

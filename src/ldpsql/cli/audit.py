@@ -45,8 +45,10 @@ _LONG = 20_000
 )
 @click.option(
     "--users",
-    type=click.IntRange(min=1),
-    help="Reports in the shuffled batch.  [default: those the survey was designed for]",
+    type=options.people(1, options.MOST_PEOPLE),
+    metavar="N",
+    help="Reports in the shuffled batch, such as 45000, 45k or 1.5m.  [default: those the survey "
+    "was designed for]",
 )
 @click.option(
     "--db",
@@ -233,6 +235,7 @@ def _identity(survey: Survey, today: date) -> dict[str, Any]:
         "audited": today.isoformat(),
         "author": survey.author,
         "public": [column.name for column in survey.schema.public],
+        "person": None if survey.person is None else survey.person.to_keys(),
     }
 
 
@@ -256,6 +259,8 @@ def _describe_survey(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
     yield "columns", first
     yield from (("", line) for line in others)
     yield "in clear", public_line(survey)
+    if survey.person is not None:
+        yield "persons", survey.person.describe()
 
 
 def _facts(

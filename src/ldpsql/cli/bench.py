@@ -15,6 +15,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
+from ldpsql.figures import read_people
 from ldpsql.text import misfit_notes, person_notes
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--users",
-    type=options.comma_list(options.read_people, 1),
+    type=options.comma_list(read_people, 1),
     metavar="N,...",
     help="Draw so many people (45000, 45k, 1.5m) from the table, with replacement where it has "
     "too few.  [default: all of them, as they are]",

@@ -201,5 +201,5 @@ def ingest(
         opened = RemoteStore(str(database), None)
     else:
         opened = open_store(database, read_only=False, patience=patience)
-    with closing(opened) as store:
-        store.ingest(paths, survey=asked, tell=tell, **settings)
+    with closing(opened) as store, Progress("ingesting", sys.stderr) as progress:
+        store.ingest(paths, survey=asked, tell=tell, progress=progress.advance, **settings)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _MOST_VALUES = 12
 _MOST_COLUMNS = 8  # that have a line of their own
 _SEE_BELOW = "see below; devices must accept that"
-_MOST_PEOPLE = 10_000_000_000
 
 
 @click.command(short_help="Design a survey and publish it as JSON.")
@@ -43,7 +42,7 @@ _MOST_PEOPLE = 10_000_000_000
 @click.option("--mechanism", help="Overrides the file's; auto takes the most accurate one.")
 @click.option(
     "--users",
-    type=options.people(1, _MOST_PEOPLE),
+    type=options.people(1, options.MOST_PEOPLE),
     metavar="N",
     help="Predict the intervals of the workload for so many people, such as 45000, 45k or 1.5m; "
     "with --next, say how many of so many are left for each round.",
@@ -128,9 +127,10 @@ def design(
 
             require_matplotlib()
         with Progress("designing", sys.stderr) as progress:
-            designed = design_survey(source, tell=progress.show, **asked)
+            designed = design_survey(source, tell=progress.show, progress=progress.advance, **asked)
             survey = designed.survey if key is None else designed.survey.sign(key)
             progress.show("what to expect")
+            progress.advance(0, None)
             hints = (asked["users"], survey.users, survey.shuffled, half_width)
             is_asked = any(hint is not None for hint in hints)
             notes = (("note", note) for note in designed.notes)
@@ -224,6 +224,8 @@ def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
         yield "warning", f"A REPORT MAY BE THE RECORD ITSELF, {_SEE_BELOW}"
     yield from zip(chain(["not covered"], repeat("")), guarantee.not_protected, strict=False)
     yield from zip(chain(["collects"], repeat("")), _collected(survey), strict=False)
+    if survey.person is not None:
+        yield "persons", survey.person.describe()
     sizes = [form.types, *(int(limit) for limit in form.limits.max(axis=0))]
     columns = [f"{name} ({size} values)" for name, size in zip(form.columns, sizes, strict=True)]
     different = sum(math.prod(row) for row in form.limits.tolist())

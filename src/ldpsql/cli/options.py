@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -17,9 +16,11 @@ import click
 
 from ldpsql.cli.formats import BY_NAME, TABLE_SUFFIXES
 from ldpsql.estimate import CONFIDENCE
+from ldpsql.figures import read_people
 from ldpsql.limits import SECONDS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+MOST_PEOPLE = 10_000_000_000
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -145,15 +146,6 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 published_survey = click.option(
     "--survey", required=True, type=EXISTING, help="The published survey."
 )
-
-
-def read_people(text: str) -> int:
-    """A number of people, such as 45000, 45k, 1m or 1.5m; ValueError for anything else."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([km]?)", text.strip().replace("_", ""), re.I)
-    number = Decimal(match[1]).scaleb({"": 0, "k": 3, "m": 6}[match[2].lower()]) if match else None
-    if number is None or number != int(number):
-        raise ValueError(f"{text!r:.60} is no number of people; write 45000, 45k, 1m or 1.5m")
-    return int(number)
 
 
 def people(least: int, most: int) -> Callable[[object], int]:

@@ -158,10 +158,12 @@ def design_survey(
     quick: bool = False,
     edges_from_workload: bool | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    progress: Callable[[int, int], None] = lambda _, __: None,
 ) -> DesignedSurvey:
     """As `design`, with the workload and what `auto` compared.
 
-    tell: is told which mechanism is being tried.  quick: compare in a tenth of the time.
+    tell: is told which mechanism is being tried.  progress: called with how many of them are tried,
+    and how many there are.  quick: compare in a tenth of the time.
     edges_from_workload: whether codes are merged (`merging.merge_codes`), whatever the file says.
     """
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
@@ -178,7 +180,7 @@ def design_survey(
         workload = weigh_fairly(workload, file.epsilon)
     ranking, is_smooth = None, file.estimator == "smooth"
     if file.mechanism == AUTO:
-        ranking = choose(workload, file.promise, people, tell, quick=quick)
+        ranking = choose(workload, file.promise, people, tell, progress, quick=quick)
         best, trust = ranking.best, file.shuffled
         if is_smooth:
             ranking = _make_smooth(ranking, workload, file.promise, people)

@@ -77,6 +77,7 @@ def choose(
     promise: Promise,
     people: int,
     tell: Callable[[str], None] = lambda _: None,
+    progress: Callable[[int, int], None] = lambda _, __: None,
     *,
     quick: bool = False,
 ) -> Ranking:
@@ -87,6 +88,7 @@ def choose(
     from that it is deterministic. SurveyError, with the reasons, if none fits.
 
     tell: is told the name of the mechanism that is being tried, and how long it may still take.
+    progress: called with how many mechanisms are tried, and how many there are.
     quick: a tenth of the time for all but the first.
     """
     race, final = sample_queries(workload, RACE), sample_queries(workload, FINAL)
@@ -94,10 +96,11 @@ def choose(
     left_out: dict[str, str] = {}
     share = QUICK if quick else 1.0
     left = share * MOST_SECONDS
-    for number, (name, recipe) in enumerate(MECHANISMS.items(), 1):
+    for number, (name, recipe) in enumerate(MECHANISMS.items()):
         seconds = max(0.0, min(left, share * LONGEST)) if ranked else FIRST
         longest = max(0.0, left) + (0.0 if ranked else FIRST)
-        tell(f"trying {name} ({number} of {len(MECHANISMS)}), at most {longest:.0f} s left")
+        progress(number, len(MECHANISMS))
+        tell(f"trying {name}, at most {longest:.0f} s left")
         is_first, started = not ranked, clock()
         try:
             best = min(ranked, key=lambda each: each.rank, default=None)

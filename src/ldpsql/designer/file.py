@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldpsql.designer.predicates import default_predicates, largest_predicates
 from ldpsql.errors import did_you_mean
+from ldpsql.figures import read_people
 from ldpsql.recipes.base import Promise
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.recipes.registry import mechanism as registered
@@ -206,7 +207,7 @@ def read_file(
         head["epsilon"] = epsilon
     _require(head, "table", "epsilon")
     check_label(head.get("label", None))
-    check_users(head.get("users"))
+    users = _read_users(head.get("users"))
     name = str(head.get("mechanism", AUTO) if mechanism is None else mechanism)
     options = head.get("options", {})
     if name == AUTO and options:
@@ -234,16 +235,27 @@ def read_file(
         schema=schema,
         mechanism=name,
         options=options,
-        users=head.get("users"),
+        users=users,
         workload_options=None if workload is None else _check("workload", workload),
         estimator=head.get("estimator"),
         population=head.get("population"),
         accept_no_guarantee=head.get("accept_no_guarantee", False),
-        shuffled=_read_trust(head),
+        shuffled=_read_trust(head, users),
         schedule=_read_schedule(head),
         label=head.get("label"),
         person=_read_person(head.get("person"), reduced, schema),
     )
+
+
+def _read_users(users: Any) -> int | None:
+    """A number of people as written: 45000 or "45k"; SurveyError for what is none."""
+    if isinstance(users, str):
+        try:
+            users = read_people(users)
+        except ValueError as error:
+            raise SurveyError(f"[survey]: users: {error}") from None
+    check_users(users)
+    return None if users is None else int(users)
 
 
 def _read_person(column: str | None, reduced: Any, schema: Schema) -> PersonRule | None:
@@ -326,7 +338,7 @@ def _read_schedule(head: Mapping[str, Any]) -> Schedule:
     return Schedule(days[0], days[1], window, head.get("period"))
 
 
-def _read_trust(head: Mapping[str, Any]) -> Shuffled | None:
+def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
     """What `trust`, `delta` and `honest` say; SurveyError for parts of a promise."""
     trust = head.get("trust", "local")
     if trust not in TRUSTS:
@@ -341,7 +353,7 @@ def _read_trust(head: Mapping[str, Any]) -> Shuffled | None:
         return None
     why = ': trust = "shuffle" promises (epsilon, delta) for batches of at least so many users'
     _require(head, "delta", "users", why=why)
-    return Shuffled.parse(head["epsilon"], head["delta"], head["users"], head.get("honest", 1))
+    return Shuffled.parse(head["epsilon"], head["delta"], users, head.get("honest", 1))
 
 
 # -- the table [workload] -------------------------------------------------------------------------

@@ -39,7 +39,7 @@ _SURVEY = {
     "mechanism": "A [mechanism](mechanisms.md), or `auto`, the default: the one with the least expected error.",
     "options": "A table `[survey.options]` for a mechanism that is named; see below.",
     "estimator": "Which of the mechanism's estimators answers unless the asker says otherwise.",
-    "users": 'How many people are expected. Required with `trust = "shuffle"`.',
+    "users": 'How many people are expected: `45000`, or `"45k"` or `"1.5m"`. Required with `trust = "shuffle"`.',
     "trust": '`"local"`, the default, or `"shuffle"`: [somebody else shuffles](privacy.md#the-shuffle-model).',
     "delta": 'With `trust = "shuffle"`: the delta of the shuffled batch. Required there.',
     "honest": 'With `trust = "shuffle"`: which share of the users is honest; 1 if left out.',

@@ -26,7 +26,7 @@ _SCALAR_NODES = _words(
 )
 _OUTER_NODES = _SCALAR_NODES | _words(
     """
-    Alias Distinct Escape Exists Filter Group Having Identifier IgnoreNulls Limit Offset Order
+    Alias DPipe Distinct Escape Exists Filter Group Having Identifier IgnoreNulls Limit Offset Order
     Ordered Qualify RespectNulls Star Tuple Where Window WindowSpec
     """
 )

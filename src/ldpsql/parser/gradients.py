@@ -521,6 +521,8 @@ def _derivative(node: exp.Expr, traces: Mapping[str, Trace]) -> Trace:
         found = slope + Trace((("1.0", _pair(str(DISPLACED), above)),))
     if not found.is_exact:
         return found
+    if isinstance(node, exp.DPipe):
+        return Trace(lost="a text of estimates")
     name = "a comparison" if isinstance(node, exp.Predicate) else function_name(node)
     return Trace(lost=f"{name} of estimates")
 

@@ -20,6 +20,7 @@ from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.columns import Columns, PublicQuery, outside_queries
 from ldpsql.parser.joins import all_of, read_joins
 from ldpsql.parser.query import Query
+from ldpsql.parser.scalars import MOST_JOINED
 from ldpsql.parser.select import (
     ERROR_BARS,
     MAX_NODES,
@@ -124,6 +125,7 @@ class OuterReader:
     is left whose names only DuckDB knows.  asks_catalog: whether a relation of the catalog is read.
     tables: the look-up tables that are read.  _nodes: of their queries, where a name stands for
     one.  _written_out: of expressions, where DuckDB writes out what an alias stands for.
+    _joined: how often texts are joined.
     """
 
     source: Source
@@ -136,6 +138,7 @@ class OuterReader:
     tables: dict[PublicTable, None] = field(default_factory=dict)
     _nodes: int = 0
     _written_out: int = 0
+    _joined: int = 0
 
     def root(self, tree: exp.Query) -> exp.Query:
         """The outer query for a whole statement."""
@@ -555,6 +558,10 @@ class OuterReader:
             elif not is_outer(node):
                 raise self._refusal(node)
             else:
+                self._joined += isinstance(node, exp.DPipe)
+                if self._joined > MOST_JOINED:
+                    reason = f"texts are joined more than {MOST_JOINED} times"
+                    raise refuse(reason, node, "join fewer of them")
                 waiting += node.iter_expressions()
 
     def _refusal(self, node: exp.Expr) -> Refusal:
@@ -563,6 +570,8 @@ class OuterReader:
             reason = f"{name} is answered only in the SELECT over a survey's table"
             return refuse(reason, node, "name it there and use its name here")
         hint = "use plain SQL functions over the result"
+        if isinstance(node, exp.Concat):
+            hint = "join texts by ||"
         return refuse(f"{what} is not answered", node, hint)
 
 

@@ -44,8 +44,9 @@ OPERATORS: Mapping[type[exp.Expr], str] = {
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 NOW = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.Localtimestamp)
 WRITE_A_DAY = "write the day itself, such as DATE '2026-01-31', or pass it as a parameter"
-_MOST_JOINED = 16
-"""How often texts may be joined in one expression."""
+MOST_JOINED = 16
+"""How often texts may be joined in one expression, or in all queries over results together: with
+every name for a longer text, texts may double each time."""
 _HOURS = {"HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DOW", "ISODOW", "DOY", "DECADE"}
 _HOURS |= {"ISOYEAR", "CENTURY", "YEARWEEK"}
 _OF_HOURS = (
@@ -67,8 +68,8 @@ def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
     """As `read_scalar`, of a tree that may be changed; node: where it stands."""
     from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
 
-    if sum(1 for _ in tree.find_all(exp.DPipe, exp.Concat)) > _MOST_JOINED:
-        reason = f"texts are joined more than {_MOST_JOINED} times"
+    if sum(1 for _ in tree.find_all(exp.DPipe, exp.Concat)) > MOST_JOINED:
+        reason = f"texts are joined more than {MOST_JOINED} times"
         raise refuse(reason, node, "join fewer of them")
     root, read = exp.Paren(this=tree), _Named(columns)
     waiting: list[exp.Expr] = [tree]

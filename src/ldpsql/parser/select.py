@@ -735,7 +735,7 @@ class SelectReader:
         if isinstance(call, NOW):
             hint = WRITE_A_DAY
         if isinstance(call, exp.DPipe | exp.Concat):
-            what, hint = "joining texts", "select each part as a column of its own"
+            what, hint = "joining texts", "join them in a query around this one"
         return refuse(f"{what} is not answered here", node, hint)
 
     def _instead_of_extreme(self, node: exp.Min | exp.Max) -> str:

@@ -34,6 +34,7 @@ from ldpsql.store.incoming import (
     AcceptedRows,
     ArrivedRows,
     Incoming,
+    count_rows,
     read_file,
     read_table,
 )
@@ -319,6 +320,7 @@ class Store(ABC):
         *,
         survey: Survey | Intake | None = None,
         tell: Callable[[Batch], None] | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
         **options: Any,
     ) -> list[Batch]:
         """Take files of reports, each whole or not at all, and each report once.
@@ -326,12 +328,21 @@ class Store(ABC):
         paths: Parquet, CSV and JSON lines files, directories, globs. A file whose content was
         taken before is passed over, and so is every report that was, whatever brings it. survey:
         whose reports they are, where the files do not say so.  tell: called after every file.
-        options: see `Policy`. A file that is refused ends the call; files before it stay taken.
+        progress: called with how many rows are read, and how many there are, None where no file
+        says so.  options: see `Policy`. A file that is refused ends the call; files before it stay
+        taken.
         Raises ReportError, FingerprintError or StoreError.
         """
         policy, batches = Policy(**options), list[Batch]()
-        for path in expand(paths, SUFFIXES):
-            batches.append(self._take(read_file(path), path, survey, policy))
+        files, done = expand(paths, SUFFIXES), 0
+        total = None if progress is None else count_rows(files)
+        for path in files:
+            incoming = read_file(path)
+            if progress is not None:
+                progress(done, total)
+                incoming = incoming.tell(progress, done, total)
+                done += incoming.rows or 0
+            batches.append(self._take(incoming, path, survey, policy))
             if tell is not None:
                 tell(batches[-1])
         with suppress(StoreError):  # as in `_settle`

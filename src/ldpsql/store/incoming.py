@@ -12,7 +12,8 @@ import json
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -75,6 +76,21 @@ class Incoming:
     claim: str | None = None
     rows: int | None = None
     batch: str | None = None
+
+    def tell(
+        self, progress: Callable[[int, int | None], None], before: int, total: int | None
+    ) -> Incoming:
+        """The same file, of which `progress` is told how many rows are read, `before` and those of
+        this file, of how many in all."""
+
+        def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
+            done = before
+            for piece in self.pieces(intake, broken):
+                yield piece
+                done += piece.rows
+                progress(done, total)
+
+        return replace(self, pieces=pieces)
 
 
 class AcceptedRows:
@@ -242,6 +258,15 @@ def read_file(path: Path, name: str | None = None) -> Incoming:
         )
     reader = {".parquet": _parquet, ".csv": _csv}.get(suffix, _json_lines)
     return next(_guard(shown, (reader(own, shown) for own in [path])))
+
+
+def count_rows(paths: Sequence[Path]) -> int | None:
+    """How many rows report files have; None where one of them does not say so, or is damaged."""
+    if any(path.suffix.lower() != ".parquet" for path in paths):
+        return None
+    with suppress(ReportError):  # of which `read_file` speaks when its turn comes
+        return sum(read_file(path).rows or 0 for path in paths)
+    return None
 
 
 def read_table(table: pa.Table) -> Incoming:

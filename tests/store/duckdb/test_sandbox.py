@@ -37,6 +37,7 @@ def test_sums_and_decimals_come_as_plain_numbers(sandbox):
     )
     assert [str(kind) for kind in found.schema.types] == ["int64", *["double"] * 4]
     assert found.to_pylist()[0]["h"] == 3e20
+    assert sandbox.evaluate("SELECT 15.7563 AS d", {}).to_pylist() == [{"d": 15.7563}]
 
 
 @pytest.mark.parametrize(

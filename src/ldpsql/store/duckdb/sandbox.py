@@ -202,4 +202,5 @@ def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     with suppress(pa.ArrowInvalid):
         if column.type.scale == 0:
             return column.cast(pa.int64())
-    return column.cast(pa.float64())
+    # By their texts: the nearest double, which Arrow's own cast may miss.
+    return column.cast(pa.string()).cast(pa.float64())

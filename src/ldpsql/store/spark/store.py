@@ -227,8 +227,11 @@ class SparkStore(DuckDBStore):
         *,
         survey: Survey | Intake | None = None,
         tell: Callable[[Batch], None] | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
         **options: Any,
     ) -> list[Batch]:
+        if progress is not None:  # Spark takes all files at once
+            progress(0, None)
         found, policy = expand(paths, SUFFIXES), _require_reports(Policy(**options))
         files = self._folder.list_files([str(path.absolute()) for path in found])
         return self._take_files(files, list(map(str, found)), survey, policy, tell)
