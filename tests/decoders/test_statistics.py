@@ -41,7 +41,7 @@ def records(dimensions: int) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([x, y], axis=1)[:, :dimensions], measure
 
 
-def design_of(name: str, dimensions: int, epsilon: str = "1.5") -> Design:
+def design_of(name: str, dimensions: int, epsilon: str = "2") -> Design:
     """The mechanism on 8, or 8 x 6, codes, with a measure where it takes one."""
     sizes = (8, 6)[:dimensions]
     bounds = () if name == "hio" else (BOUNDS,)
