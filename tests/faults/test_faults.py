@@ -15,6 +15,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 from itertools import cycle
 from pathlib import Path
 
@@ -58,8 +59,9 @@ def run(shim, tmp_path):
     """Runs cases one after the other."""
 
     def run_cases(cases):
+        folder = tempfile.mkdtemp(dir=tmp_path)
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", HERE / "harness.py", shim, tmp_path],
+            [sys.executable, "-W", "ignore", HERE / "harness.py", shim, folder],
             input="".join(f"{json.dumps(case)}\n" for case in cases),
             env={**os.environ, "LD_PRELOAD": str(shim)},
             stdout=subprocess.PIPE,

@@ -17,6 +17,7 @@ from support.fake_survey import (
     write_jsonl,
 )
 
+from ldpsql import parquet_pages
 from ldpsql.store import Selection, incoming, open_store
 from ldpsql_device.errors import ReportError
 from ldpsql_device.respond import Report
@@ -506,14 +507,14 @@ def test_a_parquet_file_of_more_rows_than_it_has_room_for_is_refused(store, tmp_
 
 
 def test_a_parquet_file_that_is_much_larger_in_memory_is_refused(store, tmp_path, monkeypatch):
-    """By the sizes of its columns; the same file is taken where these are within the limit."""
+    """By the sizes of its pages; the same file is taken where these are within the limit."""
     survey, path = fake_survey(), tmp_path / "r.parquet"
     pq.write_table(reports_of(survey, 5000), path)
-    monkeypatch.setattr(incoming, "_LARGEST", 10_000)
+    monkeypatch.setattr(parquet_pages, "LARGEST", 10_000)
     with pytest.raises(ReportError, match="takes more than 10,000 bytes; write smaller row groups"):
         store.ingest([path], survey=survey)
     assert counted(store) == 0
-    monkeypatch.setattr(incoming, "_LARGEST", 1_000_000)
+    monkeypatch.setattr(parquet_pages, "LARGEST", 1_000_000)
     assert store.ingest([path], survey=survey)[0].reports == 5000
 
 
@@ -527,10 +528,10 @@ def test_a_text_that_many_rows_of_a_parquet_file_share_is_not_written_out(
     texts = pa.array(["x" * 1000] * 5000)
     texts = texts.dictionary_encode() if is_dictionary else texts
     pq.write_table(table.set_column(place, "version", texts), path, compression="zstd")
-    monkeypatch.setattr(incoming, "_LARGEST", 1_000_000)
+    monkeypatch.setattr(incoming, "LARGEST", 1_000_000)
     with pytest.raises(ReportError, match="the texts of 5,000 rows take more than 1,000,000"):
         store.ingest([path], survey=survey)
-    monkeypatch.setattr(incoming, "_LARGEST", 6_000_000)
+    monkeypatch.setattr(incoming, "LARGEST", 6_000_000)
     assert store.ingest([path], survey=survey)[0].reports == 5000
     query = "SELECT DISTINCT version FROM reports_app"
     assert store._rows(query) == [("x" * 1000,)]

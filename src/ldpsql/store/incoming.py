@@ -25,6 +25,7 @@ import pyarrow.csv as pacsv
 
 from ldpsql import limits
 from ldpsql.intake import Intake, describe_damage
+from ldpsql.parquet_pages import LARGEST, require_moderate
 from ldpsql.report_files import (
     BATCH_KEY,
     SHOWN,
@@ -53,9 +54,6 @@ _JSON_ROWS = 1 << 14
 _BYTES = "latin-1"
 """An encoding with a letter for every byte."""
 _BLOCK, _LONGEST_LINE = 1 << 23, 1 << 24
-_LARGEST, _FREE_ROWS, _ROWS_PER_BYTE = 1 << 29, 1 << 20, 32
-"""Bytes that a column of a row group may take; rows that a file may have in any case, and more for
-every byte of it: a report has at least some hundredths of a bit, and one with an id 16 bytes."""
 
 T = TypeVar("T")
 
@@ -310,9 +308,9 @@ def _parquet(path: Path, name: str) -> Incoming:
     import pyarrow.parquet as pq  # noqa: PLC0415  (takes long to import, and is for files alone)
 
     def batches(columns: Sequence[str], _: list[int]) -> Iterator[pa.RecordBatch]:
+        require_moderate(path, name)
         shared = [name for name in columns if _is_written(schema.field(name).type)]
         with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=shared) as file:
-            _require_moderate(path, name, file.metadata, columns)
             for batch in file.iter_batches(ROWS, columns=columns):
                 batch.validate(full=True)
                 yield _write_out(name, batch)
@@ -332,21 +330,6 @@ def _is_written(kind: pa.DataType) -> bool:
     )
 
 
-def _require_moderate(path: Path, name: str, said: Any, columns: Sequence[str]) -> None:
-    """ReportError for a Parquet file that would be much larger in memory than it is, or has more
-    rows than there is room for reports that differ, by what its metadata say."""
-    if said.num_rows > _FREE_ROWS + _ROWS_PER_BYTE * path.stat().st_size:
-        raise ReportError(f"{name} has {said.num_rows:,} rows, more than a file of its size can")
-    for group in range(said.num_row_groups):
-        for place in range(said.num_columns):
-            column = said.row_group(group).column(place)
-            if column.path_in_schema in columns and column.total_uncompressed_size > _LARGEST:
-                raise ReportError(
-                    f"{name}: column {column.path_in_schema!r} of row group {group + 1} takes more "
-                    f"than {_LARGEST:,} bytes; write smaller row groups"
-                )
-
-
 def _write_out(name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with texts that rows share written out; ReportError where that takes too much."""
     import pyarrow.compute as pc  # noqa: PLC0415  (takes long to import, and is for files alone)
@@ -354,9 +337,9 @@ def _write_out(name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
     for place, column in enumerate(batch.columns):
         if pa.types.is_dictionary(column.type):
             lengths = pc.binary_length(column.dictionary).take(column.indices)
-            if (pc.sum(lengths.cast(pa.int64())).as_py() or 0) > _LARGEST:
+            if (pc.sum(lengths.cast(pa.int64())).as_py() or 0) > LARGEST:
                 raise ReportError(
-                    f"{name}: the texts of {batch.num_rows:,} rows take more than {_LARGEST:,} "
+                    f"{name}: the texts of {batch.num_rows:,} rows take more than {LARGEST:,} "
                     "bytes; write shorter ones"
                 )
             own = batch.schema.names[place]
