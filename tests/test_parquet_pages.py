@@ -40,6 +40,29 @@ def test_sizes_are_those_that_pages_have_in_memory(
         require_moderate(path, "r")
 
 
+@pytest.mark.parametrize("use_dictionary", [True, False])
+def test_a_file_without_rows_is_moderate(tmp_path, use_dictionary):
+    """Its columns may have a dictionary alone, and say that their data lie at 0."""
+    path = tmp_path / "r.parquet"
+    write(path, rows=0, use_dictionary=use_dictionary)
+    require_moderate(path, "r")
+
+
+def test_values_without_a_page_are_damaged(tmp_path, monkeypatch):
+    path = tmp_path / "r.parquet"
+    write(path)
+    real = parquet_pages._read_footer
+
+    def misplace(file, size):
+        told = real(file, size)
+        told[4][0][1][0][3][9] = 0
+        return told
+
+    monkeypatch.setattr(parquet_pages, "_read_footer", misplace)
+    with pytest.raises(ReportError, match="r is damaged"):
+        require_moderate(path, "r")
+
+
 def test_metadata_that_understate_a_column_hide_nothing(tmp_path, monkeypatch):
     """The pages are looked at; the sizes in the footer, which nobody checks, are not."""
     path = tmp_path / "r.parquet"

@@ -62,9 +62,12 @@ def _read_footer(file: BinaryIO, size: int) -> Fields:
 
 def _require_moderate_pages(file: BinaryIO, column: Fields, name: str) -> None:
     """The same of the pages of a column; ValueError and others where they are damaged."""
-    starts = [column[9], *([column[11]] if column.get(11, 0) > 0 else [])]
-    place, total = min(starts), 0
-    end = place + column[7]
+    values, data, dictionary = column[5], column[9], column.get(11, 0)
+    # Pages that are not there lie at 0: a dictionary, and data where a column has no values.
+    if data <= 0 and values:
+        raise ValueError("no page of data")
+    place, total = min((start for start in (data, dictionary) if start > 0), default=0), 0
+    end = place + column[7] if place else 0
     for _ in range(_MOST_PAGES):
         if place >= end:
             return
