@@ -129,7 +129,8 @@ def person_notes(
 
 
 def misfit_notes(schema: Schema, tally: Tally) -> list[str]:
-    """Which values of a table did not fit, by column, and what stands for them."""
+    """Which values of a table did not fit, by column, and what stands for them; columns of which
+    no value fits come first."""
     from ldpsql_device.describe import describe_missing, describe_outside  # noqa: PLC0415
 
     bounded = {measure.name: measure for measure in schema.measures}
@@ -145,5 +146,16 @@ def misfit_notes(schema: Schema, tally: Tally) -> list[str]:
     return [
         f"{count:,} of {pluralize(tally.people, 'value')} of {name} ({count / tally.people:.2%}) "
         f"{'was' if count == 1 else 'were'} {what}: counted as {code}"
-        for name, count, what, code in notes
+        + ("; answers about it say nothing of these people" if count == tally.people > 1 else "")
+        for name, count, what, code in sorted(notes, key=lambda note: note[1] < tally.people)
     ]
+
+
+def zone_notes(data: Path, schema: Schema) -> list[str]:
+    """How the moments of a file are read that have a time zone."""
+    from ldpsql_device.files import zoned_columns  # noqa: PLC0415
+
+    zoned = zoned_columns(schema, data)
+    if not zoned:
+        return []
+    return [f"{', '.join(zoned)}: read as the clocks of their time zone showed it"]

@@ -143,10 +143,14 @@ def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, M
 def cast_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """A column as another type, with null for what cannot be read as such.
 
-    Halving finds the few bad values among many good ones in few steps.
+    Each value is read once, however often it occurs, and halving finds the few bad ones among many
+    good ones in few steps.
     """
-    parts = _cast(column, kind)
-    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        encoded = column.dictionary_encode()
+    return pa.concat_arrays(_cast(encoded.dictionary, kind)).take(encoded.indices)
 
 
 def _cast(column: pa.Array, kind: pa.DataType) -> list[pa.Array]:

@@ -2,7 +2,8 @@
 
 Parquet or CSV in, Parquet out, a batch at a time. Only declared columns are read, every row is
 answered, the reports come in random order, and the target, which only its owner can read, appears
-whole or not at all. Rows are counted from 1; the header of a CSV file is not one.
+whole or not at all. Rows are counted from 1; the header of a CSV file is not one. A moment with a
+time zone is what the clocks of that zone showed; where a survey asks for a day, it is that day.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ldpsql_device.arrow import ID_COLUMN, arrow_types
 
 # isort: split
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24
 Progress = Callable[[int, int | None], None]
+_ZONED = r"^(\d{4}-\d\d-\d\d[T ]\d\d(?::[\d:.]*)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)$"
+"""A moment with its offset from UTC; the group is what the clock showed."""
 Choose = Callable[[int, int], NDArray[np.bool_]]
 """Which of so many rows from a row on, counted from 0, are asked."""
 
@@ -182,9 +186,19 @@ def _refuse_damaged_chunks(chunks: Iterator[pa.Table], source: Path) -> Iterator
 def column_names(source: Path) -> list[str]:
     """The names of a file's columns; RecordError as `randomize_file`."""
     with _readable(source):
-        if _is_csv(source):
-            return _header(source)
-        return list(pq.read_schema(source).names)
+        return list(_file_schema(source).names)
+
+
+def zoned_columns(schema: Schema, source: Path) -> list[str]:
+    """The declared dates and timestamps that a file has with a zone; a CSV file by its start."""
+    with _readable(source):
+        found = _file_schema(source)
+    given = match_columns(schema, found.names, source)
+    return [
+        name
+        for name, kind in arrow_types(schema).items()
+        if pa.types.is_temporal(kind) and getattr(found.field(given[name]).type, "tz", None)
+    ]
 
 
 def _reader(
@@ -192,12 +206,12 @@ def _reader(
 ) -> tuple[Iterator[pa.Table], int | None]:
     with _readable(source):
         if _is_csv(source):
-            given = _match(schema, person, _header(source), source)
+            given = _match(schema, person, _file_schema(source).names, source)
             return _csv_chunks(schema, given, source), None
         if source.suffix.lower() in (".parquet", ".pq"):
             file = pq.ParquetFile(source)
             given = _match(schema, person, file.schema_arrow.names, source)
-            return _parquet_chunks(given, file), file.metadata.num_rows
+            return _parquet_chunks(schema, given, file), file.metadata.num_rows
     raise RecordError(f"{source} is neither .parquet nor .csv")
 
 
@@ -221,10 +235,16 @@ def _is_csv(source: Path) -> bool:
     return source.suffix.lower() == ".csv"
 
 
-def _parquet_chunks(given: Mapping[str, str], file: pq.ParquetFile) -> Iterator[pa.Table]:
+def _parquet_chunks(
+    schema: Schema, given: Mapping[str, str], file: pq.ParquetFile
+) -> Iterator[pa.Table]:
+    types = arrow_types(schema)
     with file:
         for batch in file.iter_batches(BATCH_ROWS, columns=[*dict.fromkeys(given.values())]):
-            yield pa.table({name: batch.column(column) for name, column in given.items()})
+            columns = {name: batch.column(column) for name, column in given.items()}
+            yield pa.table(
+                {name: _read_moments(column, types.get(name)) for name, column in columns.items()}
+            )
 
 
 def _csv_chunks(schema: Schema, given: Mapping[str, str], source: Path) -> Iterator[pa.Table]:
@@ -265,16 +285,17 @@ def _csv_chunks(schema: Schema, given: Mapping[str, str], source: Path) -> Itera
         _require_fields(source, ragged)
 
 
-def _header(source: Path) -> list[str]:
-    """The names in a CSV file's first row."""
+def _file_schema(source: Path) -> pa.Schema:
+    """The names of a file's columns with their types, which a CSV file tells by its beginning."""
+    if not _is_csv(source):
+        return pq.read_schema(source)
     reader = pacsv.open_csv(
         source,
         read_options=pacsv.ReadOptions(use_threads=False),
         parse_options=pacsv.ParseOptions(invalid_row_handler=lambda _: "skip"),
     )
     with reader:
-        names: list[str] = reader.schema.names
-    return names
+        return reader.schema
 
 
 def _require_fields(source: Path, ragged: list[int]) -> None:
@@ -288,9 +309,31 @@ def _require_fields(source: Path, ragged: list[int]) -> None:
 
 def _read_text(text: pa.Array, kind: pa.DataType) -> pa.Array:
     """A column of texts as the type the survey asks for; what cannot be read as such is missing."""
+    if pa.types.is_temporal(kind):
+        bare = pc.replace_substring_regex(text, _ZONED, r"\1")
+        return cast_column(cast_column(bare, pa.timestamp("us")), kind)
     typed = cast_column(text, kind)
     if pa.types.is_integer(kind) and typed.null_count > text.null_count:
         # 30.0 is a whole number, and 1e30 is one outside of every domain.
         doubles = cast_column(text, pa.float64())
         return doubles if doubles.null_count < typed.null_count else typed
     return typed
+
+
+def _read_moments(column: pa.Array, kind: pa.DataType | None) -> pa.Array:
+    """Moments of a zone as the clocks there showed them, and as days where these are asked for;
+    anything else as it is. kind: what the survey asks for, None for what is none of its columns.
+
+    Raises RecordError for a time zone that this machine does not know.
+    """
+    given = column.type
+    if kind is None or not (pa.types.is_temporal(kind) and pa.types.is_timestamp(given)):
+        return column
+    if given.tz is not None:
+        unknown = (
+            f"a column is in the time zone {given.tz!a:.60}, which this machine does not know; "
+            "install its time zones (tzdata), or write times without a zone"
+        )
+        with refuse_errors(pa.ArrowInvalid, lambda _: RecordError(unknown)):
+            column = pc.local_timestamp(column)
+    return cast_column(column, kind) if pa.types.is_date(kind) else column

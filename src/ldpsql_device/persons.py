@@ -15,23 +15,30 @@ from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
 PERSON, ORDER = f"{RESERVED_PREFIX}person", f"{RESERVED_PREFIX}order"
 """What the columns of a rule are called in a table that was read by it."""
-_IDENTIFIER = re.compile(
-    r"((.*[_ -])?(id|uuid|guid|ssn|e-?mail|msisdn|imei)|"
-    r"(.*[_ -])?(user|customer|client|person|patient|member|account|subscriber|passenger|device)"
-    r"[_ -]?(id|no|nr|num|number|key|hash|name)?)"
+_PERSON = re.compile(
+    r"(.*[_ -])?(user|customer|client|person|patient|member|account|subscriber|passenger|device|"
+    r"driver|rider|visitor|player|student|employee|household|medallion|licen[cs]e|ssn|e-?mail|"
+    r"msisdn|imei)[_ -]?(id|no|nr|num|number|key|hash|name)?"
 )
+_IDENTIFIER = re.compile(r"(.*[_ -])?(id|uuid|guid)")
 _KEYS = ("column", "last_by", "sum", "max")
 
 
 def find_identifier(names: Iterable[str], schema: Schema) -> str | None:
     """The first column that looks as if it told persons apart, by its name alone, and is no column
-    of the survey; None where there is none."""
+    of the survey: one that names persons rather than one that identifies anything; None where there
+    is none."""
     declared = {attribute.name for attribute in schema.attributes} | {*schema.labels.values()}
-    for name in names:
-        # CustomerId is customer_id.
-        plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()
-        if _IDENTIFIER.fullmatch(plain) and declared.isdisjoint({name.strip(), name.lower()}):
-            return name
+    # CustomerId is customer_id.
+    plain = {
+        name: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()
+        for name in names
+        if declared.isdisjoint({name.strip(), name.lower()})
+    }
+    for looks in (_PERSON, _IDENTIFIER):
+        for name, text in plain.items():
+            if looks.fullmatch(text):
+                return name
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -110,6 +111,22 @@ def test_everybody_is_answered_whatever_their_values(home):
     assert f"note: 1 {nearest}" in done.stderr
     drawn = "was missing or unreadable: counted as a value drawn evenly"
     assert f"note: 1 of 3 values of age (33.33%) {drawn}" in done.stderr
+
+
+def test_a_column_of_which_nothing_fits_is_told_first(home):
+    table = replaced("spent", pa.nulls(3, pa.float64())).drop_columns("age")
+    pq.write_table(table.append_column("age", pa.array([30, 123, 12])), "people.parquet")
+    notes = [line for line in randomized(home).stderr.splitlines() if "values of" in line]
+    assert notes[0].startswith("note: 3 of 3 values of spent (100.00%) were missing or unreadable")
+    assert notes[0].endswith("; answers about it say nothing of these people")
+    assert [each for each in notes[1:] if "say nothing" in each] == []
+
+
+def test_a_time_zone_is_left_out_with_a_note(home):
+    moments = pa.array([datetime(2026, 1, 1, 2, tzinfo=UTC)] * 3, pa.timestamp("us", "-05:00"))
+    pq.write_table(replaced("day", moments), "people.parquet")
+    assert "note: day: read as the clocks of their time zone showed it" in randomized(home).stderr
+    assert set(pq.read_table("reports.parquet")["day"].to_pylist()) == {date(2025, 12, 31)}
 
 
 def test_a_truncated_file_of_people_is_exit_code_1(home):

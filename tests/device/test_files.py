@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from support.surveys import ANYTHING, app, mix, people
+from support.surveys import ANYTHING, app, dimension, mix, people, survey_toml
 
+from ldpsql.designer import design
 from ldpsql.simulation import SeededEntropy
-from ldpsql_device import files, permutation
+from ldpsql_device import columns, files, permutation
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import RecordError
 from ldpsql_device.files import randomize_file
@@ -109,6 +113,77 @@ def test_every_type_is_read_from_csv(tmp_path):
         "2026-01-01T00:00:00,2026-01-01,false,3,0,0,\n"
     )
     assert randomize_file(mix(), source, tmp_path / "out.parquet", policy=ANYTHING).people == 2
+
+
+MOMENTS = design(
+    survey_toml(
+        dimension("seen", "timestamp", range=["2025-01-01", "2025-12-31"], unit="hour"),
+        dimension("day", "date", range=["2025-01-01", "2025-12-31"], unit="day"),
+        epsilon="2",
+        mechanism="grr",
+    )
+).schema
+WHEN = [datetime(2025, 1, 1, 23, 5), datetime(2025, 7, 1, 0, 30), None]
+
+
+@pytest.mark.parametrize("name", ["trips.parquet", "trips.csv"])
+@pytest.mark.parametrize("zone", ["America/New_York", "UTC", "+05:30", None])
+def test_a_moment_is_read_as_the_clock_there_showed_it(tmp_path, name, zone):
+    """Whatever its zone's offset is in summer or winter; a day is that of the same clock."""
+    column = pa.array(WHEN, pa.timestamp("us"))
+    if zone is not None:
+        column = pc.assume_timezone(column, zone)
+    table = pa.table({"seen": column, "day": column})
+    if name == "trips.csv" and zone is not None:  # Arrow writes no offsets
+        table = pa.table(dict.fromkeys(("seen", "day"), pc.strftime(column, "%Y-%m-%d %H:%M:%S%z")))
+    source = write(tmp_path / name, table)
+    read = files.read_people(MOMENTS, source)
+    assert [moment and moment.replace(tzinfo=None) for moment in read["seen"].to_pylist()] == WHEN
+    assert read["seen"].type.tz is None
+    assert read["day"].to_pylist() == [moment and moment.date() for moment in WHEN]
+    assert files.zoned_columns(MOMENTS, source) == ([] if zone is None else ["seen", "day"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2025-07-01 00:30:00Z",
+        "2025-07-01T00:30:00.000+02:00",
+        "2025-07-01 00:30-0500",
+        "2025-07-01 00:30+02",
+        "2025-07-01 00:30:00 +00:00",
+    ],
+)
+def test_offsets_are_read_in_every_form(tmp_path, text):
+    source = tmp_path / "trips.csv"
+    source.write_text(f"seen,day\n{text},{text}\nsoon,2025-07-01-05\n")
+    read = files.read_people(MOMENTS, source)
+    assert read["seen"].to_pylist() == [WHEN[1], None]
+    assert read["day"].to_pylist() == [date(2025, 7, 1), None]
+
+
+def test_a_zone_that_nobody_knows_is_named(tmp_path):
+    """The file is not called damaged."""
+    column = pa.array(WHEN, pa.timestamp("us", "Atlantis/Town"))
+    source = write(tmp_path / "trips.parquet", pa.table({"seen": column, "day": column}))
+    with pytest.raises(RecordError, match=r"time zone 'Atlantis/Town', which this machine does"):
+        files.read_people(MOMENTS, source)
+
+
+def test_a_value_that_many_have_is_read_once(monkeypatch):
+    """Columns of whole numbers with gaps come as 1.0: each distinct text is tried, and not each
+    row."""
+    tried = []
+
+    def cast(column, kind):
+        tried.append(len(column))
+        return columns_cast(column, kind)
+
+    columns_cast = columns._cast
+    monkeypatch.setattr(columns, "_cast", cast)
+    texts = pa.array(["1.0", "2", None, "x"] * 1000)
+    assert columns.cast_column(texts, pa.int64()).to_pylist() == [None, 2, None, None] * 1000
+    assert 0 < len(tried) < 10
 
 
 def test_progress_is_told(tmp_path):

@@ -321,6 +321,8 @@ def test_keys_that_are_no_rule_are_refused(keys, reason):
         (["E-Mail"], "E-Mail"),
         (["id"], "id"),
         (["user"], "user"),
+        (["DOLocationID", "medallion"], "medallion"),
+        (["PULocationID", "hack_license"], "hack_license"),
         (["paid", "valid", "video", "grid", "users_count", "age", "spent", "idle"], None),
     ],
 )

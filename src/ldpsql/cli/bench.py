@@ -16,7 +16,7 @@ from ldpsql.cli import options
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.cli.progress import Progress
 from ldpsql.figures import read_people
-from ldpsql.text import misfit_notes, person_notes
+from ldpsql.text import misfit_notes, person_notes, zone_notes
 
 if TYPE_CHECKING:
     from ldpsql.bench.harness import Comparison
@@ -193,7 +193,10 @@ def bench(
     notes = [*replace(wanted, kinds=made_up).not_asked(file)] if made_up else []
     misfits = misfit_notes(file.schema, comparison.people.tally)
     notes += [f"{each}, in the truth too" for each in misfits]
-    notes += person_notes(source, file.person, file.schema)
+    notes += [
+        *zone_notes(source, file.schema),
+        *person_notes(source, file.person, file.schema),
+    ]
     for note in notes:
         click.echo(f"note: {note}", err=True)
     beside = target.with_name(f"{target.name}.cases") if target else None

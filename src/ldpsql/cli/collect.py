@@ -14,7 +14,7 @@ import click
 from ldpsql.cli import options
 from ldpsql.cli.progress import Progress
 from ldpsql.errors import pluralize
-from ldpsql.text import misfit_notes, person_notes
+from ldpsql.text import misfit_notes, person_notes, zone_notes
 
 if TYPE_CHECKING:
     from ldpsql.remote import RemoteStore
@@ -127,6 +127,7 @@ def randomize(
         )
     for note in (
         *person_notes(data, person, published.schema, tally),
+        *zone_notes(data, published.schema),
         *misfit_notes(published.schema, tally),
     ):
         click.echo(f"note: {note}", err=True)

@@ -32,6 +32,17 @@ knowledge, never from the private data. `ldpsql schema data.parquet` writes a fi
 Names of tables and columns are made of a-z, 0-9 and `_`, at most 63 of them, no digit first. A `label` is free text that is shown beside a name, and by
 which private columns of a data file are found, too.
 """
+_FILES = """\
+## Data files
+
+`ldpsql randomize`, `bench` and `schema` read Parquet and CSV. A column is found by its name, whatever its capitals, or by its label.
+
+* In CSV an empty field is a missing value, and so is what cannot be read as what the survey declares: numbers as `1234.5`, truth values as `true`
+  and `false`, days as `2026-01-31`, moments as `2026-01-31 23:59:00`. Write other forms as these first. A note counts what could not be read.
+* **Time zones.** A survey knows none. A moment with a zone, in CSV `2026-01-31 23:59:00-05:00`, is read as the clock there showed it, 23:59,
+  and a note says of which columns. Where a day is declared, it is the day on that clock.
+* Texts are compared as they are: `cmt` is not `CMT`. List both, or make one of them before.
+"""
 _SURVEY = {
     "table": "The name by which SQL asks. Required.",
     "label": "Free text beside the name.",
@@ -186,6 +197,7 @@ def reference() -> str:
         )
         + "\n"
     )
+    parts.append(_FILES)
     return "\n".join(parts)
 
 
