@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
+from operator import lshift, sub
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -581,11 +582,11 @@ class Step(Piece):
         require(1 <= len(self.mantissas) <= MOST_QUESTIONS, "a step has no choices, or too many")
         require(len(self.exponents) in (0, len(self.mantissas)), "an exponent for every weight")
         exponents = self.exponents or (0,) * len(self.mantissas)
-        weights = tuple(m << e for m, e in zip(self.mantissas, exponents, strict=True))
+        weights = tuple(map(lshift, self.mantissas, exponents))
         total = sum(weights)
         require(total <= WORDS, "the weights are too large")
         starts = [sums * HALVES // total for sums in accumulate(weights, initial=0)]
-        preimages = tuple(end - start for start, end in pairwise(starts))
+        preimages = tuple(map(sub, starts[1:], starts))
         require(min(preimages) > 0, "a weight is less than 2^-32 of all")
         cuts = np.array(starts[1:-1], dtype=np.uint32)
         vars(self).update(weights=weights, preimages=preimages, cuts=cuts)

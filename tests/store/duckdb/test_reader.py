@@ -178,6 +178,34 @@ def test_decoded_sums_are_answered_from_the_snapshot(tmp_path):
         assert reader._rows("SELECT count(*) FROM decoded") == [(1,)]
 
 
+def test_sums_of_parts_are_read_from_the_snapshot_that_the_statement_found(tmp_path):
+    """They stay in its file, which another one may have replaced meanwhile."""
+    survey, path = fourier(), tmp_path / "s.duckdb"
+    selection = Selection(keys=("kind",))
+
+    def sums(reader):
+        return [
+            (key, {name: own.tolist() for name, own in found.arrays.items()})
+            for key, found in reader.decode("app", selection)
+        ]
+
+    with open_store(path, read_only=False) as store:
+        store.ingest_table(reports(survey, 200, 0), survey)
+        store.catch_up()
+    with read_store(path) as reader, not_opened():
+        before = sums(reader)
+        assert len(before) == 3
+        with reader.snapshot():
+            version = reader.version("app")
+            with open_store(path, read_only=False) as store:
+                store.ingest_table(reports(survey, 300, 1), survey)
+                store.catch_up()
+            assert (sums(reader), reader.version("app")) == (before, version)
+        after = sums(reader)
+        with open_store(path, read_only=True) as store:
+            assert after == sums(store) != before
+
+
 def test_a_snapshot_holds_no_report_and_no_id(path):
     with duckdb.connect(str(companion.companion_of(path)), read_only=True) as snapshot:
         found = dict(

@@ -258,6 +258,8 @@ def sample_products(
     """Reports to questions in product form that tell something about some faces, and the share of
     all reports that each stands for: PRODUCT_POINTS of them, or twice as many where single ones
     weigh too much, shared out as `choose_families` does."""
+    if not collected.table.products:
+        return
     worth = _worth_by_axes(collected, faces)
     useful = [own for own in collected.table.products if worth[own.axes] > 0.0]
     total = sum(own.share * worth[own.axes] for own in useful)

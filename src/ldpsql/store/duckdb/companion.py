@@ -1,11 +1,12 @@
 """A snapshot of a store in a file beside it, which readers open in its place.
 
 DuckDB lets a file be written by one process while no other has it open. Readers of the snapshot
-have neither the store nor the snapshot open between two questions: they load it into memory. It
-is a store without reports and ids: surveys, batches, look-up tables, what is kept of decoded
-reports, and the counts of equal reports of every survey that has few of them. It is put in its
-place whole after every change, and says of which state of the store it is (`opening.find_state`),
-so that an outdated one is told.
+do not have the store open between two questions: they load the snapshot into memory. It is a
+store without reports and ids: surveys, batches, look-up tables, what is kept of decoded reports,
+and the counts of equal reports of every survey that has few of them. It is put in its place whole
+after every change, and says of which state of the store it is (`opening.find_state`), so that an
+outdated one is told. Nobody writes into a snapshot, so what is most of it and few questions are
+about, the sums of single parts, is read from the file that was found, which stays open.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ldpsql.store.duckdb.layout import (
     FORMAT,
     LOOKUPS,
     MARKER,
+    SUMS,
     Layout,
     create,
     lookup_table,
@@ -73,12 +75,37 @@ def load(path: Path) -> Snapshot | None:
     connection = open_memory()
     try:
         state, made = _attach(connection, companion)
-        connection.execute(f"COPY FROM DATABASE {_COPY} TO memory")
-        connection.execute(f"DETACH {_COPY}")
+        _take(connection)
     except (duckdb.Error, ValueError):  # it was removed, or is damaged, or is something else
         connection.close()
         return None
     return Snapshot(connection, state, made.replace(tzinfo=UTC))
+
+
+def _take(connection: Connection) -> None:
+    """Copy what is attached into memory, but for the sums of parts, which a view stands for."""
+    connection.execute("BEGIN")
+    has_views = False
+    for schema, name, comment in _list_tables(connection, _COPY):
+        place = f"{quote(schema)}.{quote(name)}"
+        # Where a file that is open cannot be replaced, none is to stay open.
+        is_view = os.name == "posix" and schema == "main" and name.startswith(SUMS)
+        has_views |= is_view
+        if schema != "main":
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
+        kind = "VIEW" if is_view else "TABLE"
+        connection.execute(f"CREATE {kind} {place} AS FROM {_COPY}.{place}")
+        if comment is not None:
+            connection.execute(f"COMMENT ON TABLE {place} IS {literal(comment)}")
+    connection.execute("COMMIT")
+    if not has_views:
+        connection.execute(f"DETACH {_COPY}")
+
+
+def _list_tables(cursor: Connection, database: str) -> list[tuple[str, str, str | None]]:
+    """Schema, name and comment of every table of a database."""
+    query = "SELECT schema_name, table_name, comment FROM duckdb_tables() WHERE database_name = ?"
+    return cursor.execute(query, [database]).fetchall()
 
 
 def find_published(path: Path) -> str | None:
@@ -161,13 +188,8 @@ def has_counts(cursor: Connection, layout: Layout) -> bool:
 
 def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
     """What fills a snapshot."""
-    there = {
-        (schema, name): comment
-        for schema, name, comment in cursor.execute(
-            "SELECT schema_name, table_name, comment FROM duckdb_tables() "
-            "WHERE database_name = current_database()"
-        ).fetchall()
-    }
+    [(own,)] = cursor.execute("SELECT current_database()").fetchall()
+    there = {(schema, name): comment for schema, name, comment in _list_tables(cursor, own)}
     for table in (MARKER, "surveys", "seen", "statements", ALONE):
         if ("main", table) in there:
             yield f"CREATE TABLE {_COPY}.{table} AS FROM {table}"
@@ -177,7 +199,7 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
         last = "SELECT max(number) FROM batches b WHERE b.survey = d.survey"
         yield f"CREATE TABLE {_COPY}.decoded AS FROM decoded d WHERE batch >= ({last})"
         for (key,) in cursor.execute(f"SELECT survey FROM {_COPY}.decoded").fetchall():
-            for table in (f"parts_{key}", f"sums_{key}", f"whole_{key}"):
+            for table in (f"parts_{key}", f"{SUMS}{key}", f"whole_{key}"):
                 yield f"CREATE TABLE {_COPY}.{quote(table)} AS FROM {quote(table)}"
     for layout in layouts:
         progress = fold.Progress.of(cursor, layout)

@@ -31,7 +31,7 @@ from ldpsql.sql import literal, quote
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, names, order_ascending
 from ldpsql.store.duckdb import fold
-from ldpsql.store.duckdb.layout import ALONE, BATCH_COLUMN, Layout, create
+from ldpsql.store.duckdb.layout import ALONE, BATCH_COLUMN, SUMS, Layout, create
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql_device.arrow import ARROW_TYPES
@@ -70,7 +70,7 @@ class Place:
     @property
     def sums(self) -> str:
         """The table of the parts' arrays, quoted."""
-        return quote(f"sums_{self.layout.key}")
+        return quote(f"{SUMS}{self.layout.key}")
 
     @property
     def whole(self) -> str:

@@ -45,6 +45,8 @@ MIGRATIONS: Mapping[int, tuple[str, ...]] = {
 MARKER = "ldpsql_store"
 LOOKUPS = "lookups"
 ALONE = "decoded_alone"
+SUMS = "sums_"
+"""How the names of tables with the sums of parts begin (see `decoded`)."""
 LAST_COLUMN = f"{RESERVED_PREFIX}last"
 BATCH_COLUMN = f"{RESERVED_PREFIX}batch"
 STORE_DDL = (
