@@ -178,7 +178,7 @@ def check_statement(intake: Intake, statement: Statement, before: str | None) ->
     if (statement.fingerprint, statement.author) != (intake.fingerprint, intake.author):
         raise SurveyError(
             f"the statement is not about the survey {intake.table} that is asked here, or not by "
-            "its author; sign one for this survey (`ldpsql sign`)"
+            "its author; sign one for this survey (`ldpsql statement`)"
         )
     if before is not None and statement.issued < (last := Statement.from_json(before).issued):
         raise OperationalError(

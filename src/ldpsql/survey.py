@@ -59,7 +59,7 @@ SHUFFLE_NOT_PROTECTED = (
     "the central promise needs a shuffler that does not work with the collector, and reports that "
     "carry nothing else: no name, address, time or length",
     "a person whose report the collector sees alone has the local promise only",
-    "a person who answers again is one person no longer: the promises of all answers add up",
+    "the promises of all reports of a person who answers more than once add up",
 )
 CENSUS = "census"
 _DAMAGED = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
@@ -398,10 +398,8 @@ class Survey(Published):
 
     def sign(self, key: SigningKey) -> Survey:
         """The survey with its author's public key and signature, and so another fingerprint."""
-        data = {**json.loads(self.device_text), "author": key.author}
-        survey = replace(self, author=key.author, signature=key.sign(signed_text(data)))
-        survey.verify()
-        return survey
+        signed = sign_device_part(self, key)
+        return replace(self, author=signed.author, signature=signed.signature)
 
     @classmethod
     def of(
@@ -443,6 +441,14 @@ def check_users(users: Any) -> None:
     """SurveyError for a number of expected people that is none; None stands for no number."""
     if users is not None and (type(users) is not int or users < 1):
         raise SurveyError("[survey]: users must be a whole number of people, at least 1")
+
+
+def sign_device_part(survey: Published, key: SigningKey) -> DeviceSurvey:
+    """What devices need of it, with its author's public key and signature in place of others."""
+    data = {**json.loads(survey.device_text), "author": key.author}
+    signed = DeviceSurvey.from_data({**data, "signature": key.sign(signed_text(data))})
+    signed.verify()
+    return signed
 
 
 def read_device_part(source: str | Path) -> DeviceSurvey:

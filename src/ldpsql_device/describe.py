@@ -83,6 +83,16 @@ def largest_belief(epsilon: Epsilon) -> str:
     return f"{shown / 10**digits:.{digits}f} %"
 
 
+def sum_of_year(survey: Published) -> str | None:
+    """What all answers of a year lose together; None for a survey without periods or promise."""
+    period, epsilon = survey.schedule.period, survey.guarantee.epsilon
+    if period is None or epsilon is None:
+        return None
+    count = {"day": 365, "month": 12}[period]
+    total = decimal_text(count * Fraction(epsilon.value))
+    return f"{count} in a year have epsilon {total} together"
+
+
 def _describe_columns(survey: Published) -> str:
     schema = survey.schema
     private: tuple[Dimension | Measure, ...] = (*schema.dimensions, *schema.measures)
@@ -195,8 +205,8 @@ def _promises(survey: Published) -> Iterator[str]:
         yield "Nothing is promised: it can give your answers away."
         return
     yield (
-        f"By itself it has epsilon {guarantee.epsilon}: by it a belief of 50 % about your answers "
-        f"becomes at most {largest_belief(guarantee.epsilon)}."
+        f"By itself it has epsilon {guarantee.epsilon}: a belief of 50 % about your answers can "
+        f"rise to {largest_belief(guarantee.epsilon)} at most."
     )
     if guarantee.delta:
         yield f"With probability {_decimal(guarantee.delta)} your answers are sent in clear."
@@ -209,6 +219,8 @@ def _promises(survey: Published) -> Iterator[str]:
             f"This holds for what the survey calls sensitive, {'; '.join(kept)}; other values may "
             "be given away."
         )
+    if guarantee.kind == "uldp-joint":
+        yield "One that is given away can also hint at a sensitive one that goes with it."
     if guarantee.central is not None:
         yield (
             "Its author claims that whoever sees it only mixed with those of "
@@ -239,14 +251,12 @@ def _describe_public(survey: Published) -> str:
 
 
 def _describe_schedule(survey: Published) -> str:
-    schedule, epsilon = survey.schedule, survey.guarantee.epsilon
+    schedule = survey.schedule
     often = "once; asked again, the same report is sent again."
     if schedule.period is not None:
         often = f"once in every {schedule.period}, which is sent along."
-        if epsilon is not None:
-            count = {"day": 365, "month": 12}[schedule.period]
-            total = decimal_text(count * Fraction(epsilon.value))
-            often += f" Every answer counts: {count} in a year have epsilon {total} together."
+        if (year := sum_of_year(survey)) is not None:
+            often += f" Every answer counts: {year}."
     if survey.first is not None:
         often += " It is a later round of a survey, of which one round is answered."
     if schedule.end is not None:

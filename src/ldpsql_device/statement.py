@@ -66,7 +66,7 @@ class Statement:
         data = parse_json(text)
         if not isinstance(data, dict) or "signature" not in data:
             raise SurveyError(
-                "the collector's answer is no statement that an author has signed (`ldpsql sign` "
+                "the collector's answer is not a statement signed by an author (`ldpsql statement` "
                 "makes one)"
             )
         require_keys(data, "the statement", _KEYS)
@@ -121,8 +121,8 @@ class Statement:
         if not self.issued <= day <= self.until:
             raise PolicyError(
                 f"the statement that came with survey {survey.table} is believed from "
-                f"{self.issued} to {self.until}, and not on {day}: ask the collector again; "
-                "nothing was sent"
+                f"{self.issued} to {self.until}, and this device's day is {day}: ask the "
+                "collector again, and check the clock; nothing was sent"
             )
 
     def remember(self, ledger: sqlite3.Connection) -> None:

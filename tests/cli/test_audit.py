@@ -167,8 +167,8 @@ def test_a_survey_is_named_with_its_columns_and_those_in_clear(published):
         "answered     once; a report may be sent again for 30 days",
         "one of 73 bins of [18, 90]",
         f"in clear     {', '.join(column.name for column in survey.schema.public)}",
-        "one report   epsilon 2, by itself: a belief of 50 % about a person's answers becomes at "
-        "most 89 %",
+        "one report   epsilon 2, by itself: a belief of 50 % about a person's answers can rise "
+        "to 89 % at most",
     ):
         assert words_of(words) in words_of(shown)
     assert shown.index("one report ") < shown.index("guarantee ")
@@ -179,8 +179,27 @@ def test_sensitive_values_are_named(tmp_path):
     path = tmp_path / "app.json"
     path.write_text(partly_sensitive("cprr").to_json())
     shown = run(*QUICK, path).stdout
-    assert "a belief of 50 % about a sensitive value becomes at most" in words_of(shown)
+    assert "a belief of 50 % about a sensitive value can rise to" in words_of(shown)
     assert re.search(r"; sensitive: \S", shown)
+
+
+def test_a_survey_with_periods_says_what_a_year_of_them_loses(tmp_path):
+    path = tmp_path / "app.json"
+    path.write_text(design(TOML.replace("[survey]", '[survey]\nperiod = "month"')).to_json())
+    assert "one person 12 in a year have epsilon 24 together" in words_of(run(*QUICK, path).stdout)
+    page = tmp_path / "page.html"
+    run(*QUICK, path, "--html", page)
+    assert "12 in a year have epsilon 24 together" in page.read_text()
+
+
+def test_a_promise_per_attribute_says_what_it_leaves_open(tmp_path):
+    path = tmp_path / "app.json"
+    path.write_text(partly_sensitive("jurr").to_json())
+    words = "what is given away beside it can change the belief, too"
+    assert words in words_of(run(*QUICK, path).stdout)
+    assert "One that is given away can also hint at a sensitive one" in words_of(
+        run("describe", path).stdout
+    )
 
 
 def test_a_survey_without_public_columns_says_so(shuffled):
@@ -223,7 +242,7 @@ def test_a_page_is_written_to_be_printed_and_signed(published, tmp_path):
         "The promise holds",
         "Warning: epsilon 2 of one report is above 1",
         "One report: epsilon 2, by itself: a belief of 50 %",
-        "becomes at most 89 %",
+        "can rise to 89 % at most",
         "Columns that travel in clear:",
         "that a person took part, when, and from which address, is visible",
         "What was not checked",

@@ -362,7 +362,7 @@ def test_a_workload_that_is_not_answered_is_said_and_the_survey_written(tmp_path
     done = run("design", source, "-o", target, *more)
     assert done.exit_code == 0, done.stderr
     warning = words_of(done.stdout[done.stdout.index("warning ") :])
-    assert warning.startswith("warning no error is expected for the whole workload")
+    assert warning.startswith("warning the error of the whole workload cannot be predicted")
     assert "does not collect a and b together" in warning
     assert "max_predicates under [workload]" in warning
     assert Survey.from_json(target).design.name == "srr-ss"

@@ -69,21 +69,54 @@ def test_a_signed_survey_says_who_signed_it(tmp_path, key):
     assert Survey.from_json(target).author == survey.author
 
 
+def test_a_survey_that_is_there_already_can_be_signed(tmp_path, key, other):
+    """By somebody who did not design it; the collector's part goes with it."""
+    target, _ = designed(tmp_path, MONTHLY)
+    plain, mine = DeviceSurvey.from_json(target), tmp_path / "mine.survey.json"
+    shown = run("sign", target, "--key", key, "-o", mine)
+    signed = Survey.from_json(mine)
+    signed.verify()
+    assert (signed.plan, signed.schedule, signed.guarantee.kind) == (
+        plain.plan,
+        plain.schedule,
+        plain.guarantee.kind,
+    )
+    assert signed.fingerprint != plain.fingerprint
+    assert f"author       {signed.author}" in shown.stdout and "note" not in shown.stdout
+    again = run("sign", mine, "--key", other, "-o", tmp_path / "other.survey.json")
+    assert f"{signed.author} had signed it before" in words_of(again.stdout)
+    assert "is read; name another file" in refusal(run("sign", mine, "--key", key, "-o", mine), 2)
+    mine.write_text(mine.read_text().replace('"replay_window":7', '"replay_window":8'))
+    bad = tmp_path / "bad.survey.json"
+    words = refusal(run("sign", mine, "--key", key, "-o", bad), 1)
+    assert "somebody has changed the survey" in words and not bad.exists()
+
+
+def test_describe_says_what_a_person_is_asked(tmp_path, key):
+    target, _ = designed(tmp_path, MONTHLY, "--sign", key)
+    shown = run("describe", target)
+    assert shown.exit_code == 0
+    words = words_of(shown.stdout)
+    assert "a belief of 50 % about your answers can rise to 99.4 % at most" in words
+    assert "12 in a year have epsilon 60 together" in words
+    assert f"the owner of the key {DeviceSurvey.from_json(target).author}" in words
+
+
 def test_an_author_says_which_survey_is_asked(tmp_path, key, other):
     target, _ = designed(tmp_path, MONTHLY, "--sign", key)
     said = tmp_path / "app.statement.json"
-    made = run("sign", target, "--key", key, "--until", "2999-01-31", "-o", said)
+    made = run("statement", target, "--key", key, "--until", "2999-01-31", "-o", said)
     assert (made.exit_code, made.stdout) == (0, "")
     statement, survey = Statement.from_json(said.read_text()), DeviceSurvey.from_json(target)
     assert (statement.fingerprint, statement.author) == (survey.fingerprint, survey.author)
     assert (statement.issued, statement.until) == (utc_today(), date(2999, 1, 31))
-    shown = run("sign", target, "--key", key, "--until", "2999-01-31").stdout
+    shown = run("statement", target, "--key", key, "--until", "2999-01-31").stdout
     assert Statement.from_json(shown) == statement
     for options, words in (
         (("--key", other, "--until", "2999-01-31"), "was not signed with this key"),
         (("--key", key, "--until", "1999-01-31"), "a day to end on"),
     ):
-        assert words in refusal(run("sign", target, *options, "-o", tmp_path / "bad"), 1)
+        assert words in refusal(run("statement", target, *options, "-o", tmp_path / "bad"), 1)
     assert not (tmp_path / "bad").exists()
 
 

@@ -35,8 +35,8 @@ Asked, to be randomized here: age (one of 73 bins of [18, 90]); state ("CA",
   counts as the nearest value for age; a value drawn evenly for state; the
   nearer bound for spent. A missing value counts as a value drawn evenly for
   age; missing (NULL) for state; a bound drawn evenly for spent.
-What leaves this device: one randomized report. By itself it has epsilon 2: by
-  it a belief of 50 % about your answers becomes at most 89 %.
+What leaves this device: one randomized report. By itself it has epsilon 2: a
+  belief of 50 % about your answers can rise to 89 % at most.
 In clear: day, version, without any protection.
 How often: once; asked again, the same report is sent again.
 Who asks: unknown; nobody has signed this survey.

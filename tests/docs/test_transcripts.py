@@ -66,7 +66,9 @@ def test_the_python_of_readme_runs(
     shown: list[str] = []
     for _ in range(2):
         exec(device, {"send": sent.append, "show": shown.append})
-    assert "a belief of 50 % about your answers becomes at most 89 %" in " ".join(shown[0].split())
+    assert "a belief of 50 % about your answers can rise to 89 % at most" in " ".join(
+        shown[0].split()
+    )
     assert sent[0] == sent[1]  # the ledger gives the same report again
     assert set(json.loads(sent[0])) == {"id", "report", "public"}
     monkeypatch.chdir(session)

@@ -175,7 +175,7 @@ def test_an_author_hands_it_to_a_collector_that_runs(tmp_path, monkeypatch):
     with serving(*map(str, arguments), complaint=soon) as (_, address):
         assert read() == first
         days = ("--until", "2999-01-31")
-        done = run("sign", source, "--key", key, *days, "--to", address)
+        done = run("statement", source, "--key", key, *days, "--to", address)
         assert (done.exit_code, done.stdout) == (0, "")
         later = read()
         assert (later.issued, later.until) == (utc_today(), date(2999, 1, 31))

@@ -84,9 +84,10 @@ function sensitiveOf(column) {
 
 function promised({ promise: { kind, epsilon, delta, shuffle }, schema: { dimensions } }) {
   if (!epsilon) return "Nothing is promised: it can give your answers away.";
-  let text = `By itself it has epsilon ${decimalText(epsilon)}: by it a belief of 50 % about your answers becomes at most ${largestBelief(epsilon)} %.`;
+  let text = `By itself it has epsilon ${decimalText(epsilon)}: a belief of 50 % about your answers can rise to ${largestBelief(epsilon)} % at most.`;
   if (delta[0]) text += ` With probability ${small(delta)} your answers are sent in clear.`;
   if (kind !== "local") text += ` This holds for what the survey calls sensitive, ${dimensions.filter(({ sensitive }) => sensitive.length).map(sensitiveOf).join("; ")}; other values may be given away.`;
+  if (kind === "uldp-joint") text += " One that is given away can also hint at a sensitive one that goes with it.";
   if (shuffle) text += ` Its author claims that whoever sees it only mixed with those of ${String(shuffle.people - 1n).replace(/\B(?=(...)+$)/g, ",")} honest people learns less: epsilon ${decimalText(decimal(shuffle.epsilon))}, delta ${small(decimal(shuffle.delta))}. This device cannot check that.`;
   return text;
 }

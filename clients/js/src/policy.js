@@ -22,7 +22,7 @@ export function readNumber(given, name) {
 
 /** Throw unless a statement about a survey is believed on a day. */
 export function requireBelieved({ issued, until }, survey, day) {
-  if (issued > day || day > until) refuse("policy", survey, `is not what its author says is asked on ${day}, but from ${issued} to ${until}: ask the collector again`);
+  if (issued > day || day > until) refuse("policy", survey, `is not what its author says is asked on ${day}, but from ${issued} to ${until}: ask the collector again, and check the clock`);
 }
 
 const KEYS = ["maxEpsilon", "maxDelta", "disclosure", "noGuarantee", "public", "authors", "fingerprints", "tables", "renewal"];

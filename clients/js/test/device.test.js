@@ -141,9 +141,19 @@ test("a report is sent until it is acknowledged", async () => {
   }
 });
 
+test("the README's function checks signatures", async () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const [code] = readme.match(/const bytes = [^]*?\n}\n/);
+  const check = new Function(`${code} return verify;`)();
+  const [each] = signed.filter(({ author }) => author);
+  assert.match(await describe(each, { verify: check }), /: the owner of the key/);
+  const broken = async (author, signature, text) => check(author, signature, `${text} `);
+  await assert.rejects(describe(each, { verify: broken }), refusedAs("survey", /signature/));
+});
+
 test("a survey is described without what its author could forge", async () => {
   const text = await describe(survey);
-  assert.match(text, /a belief of 50 % about your answers becomes at most \d+ %/);
+  assert.match(text, /a belief of 50 % about your answers can rise to \d+ % at most/);
   assert.match(text, /Not covered: that you took part/);
   for (const each of signed.filter(({ author }) => author)) {
     assert.match(await describe(each), /allegedly the owner of the key/);

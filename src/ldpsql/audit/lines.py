@@ -15,7 +15,7 @@ from ldpsql_device.describe import (
     name_column,
 )
 from ldpsql_device.errors import Error
-from ldpsql_device.guarantee import PUBLIC_IN_CLEAR
+from ldpsql_device.guarantee import PUBLIC_IN_CLEAR, Guarantee
 from ldpsql_device.schema import Dimension, PublicColumn
 
 COLUMN_HEADS = ("column", "role", "values", "if outside", "if missing")
@@ -51,6 +51,13 @@ def column_rows(survey: Survey) -> Iterator[tuple[str, ...]]:
         yield "period", "in clear", f"first day of the {survey.period}, set by the device", "", ""
 
 
+def column_lines(survey: Survey) -> Iterator[str]:
+    """A line per column: its role and values, and what it makes of others."""
+    for name, role, values, outside, missing in column_rows(survey):
+        others = [f"outside: {outside}"] * bool(outside) + [f"missing: {missing}"] * bool(missing)
+        yield f"{name}, {'; '.join([f'{role}: {values}', *others])}"
+
+
 def public_line(survey: Survey) -> str:
     """The columns that travel in clear, by name."""
     return ", ".join(column.name for column in survey.schema.public) or "none"
@@ -62,16 +69,17 @@ def belief_line(audit: Audit) -> str:
     if guarantee.epsilon is None:
         return "nothing is promised: a report can give its sender's record away"
     what = "a person's answers" if guarantee.kind == "local" else "a sensitive value"
+    joint = guarantee.kind == "uldp-joint"
+    hint = "; what is given away beside it can change the belief, too" if joint else ""
     fails = f", except with probability {float(guarantee.delta):g}" if guarantee.delta else ""
     return (
-        f"epsilon {guarantee.epsilon}, by itself: a belief of 50 % about {what} becomes at most "
-        f"{largest_belief(guarantee.epsilon)}{fails}"
+        f"epsilon {guarantee.epsilon}, by itself: a belief of 50 % about {what} can rise to "
+        f"{largest_belief(guarantee.epsilon)} at most{fails}{hint}"
     )
 
 
-def list_not_covered(audit: Audit, survey: Survey | None) -> tuple[str, ...]:
+def list_not_covered(guarantee: Guarantee, survey: Survey | None) -> tuple[str, ...]:
     """What a promise does not cover, as far as it concerns this survey."""
-    guarantee = audit.design.guarantee if survey is None else survey.guarantee
     is_idle = survey is None or not survey.schema.public
     return tuple(
         item for item in guarantee.not_protected if not (is_idle and item == PUBLIC_IN_CLEAR)

@@ -19,7 +19,7 @@ from ldpsql.audit.lines import (
     public_line,
 )
 from ldpsql.survey import Survey
-from ldpsql_device.describe import name_with_label
+from ldpsql_device.describe import name_with_label, sum_of_year
 
 _STYLE = """
 @page { size: A4; margin: 18mm 16mm }
@@ -73,10 +73,11 @@ def write_page(
         "<p>The device sends one report, which it draws at random: every report could have come "
         "from other answers too.</p>",
         f"<p><strong>One report: {escape(belief_line(audit))}.</strong></p>",
+        "" if (year := sum_of_year(survey)) is None else f"<p>Reports of one person: {year}.</p>",
         f"<p>A report protects {escape(guarantee.protects)}.</p>",
         _central(central),
         "<h2>What is not covered</h2>",
-        _list(list_not_covered(audit, survey)),
+        _list(list_not_covered(guarantee, survey)),
         "<h2>How this was checked</h2>",
         _list(_checks(audit, central)),
         "<h2>What was not checked</h2>",

@@ -1,7 +1,8 @@
-"""`audit`: checks what a survey, or a mechanism, promises."""
+"""`audit` checks what a survey, or a mechanism, promises; `describe` says what it asks."""
 
 from __future__ import annotations
 
+from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,6 +167,20 @@ def audit(
         context.exit(AT_FAULT)
 
 
+@click.command(short_help="Say in plain words what a survey asks and promises.")
+@click.argument("survey", metavar="SURVEY.json", type=options.EXISTING)
+def describe(survey: Path) -> None:
+    """Print what a person is asked to agree to, in the words that apps show.
+
+    It says what is asked, what leaves the device, how often and until when, what is not covered,
+    and who has signed the survey. `ldpsql audit` checks the promise.
+    """
+    from ldpsql.survey import read_device_part  # noqa: PLC0415
+    from ldpsql_device.describe import describe as describe_survey  # noqa: PLC0415
+
+    click.echo(describe_survey(read_device_part(survey)))
+
+
 def _of_survey(
     source: Path, users: int | None, database: Path | None
 ) -> tuple[Survey, CentralAudit | None]:
@@ -241,12 +256,7 @@ def _identity(survey: Survey, today: date) -> dict[str, Any]:
 
 def _describe_survey(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
     """Which survey it is, whose, and what it reads."""
-    from ldpsql.audit.lines import (  # noqa: PLC0415
-        COLUMN_HEADS,
-        author_line,
-        column_rows,
-        public_line,
-    )
+    from ldpsql.audit.lines import author_line, column_lines, public_line  # noqa: PLC0415
     from ldpsql_device.describe import name_with_label  # noqa: PLC0415
 
     yield "survey", name_with_label(survey.table, survey.label)
@@ -254,10 +264,7 @@ def _describe_survey(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
     yield "audited", f"{today} (UTC)"
     yield "author", author_line(survey)
     yield "answered", str(survey.schedule)
-    rows = list(column_rows(survey))
-    first, *others = table_lines(COLUMN_HEADS, rows, [False] * len(COLUMN_HEADS))
-    yield "columns", first
-    yield from (("", line) for line in others)
+    yield from zip(chain(["columns"], repeat("")), column_lines(survey), strict=False)
     yield "in clear", public_line(survey)
     if survey.person is not None:
         yield "persons", survey.person.describe()
@@ -269,9 +276,12 @@ def _facts(
     """What was found, by its label."""
     from ldpsql.audit.check import METHODS  # noqa: PLC0415
     from ldpsql.audit.lines import belief_line, list_not_covered  # noqa: PLC0415
+    from ldpsql_device.describe import sum_of_year  # noqa: PLC0415
 
     design, guarantee = result.design, result.design.guarantee
     yield "one report", belief_line(result)
+    if survey is not None and (year := sum_of_year(survey)) is not None:
+        yield "one person", year
     yield "mechanism", f"{design.name}, {_domain(design.domain)}"
     yield "guarantee", str(guarantee)
     exact = "epsilon unbounded, delta 0"
@@ -286,7 +296,7 @@ def _facts(
     yield "established", f"by {METHODS[result.method]}"
     yield from _describe_enumerated(result)
     yield "protects", guarantee.protects
-    for item in list_not_covered(result, survey):
+    for item in list_not_covered(guarantee if survey is None else survey.guarantee, survey):
         yield "not covered", item
     yield from _exposures(result)
     yield "report", f"{design.report_format.bits_per_report:.1f} bits"

@@ -1,5 +1,5 @@
-"""`design`: from a survey file to a published survey; `keygen` and `sign`: whose it is, and that it
-is asked. `schema`: a survey file to begin with."""
+"""`design`: from a survey file to a published survey; `keygen` and `sign`: whose it is;
+`statement`: that it is asked. `schema`: a survey file to begin with."""
 
 from __future__ import annotations
 
@@ -189,6 +189,8 @@ def _rounds_to_come(survey: Survey, users: int | None) -> Iterator[tuple[str, st
 
 def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
     """What a survey is, promises, and collects; how: its mechanism was chosen."""
+    from ldpsql.audit.lines import list_not_covered  # noqa: PLC0415  (it loads the audit)
+
     design, guarantee, form = survey.design, survey.guarantee, survey.design.report_format
     kilobytes = len(zlib.compress(survey.device_text.encode(), 9)) / 1000
     known = f"{name_with_label(survey.table, survey.label)} ({survey.fingerprint[:12]})"
@@ -222,7 +224,8 @@ def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
     yield from _sensitive(survey)
     if guarantee.delta:
         yield "warning", f"A REPORT MAY BE THE RECORD ITSELF, {_SEE_BELOW}"
-    yield from zip(chain(["not covered"], repeat("")), guarantee.not_protected, strict=False)
+    exposed = list_not_covered(guarantee, survey)
+    yield from zip(chain(["not covered"], repeat("")), exposed, strict=False)
     yield from zip(chain(["collects"], repeat("")), _collected(survey), strict=False)
     if survey.person is not None:
         yield "persons", survey.person.describe()
@@ -300,8 +303,45 @@ def keygen(key_file: Path) -> None:
     click.echo(SigningKey.create(key_file).author)
 
 
+@click.command(short_help="Sign a survey.")
+@click.argument("survey", metavar="SURVEY.json", type=options.EXISTING)
+@click.option(
+    "--key", metavar="KEY", required=True, type=options.EXISTING, help="Your private key."
+)
+@options.output(required=True)
+def sign(survey: Path, key: Path, target: Path) -> None:
+    """Sign a published survey as its author, and write it to a new file.
+
+    Read it first (`ldpsql describe`) and check its promise (`ldpsql audit`). Signing changes
+    nothing but the author and the fingerprint, so publish the signed file in place of the other
+    one. It replaces the signature of an earlier author. If the collector's part lies beside SURVEY,
+    it is copied too.
+    """
+    from ldpsql.survey import collector_path, read_device_part, sign_device_part  # noqa: PLC0415
+
+    options.keep_inputs(target, survey, key)
+    options.check_writable(target)
+    before = read_device_part(survey)
+    if before.author is not None:
+        before.verify()
+    own = SigningKey.read(key)
+    after = sign_device_part(before, own)
+    copies = [(target, after.to_json())]
+    beside = collector_path(survey)
+    if beside.exists():
+        options.keep_inputs(collector_path(target), beside)
+        copies.append((collector_path(target), beside.read_text(encoding="utf-8")))
+    for path, text in copies:
+        with replace_file(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    facts = [("survey", f"{after.table} ({after.fingerprint[:12]})"), ("author", own.author)]
+    if before.author not in (None, own.author):
+        facts.append(("note", f"{before.author} had signed it before"))
+    click.echo("\n".join(labelled_lines(facts)))
+
+
 @click.command(short_help="Sign that a survey is the one that is asked now.")
-@click.argument("survey", type=options.EXISTING)
+@click.argument("survey", metavar="SURVEY.json", type=options.EXISTING)
 @click.option("--key", metavar="KEY", required=True, type=options.EXISTING, help="Its author's.")
 @click.option(
     "--until",
@@ -318,14 +358,16 @@ def keygen(key_file: Path) -> None:
     "admin.",
 )
 @options.output()
-def sign(
+def statement(
     survey: Path, key: Path, until: datetime, collector: str | None, target: Path | None
 ) -> None:
-    """Write a statement by the author of SURVEY that its table asks this survey, as of today.
+    """Write a statement by the author of SURVEY: from today on, this is the survey that its table
+    asks.
 
-    `ldpsql serve --statement` hands it out. Devices that demand signatures answer no survey that a
-    collector gives them without one, and after a later statement none of an earlier one, so make a
-    new one before it ends, and no two about different surveys of one table on one day.
+    `ldpsql serve --statement` hands it out. Devices that demand signatures refuse a survey that
+    comes from a collector without a statement. Once they have seen a later statement, they refuse
+    an earlier one. So make a new one before this one ends, and never two on one day about different
+    surveys of one table.
     """
     from ldpsql.remote import RemoteStore  # noqa: PLC0415
     from ldpsql.survey import read_device_part  # noqa: PLC0415
@@ -336,14 +378,14 @@ def sign(
         options.keep_inputs(target, survey, key)
         options.check_writable(target)
     own, days = SigningKey.read(key), {"issued": utc_today(), "until": until.date()}
-    statement = Statement.sign(read_device_part(survey), own, **days)
+    made = Statement.sign(read_device_part(survey), own, **days)
     if collector is not None:
-        RemoteStore(collector, None).keep_statement(statement)
+        RemoteStore(collector, None).keep_statement(made)
     if target is not None:
         with replace_file(target) as temporary:
-            temporary.write_text(statement.text, encoding="utf-8")
+            temporary.write_text(made.text, encoding="utf-8")
     elif collector is None:
-        click.echo(statement.text)
+        click.echo(made.text)
 
 
 @click.command(short_help="Write a starter survey file for a data file.")

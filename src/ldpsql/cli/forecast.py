@@ -47,7 +47,7 @@ def expectations(
                 )
             )
     except Error as error:
-        facts.append(("warning", f"no error is expected for the whole workload: {error}"))
+        facts.append(("warning", f"the error of the whole workload cannot be predicted: {error}"))
     lines += labelled_lines([*facts, *predicates(designed)])
     if half_width is not None:
         lines += plan(designed, half_width)

@@ -15,12 +15,12 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.ask import explain, query, synthesize
-from ldpsql.cli.audit import audit
+from ldpsql.cli.audit import audit, describe
 from ldpsql.cli.bench import bench
 from ldpsql.cli.collect import ingest, randomize, shuffle
 from ldpsql.cli.db import db
 from ldpsql.cli.demo import demo
-from ldpsql.cli.design import design, keygen, schema, sign
+from ldpsql.cli.design import design, keygen, schema, sign, statement
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.lookup import lookup
 from ldpsql.cli.publish import publish
@@ -129,15 +129,17 @@ def _first_argument(args: list[str]) -> int | None:
 def cli() -> None:
     """Ask SQL of data that nobody but its owner ever saw.
 
-    `ldpsql people.duckdb "SELECT ..."` answers from the reports in a database, or of the
-    collector at an address; every number comes with its error bar. `ldpsql people.duckdb` opens a
-    shell. A survey goes through design, randomize (on the devices) and ingest before that.
+    `ldpsql people.duckdb "SELECT ..."` answers from the reports in a database, and
+    `ldpsql https://collect.example "SELECT ..."` from those of a collector. Every number comes with
+    an error bar. Without SQL a shell opens. Before that come `design`, `randomize` (on the devices)
+    and `ingest`.
     """
 
 
 _LIFE_OF_A_SURVEY = (
     design,
     audit,
+    describe,
     randomize,
     shuffle,
     ingest,
@@ -149,7 +151,8 @@ _LIFE_OF_A_SURVEY = (
     publish,
     schema,
 )
-for _command in (*_LIFE_OF_A_SURVEY, db, lookup, keygen, sign, synthesize, bench, demo):
+_OTHERS = (db, lookup, keygen, sign, statement, synthesize, bench, demo)
+for _command in (*_LIFE_OF_A_SURVEY, *_OTHERS):
     cli.add_command(_command)
 
 

@@ -41,8 +41,8 @@ _SOON = timedelta(14)
     "statements",
     multiple=True,
     type=options.EXISTING,
-    help="What `ldpsql sign` wrote about a survey, to be handed out with it; the database keeps "
-    "the latest. May be repeated.",
+    help="What `ldpsql statement` wrote about a survey, to be handed out with it; the database "
+    "keeps the latest. May be repeated.",
 )
 @click.option("--host", default="127.0.0.1", help="The address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8080, help="0 for a free one.")
@@ -195,7 +195,7 @@ def _name_ending(
         if said is not None and (end := end_of_statement(said)) < utc_today() + _SOON:
             complain(
                 f"devices believe the statement about {table} until {end}, and answer nothing "
-                "afterwards; sign another one (`ldpsql sign --to`)"
+                "afterwards; sign another one (`ldpsql statement --to`)"
             )
 
 

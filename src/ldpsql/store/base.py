@@ -189,8 +189,8 @@ class Store(ABC):
         else:
             raise FingerprintError(
                 f"{where}the store knows another survey {intake.table} (fingerprint "
-                f"{known.fingerprint[:12]}, not {intake.fingerprint[:12]}); use the survey it was "
-                "made with, or another store"
+                f"{known.fingerprint[:12]}, not {intake.fingerprint[:12]}); give a new survey a "
+                "name of its own (`table`), or take another store"
             )
 
     # -- statements --------------------------------------------------------------------------

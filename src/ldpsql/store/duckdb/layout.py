@@ -6,7 +6,7 @@
                        per source and day of reports that came one by one (`day`), once it is tidied
                        up; on which day each was taken, and how many reports of it were withdrawn
     seen               the latest day on which the store was written to
-    statements         what authors have said of their surveys being asked (`ldpsql sign`)
+    statements         what authors have said of their surveys being asked (`ldpsql statement`)
     reports_<survey>   the reports, with the number of their batch
     ids_<survey>       the ids of reports that a device may send again, and until when it may
     histogram_<survey> counts of equal reports
