@@ -127,7 +127,7 @@ def randomize(
         )
     for note in (
         *person_notes(data, person, published.schema, tally),
-        *zone_notes(data, published.schema),
+        *zone_notes(data, published.record_schema),
         *misfit_notes(published.schema, tally),
     ):
         click.echo(f"note: {note}", err=True)
