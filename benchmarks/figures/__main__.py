@@ -8,6 +8,7 @@ import json
 import pkgutil
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,8 @@ def main(arguments: list[str]) -> None:
         for key in changed:
             if key not in figures[name].full:
                 sys.exit(f"{name} has no parameter {key}; it has {', '.join(figures[name].full)}")
+    if asked.full:
+        tell_time([figures[name] for name in names], asked.folder, changed)
     for name in names:
         started, worked = time.perf_counter(), time.process_time()
         try:
@@ -69,6 +72,36 @@ def main(arguments: list[str]) -> None:
         print(f"{name} ({seconds:.0f} s, {busy:.0f} s of CPU): {asked.folder}: {pictures}")
         for verdict in verdicts:
             print(f"  {verdict}", flush=True)
+
+
+def tell_time(figures: Sequence[Figure], folder: Path, changed: Mapping[str, Any]) -> None:
+    """Say on stderr how many cases there are, and about how long those that are not kept take."""
+    known, unknown = 0.0, []
+    for figure in figures:
+        try:
+            listing = figure.list_cases(folder, full=True, **changed)
+        except Skipped:
+            continue
+        if not listing.missing and not listing.kept:
+            continue  # what has no cases takes seconds
+        seconds = listing.seconds()
+        if seconds is None:
+            unknown.append(figure.name)
+        known += seconds or 0.0
+        about = "time unknown" if seconds is None else f"about {_hours(seconds)}"
+        todo, kept = len(listing.missing), listing.kept
+        print(f"{figure.name}: {todo} cases to measure, {kept} kept; {about}", file=sys.stderr)
+    rest = f", and what {', '.join(unknown)} take (draw them quickly once)" if unknown else ""
+    print(
+        f"In all about {_hours(known)} of one processor{rest}. A run that is stopped goes on "
+        "where it was.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds / 60:.0f} minutes"
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -6,13 +6,14 @@ import csv
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.figures.cases import HERE, Cases, Row, source_hash
+from benchmarks.figures.cases import HERE, Cases, Listing, Row, source_hash
 from benchmarks.figures.verdicts import WORDS, Vote
 from ldpsql import plots
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 class Skipped(Exception):
     """A figure cannot be measured here; the message says why."""
+
+
+class NoRows(ValueError):
+    """Nothing was measured."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Measured:
 
     def __post_init__(self) -> None:
         if not self.rows:
-            raise ValueError("a figure without rows")
+            raise NoRows("a figure without rows")
         keys = list(self.rows[0])
         if any(list(row) != keys for row in self.rows):
             raise ValueError("the rows of a figure differ in their keys")
@@ -82,13 +87,24 @@ class Figure:
     quick: Mapping[str, Any]
     full: Mapping[str, Any]
 
+    def parameters(self, full: bool, changed: Mapping[str, Any]) -> dict[str, Any]:
+        """What to measure with; changed: those that shall be others."""
+        return {**(self.full if full else self.quick), **changed}
+
+    def list_cases(self, folder: Path, *, full: bool = False, **changed: Any) -> Listing:
+        """The cases that `run` would measure; what has none is measured on the way."""
+        listing = Listing(folder / "cases", self.name)
+        with suppress(NoRows):
+            self.measure(listing, **self.parameters(full, changed))
+        return listing
+
     def run(self, folder: Path, *, full: bool = False, **changed: Any) -> Sequence[Verdict]:
         """Measure, draw and judge; leaves `name`.csv, .png, .svg and .json in the folder. The last
         holds everything that was measured, the day and the version.
 
         changed: parameters that shall have other values than `full` or `quick` say.
         """
-        parameters = {**(self.full if full else self.quick), **changed}
+        parameters = self.parameters(full, changed)
         started = time.perf_counter()
         folder.mkdir(parents=True, exist_ok=True)
         measured = self.measure(Cases(folder / "cases", self.name), **parameters)

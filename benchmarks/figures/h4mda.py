@@ -64,7 +64,7 @@ def measure(
             point = replace(DEFAULT.at(sweep, value), padded=sweep == PADDED)
             key = {
                 "table": table,
-                "people": people,
+                "people": people if raw is None else len(raw),
                 "windows": windows,
                 "runs": runs,
                 "mechanism": mechanism,
@@ -146,7 +146,7 @@ def _panel(measured: Measured, predicates: int, sweep: str, aggregate: str) -> P
 
 QUICK_SWEEPS = {"volume": (0.07, 0.3), "size": (25, 125), "epsilon": ("1", "5"), "fanout": (4, 7)}
 QUICK = {
-    "runs": 10,
+    "runs": 4,
     "windows": 20,
     "sweeps": QUICK_SWEEPS,
     "mechanisms": (

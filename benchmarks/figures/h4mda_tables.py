@@ -38,7 +38,7 @@ def measure(
         codes = functools.partial(codes_of, raw, DEFAULT.size, 0)
         for name, point in POINTS.items():
             for mechanism in mechanisms:
-                key = {"table": table, "people": people, "windows": windows, "runs": runs}
+                key = {"table": table, "people": len(raw), "windows": windows, "runs": runs}
                 key |= {"mechanism": mechanism, "point": str(point)}
                 work = functools.partial(errors, table, codes, point, mechanism, runs, windows)
                 own: Row = {"table": table, "people": len(codes()), "point": name}
@@ -140,7 +140,7 @@ FIGURES = (
         measure=measure,
         draw=draw,
         judge=judge,
-        quick={"runs": 5, "windows": 20, "mechanisms": _SHOWN, "people": 200_000},
+        quick={"runs": 3, "windows": 20, "mechanisms": _SHOWN, "people": 100_000},
         full={"runs": 20, "windows": 100, "mechanisms": _SHOWN, "people": None},
     ),
 )

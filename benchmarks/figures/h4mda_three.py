@@ -46,8 +46,8 @@ def measure(
     for mechanism in mechanisms:
         for epsilon in epsilons:
             point = Point(volume, size, epsilon, 5)
-            key: Row = {"mechanism": mechanism, "people": people, "runs": runs, "windows": windows}
-            key["point"] = str(point)
+            key: Row = {"mechanism": mechanism, "people": len(codes), "runs": runs}
+            key["windows"], key["point"] = windows, str(point)
             own = functools.partial(errors, "three", lambda: codes, point, mechanism, runs, windows)
             rows += [
                 {"mechanism": mechanism, "epsilon": float(epsilon), **row}
@@ -136,8 +136,8 @@ FIGURES = (
         quick={
             "size": 25,
             "volume": 0.3,
-            "epsilons": ("2", "5"),
-            "runs": 10,
+            "epsilons": ("2",),
+            "runs": 3,
             "windows": 20,
             "mechanisms": _SHOWN,
             "people": None,

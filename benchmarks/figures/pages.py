@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures.__main__ import every
-from benchmarks.figures.figure import Measured, Verdict
-from benchmarks.figures.papers import PAPERS, Paper
+from benchmarks.figures.figure import Figure, Measured, Verdict
+from benchmarks.figures.papers import PAPERS, PARAMETERS, UNKNOWN, Entry, Paper
 from benchmarks.figures.verdicts import LEVEL, MOST, WORDS
 from benchmarks.small_pictures import Shelf
 from ldpsql_device.atomic import replace_file
@@ -84,31 +84,45 @@ def _lines(paper: Paper) -> Iterator[str]:
         "t-test, over all cases of a claim together). A claim about every case holds if it is told "
         f"in each; one about what mostly happens if it is told in {MOST:.0%} of the cases. Claims "
         "marked (ours) are not the paper's. Bands in pictures are 95 % intervals of means over "
-        "runs; exact values have none."
+        "runs; exact values have none. The papers themselves are not part of this project: what "
+        f"they number is listed in `benchmarks/figures/contents.py`, and '{UNKNOWN}' is what no "
+        "note of ours describes."
     )
     yield ""
     yield "| in the paper | what | here | what differs, or the evidence |"
     yield "|---|---|---|---|"
     for entry in paper.entries:
         here = f"[measured](#{entry.figure})" if entry.figure else entry.state
-        yield f"| {entry.number} | {entry.what} | {here} | {entry.note} |"
+        yield f"| {entry.number} | {entry.what} | {here} | {_evidence(entry)} |"
     yield ""
     for name in paper.figures:
         yield from _figure(name)
 
 
+def _evidence(entry: Entry) -> str:
+    """What differs, and the test that shows it."""
+    if not entry.shown_by:
+        return entry.note
+    file, _, test = entry.shown_by.partition("::")
+    return f"{entry.note}: [`{test}`](../../{file})"
+
+
 def _figure(name: str) -> Iterator[str]:
     found, figure = read(name), every()[name]
-    kind = "full" if found["full"] else "quick"
-    kind += f" (but for {', '.join(found['changed'])})" if found["changed"] else ""
     yield f'<a id="{name}"></a>'
     yield ""
     yield f"## {figure.source}"
     yield ""
     yield (
-        f"{found['data']}; {kind} parameters: {_parameters(found['parameters'])}. Measured on "
-        f"{found['date']} with version {found['version']}: `python -m benchmarks.figures {name}`."
+        f"{found['data']}; parameters: {_parameters(found['parameters'])}. Measured on "
+        f"{found['date']} with version {found['version']}: `{_command(figure, found)}`."
     )
+    yield ""
+    yield "| | in the paper | here |"
+    yield "|---|---|---|"
+    for what, theirs, own in PARAMETERS[name]:
+        here = _text(found["parameters"][own]) if own in found["parameters"] else own
+        yield f"| {what} | {theirs} | {here} |"
     yield ""
     for picture in found["pictures"]:
         if (PICTURES / f"{picture}.png").exists():
@@ -121,6 +135,18 @@ def _figure(name: str) -> Iterator[str]:
         shown = f"**{word}**" if verdict.holds is False else word
         yield f"| {verdict.claim} | {shown} | {verdict.because} |"
     yield ""
+
+
+def _command(figure: Figure, found: dict[str, Any]) -> str:
+    """What measures it again, with what is neither a quick nor a full parameter."""
+    usual = json.loads(json.dumps(figure.parameters(found["full"], {}), default=str))
+    words = ["python -m benchmarks.figures", figure.name, *(["--full"] if found["full"] else [])]
+    words += [
+        f"--set '{key}={json.dumps(value)}'"
+        for key, value in found["parameters"].items()
+        if usual.get(key) != value
+    ]
+    return " ".join(words)
 
 
 def _parameters(found: dict[str, Any]) -> str:

@@ -43,7 +43,7 @@ EXACT = 1e-9
 COLUMNS = (("students_performance", "lunch"), ("nursery", "finance"))
 
 
-def _closed(share: float, epsilon: float, delta: float = 0.0) -> float:
+def closed_form(share: float, epsilon: float, delta: float = 0.0) -> float:
     """The paper's formula (its section 3), for the likelier value's share."""
     odds = math.exp(epsilon)
     inside = share <= odds / (odds + 1.0)
@@ -110,7 +110,7 @@ def judge_region(found: Measured) -> list[Verdict]:
             rows = found.where(epsilon=epsilon, delta=delta)
             for share in (n / 20 for n in range(21)):
                 best = max(share * row["first"] + (1 - share) * row["second"] for row in rows)
-                gaps.append(abs(best - _closed(max(share, 1.0 - share), epsilon, delta)))
+                gaps.append(abs(best - closed_form(max(share, 1.0 - share), epsilon, delta)))
     return [
         Verdict(
             "the optimum is a corner of the feasible region, as the formula says",
@@ -137,7 +137,7 @@ def measure_epsilon(cases: Cases, *, epsilons: Sequence[str], priors: Sequence[f
                     "share": prior[0],
                     "count": 0 if codes is None else len(codes),
                     "epsilon": float(epsilon),
-                    "formula": _closed(prior[0], float(epsilon)),
+                    "formula": closed_form(prior[0], float(epsilon)),
                     "optimum": agreement(design, prior),
                     "warner": agreement(symmetric(2, epsilon), prior),
                     "measured": math.nan if codes is None else measured(design, codes, place),
@@ -189,7 +189,7 @@ def measure_prior(cases: Cases, *, epsilons: Sequence[str], steps: int) -> Measu
                 {
                     "epsilon": float(epsilon),
                     "prior": share,
-                    "formula": _closed(max(prior), float(epsilon)),
+                    "formula": closed_form(max(prior), float(epsilon)),
                     "optimum": agreement(truthful(prior, epsilon), prior),
                     "error": error(truthful(prior, epsilon), prior, 0),
                 }
@@ -247,7 +247,7 @@ def measure_delta(
                         "epsilon": float(epsilon),
                         "share": share,
                         "delta": float(delta),
-                        "formula": _closed(share, float(epsilon), float(delta)),
+                        "formula": closed_form(share, float(epsilon), float(delta)),
                         "optimum": agreement(design, prior),
                         "spent": float(divergence),
                     }

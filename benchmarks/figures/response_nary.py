@@ -1,4 +1,4 @@
-"""Optimal randomized response for many values: Figures 6 to 8 of the paper, by what they claim.
+"""Optimal randomized response for many values: what section 4 of the paper claims.
 
 The paper states the linear program and solves it numerically; its plots are not reconstructed one
 by one. Each figure here checks a claim of its section 4 with the closed form that the paper leaves

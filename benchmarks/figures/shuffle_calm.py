@@ -189,7 +189,7 @@ FIGURES = (
         measure=measure,
         draw=draw,
         judge=judge,
-        quick={"tables": ("kosarak_head",), "epsilons": ("0.2", "1"), "runs": 20},
+        quick={"tables": ("kosarak_head",), "epsilons": ("0.2", "1"), "runs": 4},
         full={"tables": tuple(CLICKS), "epsilons": _EPSILONS, "runs": 20},
     ),
 )

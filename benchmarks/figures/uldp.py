@@ -8,6 +8,7 @@ below ln(1 + sqrt(AB))) it has no point.
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -265,40 +266,45 @@ def measure_time(cases: Cases, settings: Sequence[Setting], epsilon: str, runs: 
     """CPU seconds to randomize everybody of a table, and to estimate all cells."""
     rows: list[Row] = []
     for setting in settings:
-        sizes = tuple(map(len, setting.values))
-        people = np.repeat(np.arange(math.prod(sizes)), setting.counts().astype(np.int64))
-        codes = np.stack(np.unravel_index(people, sizes), axis=1).astype(np.int64)
         for name in NAMES:
-            made = setting.survey(name, epsilon).design
-            cells = [
-                made.prepare(LinearQuery.count(Box((((a, a + 1),), ((b, b + 1),)))))
-                for a in range(sizes[0])
-                for b in range(sizes[1])
-            ]
-            spent: dict[str, list[float]] = {"randomize": [], "estimate": []}
-            for run in range(runs + 1):  # the first one loads what it needs
-                started = time.process_time()
-                reports = made.randomize(codes, SeededEntropy(run))
-                drawn = time.process_time()
-                made.estimator(histogram_of(reports)).answer(cells)
-                if run:
-                    spent["randomize"].append(drawn - started)
-                    spent["estimate"].append(time.process_time() - drawn)
-            for part, seconds in spent.items():
-                value = Value.over(seconds)
-                rows.append(
-                    {
-                        "columns": " x ".join(setting.columns),
-                        "people": len(codes),
-                        "mechanism": name,
-                        "part": part,
-                        "seconds": value.mean,
-                        "stderr": value.stderr,
-                        "runs": runs,
-                    }
-                )
+            key = {"setting": str(setting), "mechanism": name, "epsilon": epsilon, "runs": runs}
+            work = functools.partial(_time_rows, setting, name, epsilon, runs)
+            rows += cases.rows({**key, "people": int(setting.counts().sum())}, work)
     sources = dict.fromkeys(setting.records()[1] for setting in settings)
     return Measured(rows, f"{'; '.join(sources)}; epsilon {epsilon}, CPU seconds of {runs} runs")
+
+
+def _time_rows(setting: Setting, name: str, epsilon: str, runs: int) -> list[Row]:
+    sizes = tuple(map(len, setting.values))
+    people = np.repeat(np.arange(math.prod(sizes)), setting.counts().astype(np.int64))
+    codes = np.stack(np.unravel_index(people, sizes), axis=1).astype(np.int64)
+    made = setting.survey(name, epsilon).design
+    cells = [
+        made.prepare(LinearQuery.count(Box((((a, a + 1),), ((b, b + 1),)))))
+        for a in range(sizes[0])
+        for b in range(sizes[1])
+    ]
+    spent: dict[str, list[float]] = {"randomize": [], "estimate": []}
+    for run in range(runs + 1):  # the first one loads what it needs
+        started = time.process_time()
+        reports = made.randomize(codes, SeededEntropy(run))
+        drawn = time.process_time()
+        made.estimator(histogram_of(reports)).answer(cells)
+        if run:
+            spent["randomize"].append(drawn - started)
+            spent["estimate"].append(time.process_time() - drawn)
+    return [
+        {
+            "columns": " x ".join(setting.columns),
+            "people": len(codes),
+            "mechanism": name,
+            "part": part,
+            "seconds": (value := Value.over(seconds)).mean,
+            "stderr": value.stderr,
+            "runs": runs,
+        }
+        for part, seconds in spent.items()
+    ]
 
 
 def draw_time(measured: Measured) -> Drawing:

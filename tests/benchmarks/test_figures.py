@@ -80,6 +80,47 @@ def test_cases_are_kept(tmp_path: Path) -> None:
     assert done == [1, 2]
 
 
+def test_what_is_left_of_a_long_run_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By what finished cases took: three times the runs take three times as long."""
+    monkeypatch.setattr(figures_main, "every", lambda: {"toy": FIGURE})
+    main(["toy", "--full", "-o", str(tmp_path / "new")])
+    assert "toy: 1 cases to measure, 0 kept; time unknown" in capsys.readouterr().err
+    FIGURE.run(tmp_path, runs=1)
+    (kept,) = (tmp_path / "cases").glob("*.json")
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "seconds": 3600.0}))
+    done.clear()
+    listing = FIGURE.list_cases(tmp_path, full=True)
+    assert (listing.missing, listing.kept, done) == ([{"runs": 3}], 0, [])
+    assert listing.seconds() == pytest.approx(3 * 3600.0)
+    main(["toy", "--full", "-o", str(tmp_path)])
+    assert "1 cases to measure, 0 kept; about 3.0 hours" in capsys.readouterr().err
+    main(["toy", "--full", "-o", str(tmp_path)])
+    assert "0 cases to measure, 1 kept; about 0 minutes" in capsys.readouterr().err
+    assert done == [3]
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Finished cases are files before the next one begins."""
+
+    def stop() -> list[dict[str, object]]:
+        raise KeyboardInterrupt
+
+    def measure_two(cases: Cases, *, runs: int) -> Measured:
+        first = cases.rows({"case": 1}, lambda: [{"x": done.append(1) or 1}])
+        return Measured([*first, *cases.rows({"case": 2}, second)], "made up")
+
+    done.clear()
+    second = stop
+    figure = replace(FIGURE, measure=measure_two, draw=lambda _: {}, judge=lambda _: [])
+    with pytest.raises(KeyboardInterrupt):
+        figure.run(tmp_path)
+    second = lambda: [{"x": 2}]  # noqa: E731
+    figure.run(tmp_path)
+    assert done == [1]
+
+
 def test_every_figure_is_found() -> None:
     """Under its own name."""
     found = every()
@@ -93,7 +134,8 @@ def test_rows_have_the_same_keys() -> None:
 
 def test_h4mda_is_measured_and_judged(tmp_path: Path) -> None:
     """Two points of two mechanisms on a few people; every error is a finite number."""
-    small = {"windows": 3, "sweeps": {"epsilon": ("1", "5")}, "mechanisms": ("hio", "ehio")}
+    small = {"windows": 3, "runs": 10, "sweeps": {"epsilon": ("1", "5")}}
+    small["mechanisms"] = ("hio", "ehio")
     parameters = {**QUICK, **small, "table": "SYN", "people": 3000}
     measured = measure(Cases(tmp_path, "x"), **parameters)
     assert len(measured.rows) == 2 * 2 * (1 + 3)

@@ -1,0 +1,132 @@
+"""Claims of the papers are borne out, refuted or left open by what was measured."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from benchmarks.figures import (
+    Cases,
+    Measured,
+    h4mda_claims,
+    h4mda_theory,
+    response_surface,
+    shuffle_learning,
+    shuffle_tables,
+)
+from benchmarks.figures.figure import Verdict
+
+
+def verdict(found: list[Verdict], words: str) -> bool | None:
+    """Of the one claim with these words."""
+    (one,) = [each for each in found if words in each.claim]
+    return one.holds
+
+
+def test_promises_are_those_of_exact_channels(tmp_path: Path) -> None:
+    """Of HGRR and, infinite, of LGRR; odds a little larger than nominal are noticed."""
+    measured = h4mda_theory.measure_promises(
+        Cases(tmp_path, "x"), mechanisms=("hgrr", "lgrr"), epsilons=("1",), fakes=(0,)
+    )
+    hgrr, lgrr = measured.rows
+    assert hgrr["epsilon"] == pytest.approx(1.0, abs=1e-12)
+    assert (hgrr["delta"], lgrr["epsilon"]) == (0.0, math.inf)
+    assert lgrr["delta"] == pytest.approx(2 / 3)
+    names = ("lgrr-fd, 0 fake nodes", "hio", "ahio", "ehio", "lgrr-repaired")
+    rows = [*measured.rows, *({**hgrr, "mechanism": name} for name in names)]
+    found = h4mda_theory.judge_promises(Measured(rows, "made up"))
+    assert verdict(found, "HGRR") is True
+    assert verdict(found, "Theorem 11: LGRR is") is False
+    more = [{**row, "epsilon": row["epsilon"] + 1e-9} for row in rows]
+    assert verdict(h4mda_theory.judge_promises(Measured(more, "made up")), "HGRR") is False
+
+
+def test_expectations_are_told_by_their_means() -> None:
+    """Near, far, and too uncertain to tell."""
+    rows = [
+        {"mechanism": name, "epsilon": 1.0, "truth": 100, "estimate": mean, "stderr": error}
+        | {"runs": 20}
+        for name, mean, error in (("hgrr", 101, 1), ("lgrr-fd", 130, 1), ("lgrr", 101, 30))
+    ]
+    found = h4mda_theory.judge_bias(Measured(rows, "made up"))
+    assert [each.holds for each in found] == [True, False, None]
+
+
+def test_levels_are_counted() -> None:
+    """Of trees of height three; one combination more is told."""
+    counts = {"hio": 16, "ahio": 32, "ehio": 20, "hgrr": 19, "lgrr-fd": 20, "lgrr": 12}
+
+    def judged(counts: dict[str, int]) -> list[bool | None]:
+        rows = [
+            {"mechanism": name, "attributes": 2, "height": 3, "combinations": count}
+            for name, count in counts.items()
+        ]
+        return [each.holds for each in h4mda_theory.judge_levels(Measured(rows, "made up"))]
+
+    assert judged(counts) == [True] * 6
+    assert judged({**counts, "hgrr": 20}) == [True, True, True, False, True, True]
+
+
+@pytest.mark.parametrize(("ratio", "holds"), [(0.5, True), (2.0, False), (0.01, False)])
+def test_the_ratio_of_table_2(ratio: float, holds: bool) -> None:
+    """LGRR's error over EHIO's."""
+    common = {"sweep": "volume", "x": 0.1, "predicates": 1, "aggregate": "COUNT", "runs": 20}
+    rows = [
+        {**common, "mechanism": name, "error": error, "stderr": 0.01 * error}
+        for name, error in (("ehio", 1.0), ("lgrr, published", ratio))
+    ]
+    assert verdict(list(h4mda_claims.judge(Measured(rows, ""))), "Table 2") is holds
+
+
+@pytest.mark.parametrize(("off", "holds"), [(0.0, True), (0.1, False)])
+def test_surfaces_are_held_to_the_formula(tmp_path: Path, off: float, holds: bool) -> None:
+    """A grid of few points, and the same a tenth lower."""
+    measured = response_surface.measure(
+        Cases(tmp_path, "x"), epsilons=("1",), deltas=("0.1",), epsilon="1", steps=4, people=10_000
+    )
+    rows = [{**row, "measured": row["measured"] * (1 - off)} for row in measured.rows]
+    found = response_surface.judge(Measured(rows, "made up"))
+    assert [verdict(found, words) for words in ("Figure 4: sim", "Figure 8")] == [holds, holds]
+
+
+def test_published_budgets_are_judged_exactly() -> None:
+    """One that there is not, one error that is less than that of PSRR-SS, and bits."""
+    names = ("SRR-MS, published", "ARR-SS, published", "PSRR-SS, published")
+
+    def judged(errors: tuple[float, float, float]) -> list[bool | None]:
+        rows = [
+            {"data": "t", "epsilon": 1.0, "mechanism": name, "predicted": error}
+            for name, error in zip(names, errors, strict=True)
+        ]
+        return [each.holds for each in shuffle_tables.judge(Measured(rows, "made up"))]
+
+    assert judged((2.0, 2.0, 1.0)) == [True, True, True, False]
+    assert judged((2.0, 0.5, 1.0)) == [True, False, False, False]
+    nothing = [
+        {"data": "t", "epsilon": e, "mechanism": name, "predicted": error}
+        for e, error in ((0.2, math.nan), (1.0, 1.0))
+        for name in names
+    ]
+    assert shuffle_tables.judge(Measured(nothing, "made up"))[0].holds is False
+
+
+@pytest.mark.parametrize(("error", "holds"), [(1.0, True), (3.0, False)])
+def test_models_by_calm_are_compared(error: float, holds: bool) -> None:
+    """With each mechanism, at every epsilon; the other claims leave them out."""
+    tables = {"true table": 0.5, "constant": 9.0, "Fourier response": 2.0}
+    tables |= {**dict.fromkeys(shuffle_learning.CALMS, 2.0), shuffle_learning.PSRR: error}
+    rows = [
+        {"table": table, "epsilon": epsilon, "run": run, "model": model, "learner": learner}
+        | {"error": mean + 0.01 * run}
+        for table, mean in tables.items()
+        for epsilon in (1.0, 4.0)
+        for run in range(3)
+        for model in shuffle_learning.MODELS
+        for learner in shuffle_learning.LEARNERS
+    ]
+    found = shuffle_learning.judge(Measured(rows, "made up"))
+    told = [each for each in found if "CALM with PSRR-SS is better" in each.claim]
+    assert [each.holds for each in told] == [holds] * 3
+    assert not any("at epsilon 1 a shuffled table" in each.claim for each in found)
