@@ -60,7 +60,7 @@ def test_the_error_falls_with_the_root_of_the_number_of_reports():
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(1, "1"), (99, "99"), (100.2, "110"), (123_456, "130000")],
+    [(1, "1"), (99, "99"), (100.2, "110"), (123_456, "130,000")],
 )
 def test_needed_reports_are_rounded_up(count, text):
     assert about(count) == text

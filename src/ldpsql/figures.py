@@ -108,7 +108,7 @@ def plain(value: Any) -> str:
 def about(count: float) -> str:
     """A count rounded up to two significant digits: about this many."""
     scale = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
-    return f"{math.ceil(count / scale) * scale:d}"
+    return f"{math.ceil(count / scale) * scale:,d}"
 
 
 def tell_forged(least: float, most: float, unit: str = "") -> str:

@@ -63,8 +63,8 @@ def test_a_table_shows_error_bars_and_marks_weak_numbers(capsysbinary):
     ]
     assert err == (
         "note: ± is half the width of the 95 % interval\n"
-        "note: 1 of 3 numbers weak (~): standard error above a fifth of the value; about 630000 "
-        "reports would make it strong (there are 1000)\n"
+        "note: 1 of 3 numbers weak (~): standard error above a fifth of the value; about 630,000 "
+        "reports would make it strong (there are 1,000)\n"
     )
 
 
@@ -212,8 +212,8 @@ def test_an_explanation_for_machines_is_a_table_of_lines(capsysbinary):
     ("values", "text"),
     [
         ((0.0,), "an estimate of 0 stays weak with any number of reports"),
-        ((0.0, 10.0), "about 25000 reports would make those not 0 strong (there are 1000)"),
-        ((10.0,), "about 25000 reports would make it strong (there are 1000)"),
+        ((0.0, 10.0), "about 25,000 reports would make those not 0 strong (there are 1,000)"),
+        ((10.0,), "about 25,000 reports would make it strong (there are 1,000)"),
     ],
 )
 def test_a_note_says_what_would_make_weak_numbers_strong(capsysbinary, values, text):

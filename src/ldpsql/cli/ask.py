@@ -12,8 +12,8 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
+from ldpsql.cli.notes import show_notes
 from ldpsql.cli.progress import Progress
-from ldpsql.text import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -161,8 +161,7 @@ def synthesize(
             notes = list(synthesizer.notes)
         counted = _count(batches, rows, progress)
         write_document(Document(schema=schema, batches=counted), None, target)
-    for note in notes:
-        click.echo(f"note: {one_line(note)}", err=True)
+    show_notes(notes)
 
 
 def _count(

@@ -14,6 +14,7 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
+from ldpsql.cli.notes import show_notes
 from ldpsql.cli.progress import Progress
 from ldpsql.figures import read_people
 from ldpsql.text import misfit_notes, person_notes, zone_notes
@@ -197,8 +198,7 @@ def bench(
         *zone_notes(source, file.schema),
         *person_notes(source, file.person, file.schema),
     ]
-    for note in notes:
-        click.echo(f"note: {note}", err=True)
+    show_notes(notes)
     beside = target.with_name(f"{target.name}.cases") if target else None
     results = _results(comparison, folder or beside or (pictures and pictures / "cases"), jobs)
     if target is not None:

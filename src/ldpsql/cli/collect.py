@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ldpsql.cli import options
+from ldpsql.cli.notes import show_notes
 from ldpsql.cli.progress import Progress
 from ldpsql.errors import pluralize
 from ldpsql.text import misfit_notes, person_notes, zone_notes
@@ -125,12 +126,13 @@ def randomize(
             "whose report is whose",
             err=True,
         )
-    for note in (
-        *person_notes(data, person, published.schema, tally),
-        *zone_notes(data, published.record_schema),
-        *misfit_notes(published.schema, tally),
-    ):
-        click.echo(f"note: {note}", err=True)
+    show_notes(
+        [
+            *person_notes(data, person, published.schema, tally),
+            *zone_notes(data, published.record_schema),
+            *misfit_notes(published.schema, tally),
+        ]
+    )
 
 
 @click.command(short_help="Mix many people's reports into one batch (shuffler side).")

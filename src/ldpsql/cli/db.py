@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ldpsql.cli import options
+from ldpsql.cli.notes import show_notes
 from ldpsql.errors import pluralize
 from ldpsql.text import table_lines
 
@@ -81,17 +82,17 @@ def check(ctx: click.Context, database: Path) -> None:
             for state, what in (("counts", "total"), ("state", "number")):
                 count = sum(batch.reports for batch in batches if batch.state == state)
                 if count:
-                    click.echo(
-                        f"note: {survey.table}: of {pluralize(count, 'report')} only the {state} "
-                        f"{'are' if state == 'counts' else 'is'} there, of which the {what} was "
-                        "verified and nothing else can be",
-                        err=True,
+                    show_notes(
+                        [
+                            f"{survey.table}: of {pluralize(count, 'report')} only the {state} "
+                            f"{'are' if state == 'counts' else 'is'} there, of which the {what} "
+                            "was verified and nothing else can be"
+                        ]
                     )
             if any(batch.state == "state" for batch in batches):
                 continue
             ((_, histogram),) = store.histograms(survey.table, Selection())
-            for note in suspect(survey.table, find_signs(survey.plan, histogram)):
-                click.echo(f"note: {note}", err=True)
+            show_notes(suspect(survey.table, find_signs(survey.plan, histogram)))
     for fault in faults:
         click.echo(fault)
     if faults:
@@ -202,10 +203,11 @@ def forget(
             unknown = sum(batch.day is None for batch in there)
             there = [batch for batch in there if batch.day and batch.day < day.date()]
             if unknown:
-                click.echo(
-                    f"note: an earlier version took {unknown} more and wrote no day down; name "
-                    "them with --batch",
-                    err=True,
+                show_notes(
+                    [
+                        f"an earlier version took {unknown} more and wrote no day down; name them "
+                        "with --batch"
+                    ]
                 )
         deletable = {None: there, "counts": [each for each in there if each.is_kept]}
         deletable["state"] = [each for each in there if each.is_counted]

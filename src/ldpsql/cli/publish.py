@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from ldpsql.cli import options
+from ldpsql.cli.notes import show_notes
 from ldpsql.cli.progress import Progress
 from ldpsql.errors import pluralize
-from ldpsql.text import one_line
 from ldpsql_device.errors import NotSupportedError
 
 _DATABASES = (".duckdb", ".db", ".ddb")
@@ -100,8 +100,7 @@ def publish(
         made = answer_tables(
             connection.session, surveys, asked, ways=ways, progress=progress.advance
         )
-    for note in made.notes:
-        click.echo(f"note: {one_line(note)}", err=True)
+    show_notes(made.notes)
     if not made.tables:
         raise NotSupportedError("there is nothing to publish: no survey has a table to answer")
     is_changed, place = _write(made.tables, target, form or "parquet"), target

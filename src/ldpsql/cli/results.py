@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import click
 import pyarrow as pa
 
 from ldpsql.cli.formats import Document, write_document
+from ldpsql.cli.notes import show_notes
 from ldpsql.engine.result import Result, are_numbers
 from ldpsql.figures import plain
-from ldpsql.text import WIDTH, one_line
+from ldpsql.text import WIDTH
 
 
 def write_result(
@@ -63,8 +63,7 @@ def write_result(
     document = Document(text, shown, table.schema, [table], facts)
     write_document(document, form, target, append=append)
     is_shown = target is None and form in (None, "table", "markdown") and not intervals
-    for note in result.notes_for_readers() if is_shown else notes:
-        click.echo(f"note: {one_line(note)}", err=True)
+    show_notes(result.notes_for_readers() if is_shown else notes)
 
 
 def _draw(result: Result) -> str:

@@ -405,10 +405,14 @@ def _columns(survey: Survey) -> str:
 
 
 def _promise(survey: Survey) -> str:
-    return (
-        f"{survey.table}: {survey.design.name}, {survey.guarantee}; protects "
-        f"{survey.design.guarantee.protects}; fingerprint {survey.fingerprint}"
+    facts = (
+        ("survey", survey.table),
+        ("mechanism", survey.design.name),
+        ("guarantee", str(survey.guarantee)),
+        ("protects", survey.design.guarantee.protects),
+        ("fingerprint", survey.fingerprint),
     )
+    return "\n".join(labelled_lines(facts))
 
 
 HELP = """\

@@ -112,7 +112,7 @@ class Result:
         weak = [figure for figure in known if figure.is_weak]
         if not weak:
             return []
-        said = f"{len(weak)} of {len(known)} numbers weak (~)"
+        said = "weak (~)" if len(known) == 1 else f"{len(weak)} of {len(known)} numbers weak (~)"
         said += ": standard error above a fifth of the value"
         if any(figure.is_impossible for figure in weak):
             said += ", or nothing that is possible in the interval"
@@ -125,7 +125,7 @@ class Result:
         counts = " to ".join(dict.fromkeys(about(count) for count in (needed[0], needed[-1])))
         which = "it" if len(weak) == 1 else "them" if len(needed) == len(weak) else "those not 0"
         return [
-            f"{said}; about {counts} reports would make {which} strong (there are {self.reports})"
+            f"{said}; about {counts} reports would make {which} strong (there are {self.reports:,})"
         ]
 
     def notes_for_readers(self) -> list[str]:
