@@ -243,7 +243,7 @@ def test_a_query_that_only_picks_columns_needs_no_database() -> None:
         ("SELECT {'a': COUNT(*)} FROM app", UnsupportedSQL, None, "not answered here"),
         ("SELECT COUNT(*)::BLOB FROM app", UnsupportedSQL, None, "not answered here"),
         ("SELECT COUNT(*) FROM app JOIN b USING (x)", QueryError, "b", "no survey"),
-        ("SELECT COUNT(*) FROM app, app AS b", UnsupportedSQL, None, "JOIN"),
+        ("SELECT COUNT(*) FROM app, app AS b", UnsupportedSQL, None, "joined with itself"),
         ("SELECT COUNT(*) FROM app TABLESAMPLE 10%", UnsupportedSQL, None, "SAMPLE"),
         ("SELECT COUNT(*) FROM app USING SAMPLE 10%", UnsupportedSQL, None, "sampling"),
         ("SELECT COUNT(*) FROM app QUALIFY age > 3", UnsupportedSQL, "age", "not a GROUP BY key"),

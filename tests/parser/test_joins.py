@@ -75,7 +75,7 @@ def test_comparisons_of_rows_joined_without_on_become_its_on() -> None:
         ("JOIN cities AS app USING (state)", QueryError, "called 'app'"),
         ("JOIN regions ON spent = pop", QueryError, "spent is a measure"),
         ("JOIN (SELECT 1)", QueryError, "need a name"),
-        ("JOIN app AS q USING (state)", UnsupportedSQL, "app holds estimates"),
+        ("JOIN app AS q USING (state)", UnsupportedSQL, "app is joined with itself"),
         ("JOIN read_csv('x') AS q USING (state)", UnsupportedSQL, "table function"),
         ("JOIN (FROM read_csv('x')) AS q USING (state)", UnsupportedSQL, "table function"),
         ("JOIN (SELECT getenv('HOME') AS state) AS q USING (state)", UnsupportedSQL, "GETENV"),

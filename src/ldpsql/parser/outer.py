@@ -19,6 +19,7 @@ from ldpsql.parser import catalog
 from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.columns import Columns, PublicQuery, outside_queries
 from ldpsql.parser.joins import all_of, read_joins
+from ldpsql.parser.pairs import write_pairs
 from ldpsql.parser.query import Query
 from ldpsql.parser.scalars import MOST_JOINED
 from ldpsql.parser.select import (
@@ -159,7 +160,11 @@ class OuterReader:
     def _body(self, tree: exp.Query, names: Names) -> exp.Query:
         table = self._survey_table(tree, names)
         if table is not None:
-            return self._base(tree, table, names)
+            assert isinstance(tree, exp.Select)
+            sides = self._joined_surveys(tree, table, names)
+            if len(sides) == 1:
+                return self._base(tree, table, names)
+            tree = write_pairs(tree, sides, self.source)
         self.is_bound = False
         _check_parts(tree)
         if isinstance(tree, exp.Subquery):
@@ -251,9 +256,8 @@ class OuterReader:
 
     # -- base queries ---------------------------------------------------------------------
 
-    def _base(self, select: exp.Query, table: exp.Table, names: Names) -> exp.Select:
+    def _base(self, select: exp.Select, table: exp.Table, names: Names) -> exp.Select:
         """What is left of a SELECT over a survey's table."""
-        assert isinstance(select, exp.Select)
         survey = self._survey(table)
         others = table.meta.get("others", ())
         columns = read_joins(
@@ -284,6 +288,22 @@ class OuterReader:
             self.is_bound = False
             rest.set("with_", select.args["with_"])
         return rest
+
+    def _joined_surveys(self, tree: exp.Select, table: exp.Table, names: Names) -> list[Columns]:
+        """The survey in FROM, and those that it is joined with."""
+        joined = [join.this for join in tree.args.get("joins") or ()]
+        surveys = [node for node in joined if self._is_survey(node, names)]
+        if surveys and len(surveys) < len(joined):
+            other = next(node for node in joined if node not in surveys)
+            hint = "aggregate each survey in a CTE, and join the results"
+            raise refuse("surveys are joined with surveys alone", other, hint)
+        sides = []
+        for node in [table, *surveys]:
+            survey = self._survey(node)
+            sides.append(
+                Columns(survey.schema, survey.table, node.alias or survey.table, self.source)
+            )
+        return sides
 
     def _survey(self, table: exp.Table) -> Askable:
         """The survey of a name in the schema main, without renamed columns."""
