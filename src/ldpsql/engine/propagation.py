@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql import limits
+from ldpsql.arrow_arrays import read_numbers
 from ldpsql.decoders.base import AnyEstimator, PlannedQuery
 from ldpsql.engine.arithmetic import Interval, typical_error
 from ldpsql.engine.plan import Key
@@ -96,9 +97,10 @@ class Gradients:
     def from_lists(cls, column: pa.ChunkedArray) -> Gradients:
         """From lists of (i, c), one per row; NULL for an empty one."""
         lists = column.combine_chunks()
-        lengths = np.where(lists.is_null(), 0, np.diff(lists.offsets))
+        is_known = read_numbers(lists.is_valid().cast(pa.int8()))
+        lengths = np.diff(read_numbers(lists.offsets)) * is_known
         pairs = lists.flatten()
-        numbers, slopes = (pairs.field(name).to_numpy(zero_copy_only=False) for name in ("i", "c"))
+        numbers, slopes = (read_numbers(pairs.field(name)) for name in ("i", "c"))
         rows = np.repeat(np.arange(len(lists)), lengths)
         return cls.of(len(lists), rows, numbers.astype(np.int64), slopes.astype(np.float64))
 

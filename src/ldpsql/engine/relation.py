@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.aggregates import Expression, expand
+from ldpsql.arrow_arrays import make_array
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate
 from ldpsql.engine.bounds import bounds_of
 from ldpsql.engine.plan import QueryPlan
@@ -119,7 +120,8 @@ class Relation:
         arrays = [_array(column, kind) for column, kind in zip(columns, types.types, strict=True)]
         table = pa.Table.from_arrays(arrays, names=types.names)
         # Arrow's functions take as long to load as a short answer does.
-        return table if self._is_group.all() else table.filter(pa.array(self._is_group))
+        is_group = self._is_group
+        return table if is_group.all() else table.filter(make_array(is_group, pa.bool_()))
 
     @cached_property
     def _is_group(self) -> NDArray[np.bool_]:
@@ -154,10 +156,8 @@ def _array(column: Sequence[Value | None] | Array, kind: pa.DataType) -> pa.Arra
     if isinstance(column, np.ndarray):
         is_whole = np.isfinite(column) & (column == np.rint(column))
         kind = pa.float64() if pa.types.is_int64(kind) and not is_whole.all() else kind
-        # Arrow loads masked arrays with the first array of numpy's, which takes longer than this.
-        column = column.tolist()
     try:
-        return pa.array(column, type=kind, from_pandas=True)
-    except pa.ArrowTypeError:  # DuckDB gives dates that Python has not as texts
+        return make_array(column, kind)
+    except TypeError:  # DuckDB gives dates that Python has not as texts
         hint = "group by its parts: EXTRACT(year FROM ...)"
         raise QueryError("a GROUP BY key is before the year 1, or after 9999", hint=hint) from None

@@ -10,6 +10,7 @@ from itertools import chain, count
 import numpy as np
 import pyarrow as pa
 
+from ldpsql.arrow_arrays import make_array
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.figures import Figure, about, plain
@@ -83,7 +84,7 @@ class Result:
                 if index in self.typical:
                     errors["typical"] = self.typical[index]
                 columns += [
-                    (f"{column.name}_{suffix}", pa.array(values, from_pandas=True))
+                    (f"{column.name}_{suffix}", make_array(values, pa.float64()))
                     for suffix, values in errors.items()
                 ]
         promises = "\n".join(

@@ -13,16 +13,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql import limits
+from ldpsql.arrow_arrays import make_array, read_numbers
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.engine.census import of_census
 from ldpsql.engine.explain import MOST_SUMS, SliceReports, explain, explain_verbose
 from ldpsql.engine.notes import (
     guarantee_of_batches,
@@ -38,13 +38,10 @@ from ldpsql.engine.notes import (
     tell_harm,
 )
 from ldpsql.engine.plan import Key, QueryPlan, make_plans
-from ldpsql.engine.poststratify import Poststratified
 from ldpsql.engine.propagation import Covariances, ErrorBars, Gradients, Propagation
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import Sample, Source, selection
-from ldpsql.engine.strata import Strata, make_undivided, strata_of
-from ldpsql.engine.unions import Union
 from ldpsql.errors import QueryError
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.forgery import Spread, suspect
@@ -57,6 +54,9 @@ from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import IntegrityError, InterfaceError, NotSupportedError
 from ldpsql_device.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from ldpsql.engine.strata import Strata
 
 V = TypeVar("V")
 
@@ -214,6 +214,8 @@ class Session:
             )
         version = self.store.version(survey.table)
         if self._is_census(survey):
+            from ldpsql.engine.census import of_census  # noqa: PLC0415  (where it is asked for)
+
             survey = self._keep("censuses", survey.fingerprint, lambda: of_census(survey))
         return Subject(survey, version, name, guarantee)
 
@@ -275,12 +277,16 @@ class Session:
             plan = make_plans(base, subject.survey, sql)[-1][1]
             sample = Sample.of(plan, estimators_of, subject.estimator)
             if is_sample:
+                from ldpsql.engine.poststratify import Poststratified  # noqa: PLC0415  (as above)
+
                 strata = self._strata(subject.survey, sum(people))
                 sources.append(Poststratified.of(sample, strata, estimators_of))
             else:
                 sources.append(sample)
         if len(sources) == 1:
             return sources[0]
+        from ldpsql.engine.unions import Union  # noqa: PLC0415  (as above)
+
         return Union.combine(sources, people) if is_sample else Union.add(sources)
 
     def _is_population(self, asked: Sequence[object]) -> bool:
@@ -289,6 +295,8 @@ class Session:
 
     def _strata(self, survey: Survey, people: int) -> Strata:
         """The population in the codes of a survey; people: how many there are without margins."""
+        from ldpsql.engine.strata import make_undivided, strata_of  # noqa: PLC0415  (as above)
+
         if not self.weights:
             return make_undivided(people)
         return self._keep(
@@ -318,13 +326,13 @@ class Session:
         bars, values = dict[int, ErrorBars](), dict[int, Array]()
         intervals, cut = dict[int, Interval](), dict[int, NDArray[np.bool_]]()
         for place, gradient in gradients.items():
-            values[place] = table.column(place).to_numpy().astype(np.float64)
+            values[place] = read_numbers(table.column(place)).astype(np.float64)
             bars[place] = propagation.error_bars(values[place], gradient)
             bounds = propagation.bounds(values[place], gradient)
             intervals[place] = bars[place].interval.within(*bounds)
             cut[place] = bars[place].interval.is_beyond(*bounds)
             if cut[place].any():
-                inside = pa.array(np.clip(values[place], *bounds), from_pandas=True)
+                inside = make_array(np.clip(values[place], *bounds), pa.float64())
                 shown = shown.set_column(place, shown.schema.field(place), inside)
         about = (text for base in statement.bases for text in self._on_people(base, subjects))
         notes = list(dict.fromkeys(about))
@@ -404,7 +412,7 @@ class Session:
             (relation,), (base,) = tables.values(), statement.bases
             picked = [column for column, _ in statement.projection]
             places = {column.name: place for place, column in enumerate(base.columns)}
-            numbers = relation.column(ROW).to_numpy() * len(places)
+            numbers = read_numbers(relation.column(ROW)) * len(places)
             gradients = [
                 Gradients.identity(numbers + places[column])
                 for column, output in zip(picked, statement.outputs, strict=True)

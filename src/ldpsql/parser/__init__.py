@@ -9,7 +9,6 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from ldpsql.parser import catalog
-from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, Statement
 from ldpsql.parser.source import Refusal, deep_stack, parse_query, quiet, read, refuse
@@ -71,6 +70,9 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
             measured = {column.name for column in bases[0].columns if column.what == "value"}
             outputs = tuple(Output(name, column in measured) for column, name in projection)
             return Statement(sql, mode, bases, outer, outputs, projection=projection)
+        # Loaded for questions that compute with estimates alone, as the binder is.
+        from ldpsql.parser.gradients import Tracer  # noqa: PLC0415
+
         others = {table.relation: table.rows.column_names for table in tables}
         tracer = Tracer(bases, {**catalog.relation_columns(), **others})
         with quiet():  # gradients are written from parts, which sqlglot warns of

@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from ldpsql import limits
 from ldpsql.aggregates import Target, expand
+from ldpsql.arrow_arrays import make_array
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.errors import did_you_mean
 from ldpsql.lookups import PublicTable
@@ -133,7 +134,7 @@ def evaluate_over(
     """An expression as a number over rows of columns, None where it is NULL; an error at its node
     where it cannot be evaluated."""
     types = {**arrow_types(schema), ROW: pa.int64()}
-    table = {name: pa.array(values, type=types[name]) for name, values in rows.items()}
+    table = {name: make_array(values, types[name]) for name, values in rows.items()}
     with _database().cursor() as cursor:
         cursor.register(DECLARED, pa.table(table))
         sql = f"SELECT CAST({scalar.text} AS DOUBLE) FROM {DECLARED}"
