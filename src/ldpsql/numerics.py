@@ -155,10 +155,18 @@ def weigh_by_precision(variances: Array) -> Array | None:
     """
     if not np.isfinite(variances).any():
         return None
-    least = float(variances.min())
+    return weigh_all_by_precision(variances)
+
+
+def weigh_all_by_precision(variances: Array) -> Array:
+    """The same for many questions, shape (k, ...); NaN for one without a finite variance."""
+    least = variances.min(axis=0)
     # Relative to the least variance, so that precisions of tiny variances do not overflow.
-    precision = (variances == 0.0).astype(np.float64) if least == 0.0 else least / variances
-    return np.asarray(precision / precision.sum())
+    with np.errstate(invalid="ignore"):
+        precision = np.where(
+            least == 0.0, variances == 0.0, least / np.where(variances == 0.0, 1.0, variances)
+        )
+        return np.asarray(precision / precision.sum(axis=0))
 
 
 def sum_outer_products(weights: Array, tables: Sequence[Array]) -> Array:

@@ -8,7 +8,7 @@ equal reports; it is all that any estimator needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -298,3 +298,79 @@ class Histogram:
             return float(self.people)
         pair = (left, right)
         return self.totals[pair if pair in self.totals else (right, left)]
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms(Sequence[tuple[tuple[Any, ...], Histogram]]):
+    """Histograms of disjoint sets of people, each with the values that tell it from the others.
+
+    Their rows lie one after the other, as few as there are different reports; each histogram is
+    made of them when it is asked for.
+
+    types, unary: as of a `Histogram`.  keys: the values, ascending.  starts: where the rows of each
+    begin, and where the last ones end, shape (G + 1,).  columns, counts, moments: of all rows, in
+    any order within a histogram.
+    """
+
+    types: int
+    keys: Sequence[tuple[Any, ...]]
+    starts: Integers
+    columns: tuple[NDArray[np.integer[Any]], ...]
+    counts: Integers
+    moments: Mapping[Pair, Reals]
+    unary: bool = False
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[own] for own in range(*place.indices(len(self)))]
+        key = self.keys[place]
+        number = place if place >= 0 else place + len(self)
+        rows = slice(*self.starts[number : number + 2])
+        return key, Histogram.of(
+            self.types,
+            [column[rows] for column in self.columns],
+            self.counts[rows],
+            {pair: values[rows] for pair, values in self.moments.items()},
+            unary=self.unary,
+            siblings=len(self),
+        )
+
+    def parts(self, most: int) -> Iterator[Histograms]:
+        """So many of them at once."""
+        for first in range(0, len(self), most):
+            starts = self.starts[first : first + most + 1]
+            rows = slice(starts[0], starts[-1])
+            yield Histograms(
+                self.types,
+                self.keys[first : first + most],
+                starts - starts[0],
+                tuple(column[rows] for column in self.columns),
+                self.counts[rows],
+                {pair: values[rows] for pair, values in self.moments.items()},
+                self.unary,
+            )
+
+    @cached_property
+    def owners(self) -> Integers:
+        """By row the number of its histogram."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def add_up(self, amounts: Reals, rows: Integers | slice = slice(None)) -> Reals:
+        """By histogram the sum of amounts of some rows, shape (G,)."""
+        return np.bincount(self.owners[rows], amounts, len(self)).astype(np.float64, copy=False)
+
+    def moment(self, left: Weight | None, right: Weight | None) -> Reals:
+        """By histogram the sum over people of left * right; None stands for 1. Shape (G,)."""
+        once = np.flatnonzero(self.columns[1] == -1) if self.unary else slice(None)
+        return self.add_up(self.load().moment(left, right)[once], once)
+
+    def load(self, rows: Integers | slice = slice(None), first: int = 0) -> Rows:
+        """Some rows, without the first so many columns."""
+        return Rows(
+            tuple(column[rows].astype(np.int64) for column in self.columns[first:]),
+            self.counts[rows],
+            {pair: values[rows] for pair, values in self.moments.items()},
+        )

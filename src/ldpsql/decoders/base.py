@@ -21,7 +21,7 @@ from ldpsql.decoders.law import Law, enumerate_law
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.limits import check
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, ReportFormat, Reports
+from ldpsql.report import Histogram, Histograms, ReportFormat, Reports
 from ldpsql.shuffle.accountant import Blanket, clones
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
@@ -241,6 +241,16 @@ class Design(ABC, Generic[Q]):
             planned = [self.prepare(query) for query in queries[start : start + _BATCH]]
             variances.append(self.variance(planned, people))
         return float(np.mean(np.concatenate(variances)))
+
+    def answer_sets(
+        self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[Q]]
+    ) -> tuple[Array, Array] | None:
+        """What an estimator answers of each of many histograms, without making one for each.
+
+        rows: R rows of T queries each. Values (G, R, T) and covariances within rows (G, R, T, T),
+        the same as one by one; None where nothing is faster than that.
+        """
+        return None
 
     def reuse(self, other: Self) -> None:
         """Take over what a design of the same plan has worked out that takes long, if any."""

@@ -23,16 +23,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Codes, Design, Estimator, Estimators, PlannedQuery, Q
 from ldpsql.estimate import Estimates
 from ldpsql.limits import in_time
 from ldpsql.numerics import Array, distinct, join_ranges, weigh_by_precision
-from ldpsql.report import Histogram, Pair, Rows, question_shares
+from ldpsql.report import Histogram, Histograms, Pair, Rows, question_shares
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class GroupPart:
     """What k queries want of one group.
 
     nodes: the c nodes that any of them reads.  weights: of these in each query, shape (k, c).
-    kinds, owners: the public weight and the row of each query.
+    kinds, owners: the public weight and the row of each query.  used: which queries the group has a
+    part in, (..., k), of a source of many sets of people.
     """
 
     group: int
@@ -76,6 +78,7 @@ class GroupPart:
     weights: Array
     kinds: Sequence[Weight | None]
     owners: Codes
+    used: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +165,8 @@ class Answer(ABC):
     moments: Moments
     path: int = field(default=1, kw_only=True)
     has_shares: bool = field(default=True, kw_only=True)
+    adds_up: ClassVar[bool] = False
+    """Whether it tells row by row what reports contribute."""
 
     @abstractmethod
     def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
@@ -169,6 +174,13 @@ class Answer(ABC):
 
         rows: of the histogram, of the question.  size: people.  mean: of u v over them.
         """
+
+    def contributions(self, rows: Rows, nodes: Codes, weights: Array) -> Array:
+        """What each row's reports contribute to queries, shape (m, r), of one that `adds_up`.
+
+        rows: of the histogram, of the question.  weights: of distinct nodes (c,), shape (m, c).
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def extremes(self, nodes: Codes, weights: Array) -> Array:
@@ -191,16 +203,29 @@ class Answer(ABC):
 class Source(ABC):
     """Where node estimates come from; here of people who all weigh 1.
 
-    sizes: people per group, shape (groups,).  answers: how every group answers.
+    sizes: people per group, shape (groups,).  answers: how every group answers.  shape: of whatever
+    is one number for a set of people; a source of many sets has an axis more.
     """
 
     people: float
     sizes: Array
     answers: Sequence[Answer]
+    shape: ClassVar[tuple[int, ...]] = ()
 
     @abstractmethod
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """Estimates of E[u v 1(own node is k)] at nodes of a group, shape (c,)."""
+
+    def weigh(self, group: int, nodes: Codes, weights: Array, pair: Pair) -> Array:
+        """Estimates at distinct nodes of a group, times their weights (m, c) and added: shape (...,
+        m)."""
+        return np.asarray(weights @ self.at(group, nodes, pair))
+
+    def weigh_products(
+        self, group: int, nodes: Codes, left: Array, right: Array, pair: Pair
+    ) -> Array:
+        """The same with products of the weights of two lists of queries, shape (..., k, l)."""
+        return np.asarray((left * self.at(group, nodes, pair)) @ right.T)
 
     def total(self, weight: Weight | None) -> float:
         """Sum of a public weight over all people; their number for None."""
@@ -392,24 +417,25 @@ class LinearEstimator(Estimator[CellQuery]):
         return self.source.answers[cells.group].spread(cells) / size if size else float(np.inf)
 
     def _group(self, part: GroupPart) -> tuple[Array, Array]:
-        """Means (k,) and covariance (k, k) of Y for a report of one group."""
+        """Means (..., k) and covariance (..., k, k) of Y for a report of one group."""
         group, nodes, weights, kinds = part.group, part.nodes, part.weights, part.kinds
         source, answer, k = self.source, self.source.answers[group], len(kinds)
         moments = answer.moments
-        members: dict[Weight | None, list[int]] = {}
-        for row, kind in enumerate(kinds):
-            members.setdefault(kind, []).append(row)
-        means, covariance = np.zeros(k), np.zeros((k, k))
-        squares, scales = np.zeros(k), np.zeros(k)
+        members: dict[Weight | None, Codes] = {
+            kind: np.array([row for row, own in enumerate(kinds) if own == kind])
+            for kind in dict.fromkeys(kinds)
+        }
+        means, squares, scales = (np.zeros((*source.shape, k)) for _ in range(3))
+        covariance = np.zeros((*source.shape, k, k))
         for kind, rows in members.items():
-            means[rows] = weights[rows] @ source.at(group, nodes, (kind, None))
-            scales[rows] = source.mean(group, (kind, kind))
+            means[..., rows] = source.weigh(group, nodes, weights[rows], (kind, None))
+            scales[..., rows] = _add_axes(source.mean(group, (kind, kind)), 1)
             # E[t^2 w^2] at the own nodes, kept within what is possible: noise may push an
             # estimate outside of it, and without shares only the bound is known.
             own = weights[rows] ** 2
-            most = own.max(axis=1) * scales[rows] * answer.path
-            likely = own @ source.at(group, nodes, (kind, kind)) if answer.has_shares else most
-            squares[rows] = np.clip(likely, 0.0, most)
+            most = own.max(axis=1) * scales[..., rows] * answer.path
+            likely = source.weigh(group, nodes, own, (kind, kind)) if answer.has_shares else most
+            squares[..., rows] = np.clip(likely, 0.0, most)
         # |E[Y]| <= sqrt(nodes of a person x E[t^2 w^2]) by Cauchy and Schwarz. Estimates beyond
         # it would push a variance below that of pure noise.
         likely = clip_to(means, np.sqrt(answer.path * squares))
@@ -419,44 +445,52 @@ class LinearEstimator(Estimator[CellQuery]):
                 pair, place = (left, right), np.ix_(rows, columns)
                 mean = source.mean(group, pair) + self._scatter(group, pair)
                 sides = sums[rows], sums[columns]
-                block = mean * (moments.same * gram[place] + moments.every * np.outer(*sides))
+                same = moments.same * gram[place] + moments.every * np.outer(*sides)
+                block = _add_axes(mean, 2) * same
                 if moments.own or moments.cross:
-                    share = source.at(group, nodes, pair)
                     # E[u v w w'] at the own nodes, and E[u v w], within Cauchy and Schwarz too.
                     second = clip_to(
-                        (weights[rows] * share) @ weights[columns].T,
-                        np.sqrt(np.outer(squares[rows], squares[columns])),
+                        source.weigh_products(group, nodes, weights[rows], weights[columns], pair),
+                        np.sqrt(multiply_outer(squares[..., rows], squares[..., columns])),
                     )
                     if left == right:
-                        np.fill_diagonal(second, squares[rows])
-                    pseudo = source.pseudo_count(group, pair)
+                        every = np.arange(len(rows))
+                        second[..., every, every] = squares[..., rows]
+                    pseudo = _add_axes(source.pseudo_count(group, pair), 2)
                     second += pseudo * pseudo_squares(weights[rows], weights[columns])
-                    one = clip_to(
-                        weights[rows] @ share, np.sqrt(squares[rows] * scales[columns[0]])
+                    one, other = (
+                        clip_to(
+                            source.weigh(group, nodes, weights[own], pair),
+                            np.sqrt(squares[..., own] * scales[..., others[:1]]),
+                        )
+                        for own, others in ((rows, columns), (columns, rows))
                     )
-                    other = clip_to(
-                        weights[columns] @ share, np.sqrt(squares[columns] * scales[rows[0]])
-                    )
-                    firsts = np.outer(one, sides[1]) + np.outer(sides[0], other)
-                    block += moments.own * second + moments.cross * firsts
-                covariance[place] = block
+                    firsts = multiply_outer(one, sides[1]) + multiply_outer(sides[0], other)
+                    block = block + moments.own * second + moments.cross * firsts
+                covariance[..., rows[:, None], columns] = block
         if not moments.own and not moments.cross:
             # Noise alone, as by Hadamard entries: E[Y Y'] does not depend on the frequencies.
+            if part.used is not None:
+                likely = np.where(part.used, likely, 0.0)
             for owner in distinct(part.owners):
                 mine = np.flatnonzero(part.owners == owner)
                 if len(mine) > 1:
-                    second = answer.path / moments.same * covariance[np.ix_(mine, mine)]
-                    likely[mine] = limit_jointly(likely[mine], second)
-        return means, covariance - np.outer(likely, likely)
+                    second = answer.path / moments.same * covariance[..., mine[:, None], mine]
+                    if part.used is not None:
+                        is_used = part.used[..., mine]
+                        both = is_used[..., :, None] & is_used[..., None, :]
+                        second = np.where(both, second, 0.0)
+                    likely[..., mine] = limit_jointly(likely[..., mine], second)
+        return means, covariance - multiply_outer(likely, likely)
 
-    def _scatter(self, group: int, pair: Pair) -> float:
+    def _scatter(self, group: int, pair: Pair) -> float | Array:
         """What pseudo-people add to the mean of u v because people differ in their weights.
 
         Without weights, or where all weigh alike, it is 0, and a ratio of sums keeps the error that
         its weights give it. Few people may all weigh nothing, and still others do not.
         """
         people = self.source.pseudo_count(group, (None, None))
-        if None in pair or not people:
+        if None in pair or not np.any(people):
             return 0.0
         one, other = (self.source.pseudo_count(group, (kind, None)) for kind in pair)
         return self.source.pseudo_count(group, pair) - one * other / people
@@ -512,10 +546,23 @@ def limit_jointly(means: Array, second: Array) -> Array:
     few reports estimate them, clipping each by itself does not ensure it, and the variance of a
     difference of two answers would come out as nothing.
 
-    means: shape (k,).  second: (k, k).
+    means: shape (..., k).  second: (..., k, k).
     """
-    excess = float(means @ np.linalg.pinv(second, rcond=1e-10, hermitian=True) @ means)
-    return means / np.sqrt(excess) if excess > 1.0 else means
+    inverse = np.linalg.pinv(second, rcond=1e-10, hermitian=True)
+    excess = (means[..., None, :] @ inverse @ means[..., :, None])[..., 0]
+    if (excess <= 1.0).all():
+        return means
+    return np.asarray(means / np.sqrt(np.maximum(excess, 1.0)))
+
+
+def multiply_outer(left: Array, right: Array) -> Array:
+    """Outer products of vectors along the last axes, shape (..., k, l)."""
+    return np.asarray(left[..., :, None] * right[..., None, :])
+
+
+def _add_axes(number: float | Array, count: int) -> Array:
+    """Numbers, one or one for each of many sets of people, with axes of length 1 more."""
+    return np.asarray(number)[(..., *(None,) * count)]
 
 
 # -- designs --------------------------------------------------------------------------------------
@@ -551,6 +598,23 @@ class LinearDesign(Design[Q]):
     def combine_unbiased(self, histogram: Histogram) -> Estimator[Q]:
         """By actual group sizes."""
         return self.solve(ReportedSource(histogram, self.answers))
+
+    def answer_sets(
+        self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[Q]]
+    ) -> tuple[Array, Array] | None:
+        """See `Design`: where answers are weighted sums of what reports contribute, and no more."""
+        from ldpsql.decoders.grouped import SETS_AT_ONCE, GroupedSource, answer_sets  # noqa: PLC0415
+
+        if estimator != "unbiased" or not all(answer.adds_up for answer in self.answers):
+            return None
+        if type(self.combine_unbiased(histograms[0][1])) is not LinearEstimator:
+            return None
+        parts = [
+            answer_sets(LinearEstimator(GroupedSource(part, self.answers)), rows)  # type: ignore[arg-type]
+            for part in in_time(histograms.parts(SETS_AT_ONCE))
+        ]
+        values, covariances = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return values, covariances
 
     @property
     def can_smooth(self) -> bool:

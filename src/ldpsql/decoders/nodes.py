@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class OracleAnswer(Answer):
     oracle: Oracle
     coins: tuple[int, ...]
     column: int
+    adds_up: ClassVar[bool] = True
 
     def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
         """(supporters / size - q mean) / (p - q)."""
@@ -65,6 +66,11 @@ class OracleAnswer(Answer):
         answers, amounts = rows.columns[self.column], rows.moment(*pair)
         counted = oracle.supporters(coins, answers, amounts, nodes)
         return np.asarray((counted / size - oracle.q * mean) / (oracle.p - oracle.q))
+
+    def contributions(self, rows: Rows, nodes: Codes, weights: Array) -> Array:
+        """See `Answer`."""
+        coins = [rows.columns[place] for place in self.coins]
+        return self.oracle.contributions(coins, rows.columns[self.column], nodes, weights)
 
     def extremes(self, nodes: Codes, weights: Array) -> Array:
         """See `Answer`; of many hashed nodes further out, see `Olh.extremes`."""

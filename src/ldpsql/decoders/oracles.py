@@ -89,6 +89,19 @@ class Oracle(ABC):
         coins, answer: of distinct reports, shape (r,) each.  amounts: shape (r,), of each of them.
         """
 
+    def contributions(self, coins: Coins, answer: Codes, nodes: Codes, weights: Array) -> Array:
+        """Sum of weight times c_k over some nodes k, of every row, shape (m, r).
+
+        coins, answer: of the rows, shape (r,) each.  weights: of distinct nodes (c,), shape (m, c).
+        """
+        total = weights.sum(axis=1, keepdims=True)
+        supported = self.weigh_supported(coins, answer, nodes, weights)
+        return np.asarray((supported - self.q * total) / (self.p - self.q))
+
+    @abstractmethod
+    def weigh_supported(self, coins: Coins, answer: Codes, nodes: Codes, weights: Array) -> Array:
+        """Sum of the weights of the nodes that each row's reports support, shape (m, r)."""
+
     @abstractmethod
     def extremes(self, nodes: Codes, weights: Array) -> Array:
         """The least and the largest sum of the weights of the nodes that one report supports, shape
@@ -112,6 +125,10 @@ class Grr(Oracle):
         """How often each node was named."""
         counted = np.bincount(answer, amounts, minlength=self.size)[nodes]
         return np.asarray(counted, dtype=np.float64)
+
+    def weigh_supported(self, coins: Coins, answer: Codes, nodes: Codes, weights: Array) -> Array:
+        """The weight of the node that is named."""
+        return _look_up(answer, nodes, weights, self.size)
 
     def extremes(self, nodes: Codes, weights: Array) -> Array:
         """One of the nodes, or another one."""
@@ -139,6 +156,16 @@ class Oue(Oracle):
         seen = answer >= 0
         counted = np.bincount(answer[seen], amounts[seen], minlength=self.size)[nodes]
         return np.asarray(counted, dtype=np.float64)
+
+    def contributions(self, coins: Coins, answer: Codes, nodes: Codes, weights: Array) -> Array:
+        """A set bit adds what it supports; what everybody does belongs to the rows of bit -1."""
+        supported = self.weigh_supported(coins, answer, nodes, weights)
+        alone = np.where(answer < 0, self.q * weights.sum(axis=1, keepdims=True), 0.0)
+        return np.asarray((supported - alone) / (self.p - self.q))
+
+    def weigh_supported(self, coins: Coins, answer: Codes, nodes: Codes, weights: Array) -> Array:
+        """The weight of the node whose bit a row counts."""
+        return _look_up(np.where(answer < 0, self.size, answer), nodes, weights, self.size + 1)
 
     def extremes(self, nodes: Codes, weights: Array) -> Array:
         """Any set of nodes."""
@@ -170,6 +197,14 @@ class Hrr(Oracle):
         signed = np.bincount(coins[0], amounts * (1.0 - 2.0 * answer), minlength=self.size)
         counted: Array = (amounts.sum() + hadamard(signed)[nodes]) / 2.0
         return counted
+
+    def weigh_supported(self, coins: Coins, answer: Codes, nodes: Codes, weights: Array) -> Array:
+        """Half of all weights, and half of their sum with the signs of the row, or against them."""
+        total = weights.sum(axis=1, keepdims=True)
+        if self.size == 1:
+            return np.repeat(total, len(answer), axis=1)
+        signed = transform(nodes, weights, self.size)[:, coins[0]]
+        return np.asarray((total + signed * (1.0 - 2.0 * answer)) / 2.0)
 
     def extremes(self, nodes: Codes, weights: Array) -> Array:
         """Half of all weights, and half of a sum with the signs of a row, or against them."""
@@ -221,6 +256,17 @@ class Olh(Oracle):
             return self._by_report(coins, answer, amounts, labels)
         return self._by_function(coins, answer, amounts, labels)
 
+    def weigh_supported(self, coins: Coins, answer: Codes, nodes: Codes, weights: Array) -> Array:
+        """Every node hashed with every row's function."""
+        places, slopes, starts, limits = self._hash(coins, answer, invert(nodes, self.prime))
+        found = np.empty((len(weights), len(answer)))
+        step = max(1, _BLOCK // max(1, len(nodes)))
+        for first in in_time(range(0, len(answer), step)):
+            part = slice(first, first + step)
+            product = slopes[part] * places + starts[part]
+            found[:, part] = weights @ (product < limits[part]).T
+        return found
+
     def extremes(self, nodes: Codes, weights: Array) -> Array:
         """Exact up to the prime MOST_EXACT; of more nodes as if some function gave all that weigh
         more than 0 one hash value, and all others another."""
@@ -254,8 +300,11 @@ class Olh(Oracle):
         length = np.where(answer < prime, (prime - 1 - answer) // g + 1, 0)
         return labels * stride % prime, (answer - shift) * stride % prime, length
 
-    def _by_report(self, coins: Coins, answer: Codes, amounts: Array, labels: Codes) -> Array:
-        """Hash every node with every report's function.
+    def _hash(
+        self, coins: Coins, answer: Codes, labels: Codes
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+        """What tells which of c labels each of r reports supports: places (c,), and slopes, starts
+        and limits, each (r, 1). It supports those with slope x place + start < limit modulo 2^64.
 
         A residue modulo P is compared as the fraction r / P of 2^64, which a multiplication that
         overflows leaves behind; no division is left in the inner loop. Slope and start are rounded
@@ -267,7 +316,12 @@ class Olh(Oracle):
         slopes = _fractions(coins[0] + 1, prime, up=True)[:, None]
         starts = _fractions(-start % prime, prime, up=True)[:, None]
         limits = _fractions(length, prime, up=False)[:, None]
-        places, result = turned.astype(np.uint64), np.zeros(len(labels))
+        return turned.astype(np.uint64), slopes, starts, limits
+
+    def _by_report(self, coins: Coins, answer: Codes, amounts: Array, labels: Codes) -> Array:
+        """Hash every node with every report's function."""
+        places, slopes, starts, limits = self._hash(coins, answer, labels)
+        result = np.zeros(len(labels))
         for first in in_time(range(0, len(labels), _TILE_NODES)):
             columns = slice(first, first + _TILE_NODES)
             for top in in_time(range(0, len(slopes), _TILE_REPORTS)):
@@ -323,6 +377,13 @@ def oracle_of(odds: Sequence[int], part: Part, choice: int = 0) -> Oracle:
     if isinstance(part.then, Parity):
         return Hrr.of(math.prod(whole(digit.radix) for digit in part.digits), own)
     return Grr.of(size, own)
+
+
+def _look_up(answer: Codes, nodes: Codes, weights: Array, size: int) -> Array:
+    """The weights (m, c) of the nodes that rows name, shape (m, r); 0 for nodes without any."""
+    places = np.full(size, len(nodes))
+    places[nodes] = np.arange(len(nodes))
+    return np.asarray(np.pad(weights, ((0, 0), (0, 1)))[:, places[answer]])
 
 
 def power_from(size: int) -> int:

@@ -58,16 +58,8 @@ class Relation:
                 f"{len(self)} rows of {sums} sums each have too large a covariance",
                 hint="ask for fewer groups, or about columns with fewer values",
             )
-        is_asked = len(self.plan.private_rows) > 0
-        rows = [row for key in self.source.keys if is_asked for row in self.source.rows(key)]
-        shape = (len(rows), len(self.plan.targets))
-        drawn = [row.replicates for row in rows if row.replicates is not None]
-        return Sums(
-            np.array([row.values for row in rows]).reshape(shape),
-            np.array([row.covariance for row in rows]).reshape(*shape, shape[1]),
-            self.level,
-            np.stack(drawn, axis=1) if rows and len(drawn) == len(rows) else None,
-        )
+        values, covariance, replicates = self.source.sums()
+        return Sums(values, covariance, self.level, replicates)
 
     @cached_property
     def _expressions(self) -> list[Expression]:
@@ -93,6 +85,8 @@ class Relation:
     def _biases(self) -> NDArray[np.bool_]:
         """Which sums have no error, shape (R, T); see `Source.hide_biases`."""
         shape = (len(self), len(self.plan.targets))
+        if not self.source.may_be_biased:
+            return np.zeros(shape, dtype=bool)
         found = [self.source.hide_biases(key) for key in self.source.keys]
         return np.array(found, dtype=bool).reshape(shape)
 
@@ -119,16 +113,9 @@ class Relation:
         types = list_relation_types(self.plan.query, self.plan.survey.schema)
         arrays = [_array(column, kind) for column, kind in zip(columns, types.types, strict=True)]
         table = pa.Table.from_arrays(arrays, names=types.names)
+        is_group = self.source.is_group
         # Arrow's functions take as long to load as a short answer does.
-        is_group = self._is_group
         return table if is_group.all() else table.filter(make_array(is_group, pa.bool_()))
-
-    @cached_property
-    def _is_group(self) -> NDArray[np.bool_]:
-        """Whether somebody may be in a row, shape (R,)."""
-        return np.array(
-            [may for key in self.source.keys for may in self.source.is_group(key)], bool
-        )
 
     def _keys(self) -> Iterator[list[Value | None]]:
         """The GROUP BY columns, in the order of the query."""
@@ -145,7 +132,7 @@ class Relation:
         """How many values are NULL because the reports cannot tell them."""
         columns = zip(self.forms, self.plan.query.columns, strict=True)
         return sum(
-            int(np.isnan(form.value[self._is_group]).sum())
+            int(np.isnan(form.value[self.source.is_group]).sum())
             for form, column in columns
             if column.what == "value"
         )

@@ -8,24 +8,92 @@ chunks: one call gives the values and the joint covariance of all sums of a chun
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql import limits
-from ldpsql.decoders.base import AnyEstimator, PlannedQuery
+from ldpsql.decoders.base import AnyDesign, AnyEstimator, PlannedQuery
 from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.where import Slice
 from ldpsql.estimate import Array, Estimates
+from ldpsql.report import Decoded, Histogram, Histograms, Integers
 from ldpsql.store.base import Moment, Selection
 
 _ROWS_AT_ONCE, _ROUNDING = 64, 1e-9
 
-EstimatorsOf = Callable[[Selection], Mapping[Key, AnyEstimator]]
+MANY = 256
+"""Public keys from which on all are answered at once."""
+_MOST_MADE = 4096
+"""Estimators of one selection that are kept; more are made anew for whoever asks for one."""
+
+
+class Estimators(Mapping[Key, AnyEstimator]):
+    """The estimators of a selection of reports, by public key, ascending, each made when it is
+    asked for.
+
+    design, name: whose, and which of its estimators.  found: their reports, by key.
+    """
+
+    def __init__(
+        self, design: AnyDesign, name: str, found: Sequence[tuple[Key, Histogram | Decoded]]
+    ) -> None:
+        self.design, self.name, self._found = design, name, found
+        self._made: dict[Key, AnyEstimator] = {}
+
+    @property
+    def size(self) -> int:
+        """Rows of counts that are held, or about as much of what they decode to."""
+        if isinstance(self._found, Histograms):
+            return len(self._found.counts)
+        return sum(len(people.counts) for _, people in self._found)
+
+    @cached_property
+    def _ordered(self) -> tuple[Key, ...]:
+        if isinstance(self._found, Histograms):
+            return tuple(self._found.keys)
+        return tuple(key for key, _ in self._found)
+
+    @cached_property
+    def _places(self) -> Mapping[Key, int]:
+        return {key: place for place, key in enumerate(self._ordered)}
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._ordered)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
+
+    def __getitem__(self, key: Key) -> AnyEstimator:
+        if key in self._made:
+            return self._made[key]
+        _, people = self._found[self._places[key]]
+        made = self.design.estimators[self.name](people)
+        if len(self) <= _MOST_MADE:
+            self._made[key] = made
+        return made
+
+    def find(self, keys: Sequence[Key]) -> Integers:
+        """Where keys are among its own, -1 for others."""
+        if keys is self._ordered:
+            return np.arange(len(keys))
+        return np.array([self._places.get(key, -1) for key in keys], dtype=np.int64)
+
+    def answer_all(self, rows: Sequence[Sequence[PlannedQuery]]) -> tuple[Array, Array] | None:
+        """What all of them answer to some rows, see `Design.answer_sets`; None for few keys."""
+        if not isinstance(self._found, Histograms) or len(self) < MANY:
+            return None
+        return self.design.answer_sets(self.name, self._found, rows)
+
+
+EstimatorsOf = Callable[[Selection], Estimators]
 """The estimators of a selection of reports, by public key."""
 
 
@@ -72,10 +140,30 @@ class Source(ABC):
         None where its sums are not simply theirs."""
         return None
 
-    def is_group(self, key: Key) -> list[bool]:
-        """For every private row whether somebody may be in it under a public key."""
-        found = (sample.may_hold(key) for sample in self.samples)
-        return [any(each) for each in zip(*found, strict=True)]
+    def sums(self) -> tuple[Array, Array, Array | None]:
+        """The sums of all rows, public keys outermost: values (R, T), covariances within rows (R,
+        T, T), and replicates (r, R, T) beside post-processed values."""
+        rows, count = len(self.plan.private_rows), len(self.plan.targets)
+        values = np.zeros((len(self.keys) * rows, count))
+        covariance, drawn = np.zeros((*values.shape, count)), list[Array]()
+        for first, key in enumerate(self.keys if rows else ()):
+            for place, row in enumerate(self.rows(key), first * rows):
+                values[place], covariance[place] = row.values, row.covariance
+                if row.replicates is not None:
+                    drawn.append(row.replicates)
+        together = np.stack(drawn, axis=1) if drawn and len(drawn) == len(values) else None
+        return values, covariance, together
+
+    @cached_property
+    def is_group(self) -> NDArray[np.bool_]:
+        """For every row whether somebody may be in it, public keys outermost, shape (R,)."""
+        found = [sample.may_hold(self.keys) for sample in self.samples]
+        return np.asarray(np.any(found, axis=0).ravel())
+
+    @property
+    def may_be_biased(self) -> bool:
+        """Whether any sum may have a bias, see `hide_biases`."""
+        return any(s.name in s.plan.survey.design.biases for s in self.samples)
 
 
 @dataclass(frozen=True)
@@ -87,15 +175,16 @@ class Sample(Source):
 
     plan: QueryPlan
     keys: tuple[Key, ...]
-    estimators: tuple[Mapping[Key, AnyEstimator], ...]
+    estimators: tuple[Estimators, ...]
     name: str
 
     @classmethod
     def of(cls, plan: QueryPlan, estimators_of: EstimatorsOf, name: str) -> Sample:
         """Fetch what the plan's slices need; name: of the estimators."""
         estimators = tuple(estimators_of(selection(plan, piece)) for piece in plan.slices)
-        keys = sort_keys(key for by_key in estimators for key in by_key)
-        keys = keys if plan.public_keys else ((),)
+        keys: tuple[Key, ...] = ((),)
+        if plan.public_keys:
+            keys = join_keys(estimators)
         limits.require_numbers(len(keys) * len(plan.private_rows), len(plan.targets))
         return cls(plan, keys, estimators, name)
 
@@ -103,6 +192,24 @@ class Sample(Source):
     def samples(self) -> tuple[Sample, ...]:
         """Itself."""
         return (self,)
+
+    def sums(self) -> tuple[Array, Array, Array | None]:
+        """Of many public keys all at once, where the design can."""
+        rows, count = len(self.plan.private_rows), len(self.plan.targets)
+        if not rows or not count:
+            return super().sums()
+        values = np.zeros((len(self.keys), rows, count))
+        covariance = np.zeros((*values.shape, count))
+        for planned, own in zip(self.plan.planned, self.estimators, strict=True):
+            found = own.answer_all(planned)
+            if found is None:
+                return super().sums()
+            places = own.find(self.keys)
+            is_there = places >= 0
+            values[is_there] += found[0][places[is_there]]
+            covariance[is_there] += found[1][places[is_there]]
+        shape = (len(self.keys) * rows, count)
+        return values.reshape(shape), covariance.reshape(*shape, count), None
 
     def rows(self, key: Key) -> list[Estimates]:
         """The slices' estimates, added."""
@@ -142,14 +249,18 @@ class Sample(Source):
         slices = zip(self.plan.slices, self.plan.planned, self.estimators, strict=True)
         return [(piece, planned[row]) for piece, planned, each in slices if key in each]
 
-    def may_hold(self, key: Key) -> list[bool]:
-        """`is_group`: whether some slice has people under the key, and boxes that meet the row."""
+    def may_hold(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
+        """By key and private row whether some slice has people under the key, and boxes that meet
+        the row."""
         plan = self.plan
+        shape = (len(keys), len(plan.private_rows))
         if not plan.query.keys or all(piece.condition is None for piece in plan.slices):
-            return [True] * len(plan.private_rows)
-        slices = zip(plan.slices, self.estimators, strict=True)
-        there = [piece for piece, by_key in slices if key in by_key]
-        return [any(piece.meets(box) for piece in there) for _, box in plan.private_rows]
+            return np.ones(shape, dtype=bool)
+        found = np.zeros(shape, dtype=bool)
+        for piece, own in zip(plan.slices, self.estimators, strict=True):
+            meets = np.array([piece.meets(box) for _, box in plan.private_rows], dtype=bool)
+            found |= (own.find(keys) >= 0)[:, None] & meets
+        return found
 
     def _list_asked(self, key: Key) -> list[tuple[Sequence[Sequence[PlannedQuery]], AnyEstimator]]:
         """The planned queries of every slice that has people under a public key, and who answers
@@ -176,6 +287,13 @@ def whole_where_exact(values: Array, covariance: Array) -> Array:
     nearest, size = np.rint(values), np.maximum(1.0, np.abs(values))
     is_whole = (np.diagonal(covariance) == 0.0) & (np.abs(values - nearest) <= _ROUNDING * size)
     return np.where(is_whole, nearest, values)
+
+
+def join_keys(parts: Sequence[Collection[Key]]) -> tuple[Key, ...]:
+    """Public keys that any of some parts has, in ascending order, as they are in each."""
+    if len(parts) == 1:
+        return tuple(parts[0])
+    return sort_keys(key for part in parts for key in part)
 
 
 def sort_keys(keys: Iterable[Key]) -> tuple[Key, ...]:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.arrow_arrays import make_array, read_numbers
-from ldpsql.decoders.base import AnyEstimator
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.explain import MOST_SUMS, SliceReports, explain, explain_verbose
 from ldpsql.engine.notes import (
@@ -37,11 +36,11 @@ from ldpsql.engine.notes import (
     shortfall_notes,
     tell_harm,
 )
-from ldpsql.engine.plan import Key, QueryPlan, make_plans
+from ldpsql.engine.plan import QueryPlan, make_plans
 from ldpsql.engine.propagation import Covariances, ErrorBars, Gradients, Propagation
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result
-from ldpsql.engine.sample import Sample, Source, selection
+from ldpsql.engine.sample import Estimators, Sample, Source, selection
 from ldpsql.errors import QueryError
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.forgery import Spread, suspect
@@ -61,6 +60,8 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 _KEPT, _LARGEST_KEPT = 64, 4096
+_MOST_ROWS_KEPT = 1 << 22
+"""Rows of counts of all selections that are kept, those of the last one apart."""
 
 
 @dataclass(frozen=True)
@@ -226,21 +227,22 @@ class Session:
             return self.census
         return not (self.weights or self.one_population)
 
-    def _estimators_of(self, subject: Subject, chosen: Selection) -> Mapping[Key, AnyEstimator]:
+    def _estimators_of(self, subject: Subject, chosen: Selection) -> Estimators:
         """The estimators of a selection of reports, by public key; none where a condition on
         public columns leaves nobody."""
 
-        def make() -> Mapping[Key, AnyEstimator]:
+        def make() -> Estimators:
             survey = subject.survey
-            estimator = survey.design.estimators[subject.estimator]
             found = self.store.decode(survey.table, chosen)
-            return {
-                values: estimator(people)
-                for values, people in limits.in_time(found)
-                if people.counts.size or chosen.condition is None
-            }
+            if chosen.condition is not None and not chosen.keys:
+                found = [each for each in found if each[1].counts.size]
+            return Estimators(survey.design, subject.estimator, found)
 
-        return self._keep("estimators", subject.key(chosen), make)
+        made = self._keep("estimators", subject.key(chosen), make)
+        kept = self._kept["estimators"]
+        while len(kept) > 1 and sum(each.size for each in kept.values()) > _MOST_ROWS_KEPT:
+            kept.popitem(last=False)
+        return made
 
     def _sizes_of(self, subject: Subject, condition: str | None = None) -> Integers:
         """Reports of every type, shape (report types,)."""

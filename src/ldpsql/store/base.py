@@ -621,7 +621,7 @@ class Store(ABC):
     @abstractmethod
     def histograms(
         self, table: str, selection: Selection
-    ) -> list[tuple[tuple[Any, ...], Histogram]]:
+    ) -> Sequence[tuple[tuple[Any, ...], Histogram]]:
         """One histogram per combination of key values, ascending, NULL last.
 
         Without keys exactly one, of zero people if no report fits the condition.

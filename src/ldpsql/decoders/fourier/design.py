@@ -50,7 +50,7 @@ from ldpsql.decoders.linear import PSEUDO_PEOPLE, describe_known, split_known
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import TYPES, Decoded, Histogram, Pair, Rows
+from ldpsql.report import TYPES, Decoded, Histogram, Histograms, Pair, Rows
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -325,6 +325,16 @@ class FourierDesign(Design[BoxQuery]):
     def estimators(self) -> Estimators[BoxQuery]:
         """Unbiased, and post-processed to non-negative tables."""
         return {"unbiased": self.estimator, "smooth": self.smooth}
+
+    def answer_sets(
+        self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[BoxQuery]]
+    ) -> tuple[Array, Array] | None:
+        """See `Design`."""
+        if estimator != "unbiased":
+            return None
+        from ldpsql.decoders.fourier.grouped import answer_sets  # noqa: PLC0415
+
+        return answer_sets(self._shared, histograms, rows)
 
     def smooth(self, histogram: Histogram | Decoded) -> SmoothEstimator:
         """Biased, with a smaller typical error."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ldpsql.report import Histogram, Integers
+from ldpsql.report import Histogram, Histograms, Integers
 from ldpsql.sql import quote
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import (
@@ -57,13 +57,13 @@ class Reading:
         sizes[columns[owner.name].astype(np.int64)] = columns[PEOPLE]
         return sizes
 
-    def histograms(self) -> list[tuple[tuple[Any, ...], Histogram]]:
+    def histograms(self) -> Sequence[tuple[tuple[Any, ...], Histogram]]:
         """One histogram per combination of key values, ascending, NULL last."""
         counted, keys = self.table.counted_columns, self.counting.keys
         query = self._query([*(column.sql for column in counted), *keys])
         if not keys:
             self.cursor.execute(query)
-            return [((), self._histogram(self.cursor.fetchnumpy(), slice(None), 1))]
+            return [((), self._histogram(self.cursor.fetchnumpy()))]
         order = order_ascending(self.counting.key_names)
         values = self.cursor.execute(
             f"SELECT DISTINCT {', '.join(keys)} FROM {self.source} "
@@ -76,11 +76,15 @@ class Reading:
             f"FROM ({query}) ORDER BY {KEY}"
         )
         columns = self.cursor.fetchnumpy()
-        bounds = np.searchsorted(columns[KEY], np.arange(len(values) + 1))
-        return [
-            (key, self._histogram(columns, slice(start, end), len(values)))
-            for key, start, end in zip(values, bounds[:-1], bounds[1:], strict=True)
-        ]
+        return Histograms(
+            self.table.format.types,
+            values,
+            np.searchsorted(columns[KEY], np.arange(len(values) + 1)),
+            tuple(columns[column.name] for column in counted),
+            columns[PEOPLE],
+            {pair: columns[moment(i)] for i, pair in enumerate(self.counting.moments)},
+            self.table.format.unary,
+        )
 
     def public_people(self) -> pa.Table:
         """People per combination of all public values, ascending, NULL last."""
@@ -93,17 +97,14 @@ class Reading:
         arrays = map(pa.array, columns, types.values())
         return pa.table(list(arrays), names=list(types))
 
-    def _histogram(
-        self, columns: Mapping[str, NDArray[Any]], rows: slice, siblings: int
-    ) -> Histogram:
-        """The histogram of some rows of a result."""
+    def _histogram(self, columns: Mapping[str, NDArray[Any]]) -> Histogram:
+        """The histogram of a result."""
         return Histogram.of(
             self.table.format.types,
-            [columns[column.name][rows] for column in self.table.counted_columns],
-            columns[PEOPLE][rows],
-            {pair: columns[moment(i)][rows] for i, pair in enumerate(self.counting.moments)},
+            [columns[column.name] for column in self.table.counted_columns],
+            columns[PEOPLE],
+            {pair: columns[moment(i)] for i, pair in enumerate(self.counting.moments)},
             unary=self.table.format.unary,
-            siblings=siblings,
         )
 
     def _query(self, groups: Sequence[str], condition: str = "true") -> str:

@@ -685,7 +685,7 @@ class DuckDBStore(Store):
 
     def histograms(
         self, table: str, selection: Selection
-    ) -> list[tuple[tuple[Any, ...], Histogram]]:
+    ) -> Sequence[tuple[tuple[Any, ...], Histogram]]:
         with self._select_reports(table) as cursor:
             counted = self._layout(table).counted_columns
             return self._read(cursor, table, selection, counted).histograms()

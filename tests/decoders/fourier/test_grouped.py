@@ -1,0 +1,95 @@
+"""Answers of many histograms at once, from what every report contributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.histograms import histogram_of
+from support.surveys import integer, survey_toml
+
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.fourier.design import MANY, FourierDesign
+from ldpsql.designer import design
+from ldpsql.report import Histogram, Histograms
+from ldpsql.simulation import SeededEntropy
+
+SETS, REPORTS = 5, 60
+
+
+def make(form: str, epsilon: str = "1", **options: object) -> FourierDesign:
+    text = survey_toml(
+        integer("a", 0, 11),
+        integer("b", 0, 9),
+        integer("c", 0, 5),
+        epsilon=epsilon,
+        mechanism="fourier",
+        options={"form": form, **options},
+        workload={"max_predicates": 2},
+    )
+    made = design(text).design
+    assert isinstance(made, FourierDesign)
+    return made
+
+
+def several(made: FourierDesign, reports: int) -> tuple[Histograms, list[Histogram]]:
+    entropy = SeededEntropy(4)
+    codes = np.stack([np.arange(reports) % size for size in (12, 4, 2)], axis=1)
+    parts = [histogram_of(made.randomize(codes, entropy)) for _ in range(SETS)]
+    columns = zip(*(part.columns for part in parts), strict=True)
+    starts = np.cumsum([0, *(len(part.counts) for part in parts)])
+    together = Histograms(
+        parts[0].types,
+        [(number,) for number in range(SETS)],
+        starts,
+        tuple(np.concatenate(own) for own in columns),
+        np.concatenate([part.counts for part in parts]),
+        {},
+    )
+    return together, parts
+
+
+def alone(part: Histogram, row: int) -> Histogram:
+    """One report of a row of a histogram."""
+    columns = tuple(column[row : row + 1] for column in part.columns)
+    return Histogram(part.types, columns, np.ones(1, dtype=np.int64))
+
+
+@pytest.mark.parametrize("form", ["listed", "product"])
+def test_sums_of_contributions_and_of_their_products(form: str) -> None:
+    """Of every report by itself, decoded: an answer is their sum, a variance that of so many."""
+    made = make(form)
+    assert bool(made.table.products) is (form == "product")
+    together, parts = several(made, REPORTS)
+    boxes = [Box((((2, 6),), ((1, 3),), None)), Box((None, ((0, 5),), None))]
+    row = [made.prepare(LinearQuery.count(box)) for box in boxes]
+    found = made.answer_sets("unbiased", together, [row])
+    assert found is not None
+    for number, part in enumerate(parts):
+        each = [made.estimator(alone(part, own)).values(row) for own in range(len(part.counts))]
+        values = part.counts @ np.array(each)
+        np.testing.assert_allclose(found[0][number, 0], values, rtol=1e-8, atol=1e-8)
+        moments = np.einsum("r,ra,rb->ab", part.counts, each, each)
+        spread = moments - np.outer(values, values) / REPORTS
+        even = 2.0 / REPORTS * REPORTS * made._shared.covariance(tuple(row))
+        np.testing.assert_allclose(found[1][number, 0], spread + even, rtol=1e-8, atol=1e-8)
+        usual = made.estimator(part).answer(row)
+        np.testing.assert_allclose(usual.values, values, rtol=1e-8, atol=1e-8)
+
+
+def test_what_cut_bins_are_off_by_is_in_the_variances() -> None:
+    """As of one histogram after the other."""
+    made = make("listed", "4", bins=4)
+    assert made.is_coarse
+    together, parts = several(made, 5_000)
+    boxes = [Box((((2, 7),), None, None)), Box((((2, 5),), ((0, 5),), None))]
+    row = [made.prepare(LinearQuery.count(box)) for box in boxes]
+    found = made.answer_sets("unbiased", together, [row])
+    assert found is not None
+    exact = [made.estimator(replace(part, siblings=MANY)) for part in parts]
+    for number, own in enumerate(exact):
+        answer, spread = own.answer(row), own._answer_spread([row])[0]
+        assert (np.diagonal(answer.covariance) > np.diagonal(spread.covariance)).any()
+        np.testing.assert_allclose(found[0][number, 0], answer.values, rtol=1e-8)
+        np.testing.assert_allclose(found[1][number, 0], answer.covariance, rtol=1e-8, atol=1e-8)

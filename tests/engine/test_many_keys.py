@@ -1,0 +1,177 @@
+"""Answers of many public keys at once, against one key after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.surveys import boolean, integer, measure, public, survey_toml
+
+from ldpsql.decoders import grouped
+from ldpsql.decoders.fourier import contributions
+from ldpsql.designer import design
+from ldpsql.engine import sample
+from ldpsql.engine.result import Result
+from ldpsql.engine.sample import Estimators
+from ldpsql.engine.session import Session
+from ldpsql.report import Histograms
+from ldpsql.simulation import collect
+from ldpsql.store import Store
+from ldpsql.survey import Survey
+
+KEYS, PEOPLE = 40, 1_200
+COUNTS = "SELECT shop, COUNT(*) AS n FROM app WHERE age BETWEEN 2 AND 6 GROUP BY shop"
+"""Few reports for each key, so that of some keys no report tells."""
+QUESTIONS = {
+    "counts": COUNTS,
+    "by a dimension too": "SELECT shop, age, COUNT(*) AS n FROM app WHERE age < 4 GROUP BY ALL",
+    "sums": "SELECT shop, COUNT(*) AS n, SUM(spent) AS s, AVG(spent) AS a FROM app "
+    "WHERE age < 4 OR age > 6 GROUP BY shop",
+    "slices": "SELECT shop, SUM(spent) AS s, COUNT(*) AS n FROM app "
+    "WHERE (spent > 3 AND age < 5) OR shop > 30 GROUP BY shop",
+    "two columns": "SELECT is_new, shop, COUNT(*) AS n FROM app WHERE age > 4 GROUP BY ALL",
+    "quantiles": "SELECT shop, MEDIAN(age) AS m FROM app GROUP BY shop",
+}
+TREES = ("hio", "hgrr", "ehio", "ahio", "grr", "olh", "oue", "hrr")
+
+
+def survey(mechanism: str, *columns: str, **more: object) -> Survey:
+    return design(
+        survey_toml(
+            integer("age", 0, 8),
+            *columns,
+            public("shop", "int"),
+            public("is_new", "bool"),
+            public("spent", "float"),
+            mechanism=mechanism,
+            epsilon="2",
+            **more,
+        )
+    )
+
+
+def fill(made: Survey) -> Store:
+    random = np.random.default_rng(3)
+    shop = random.integers(0, KEYS, PEOPLE)
+    people = pa.table(
+        {
+            "age": np.minimum(random.poisson(3.0, PEOPLE), 8),
+            "pay": random.random(PEOPLE) * 10.0,
+            "member": random.random(PEOPLE) < 0.3,
+            "shop": pa.array(shop, mask=shop == 7),
+            "is_new": random.random(PEOPLE) < 0.5,
+            "spent": random.integers(0, 11, PEOPLE) / 2.0,
+        }
+    )
+    return collect(made, people, seed=5)[1]
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Few keys count as many; by call whether all were answered at once."""
+    calls, answer_all = list[bool](), Estimators.answer_all
+
+    def spy(own: Estimators, rows: Any) -> Any:
+        found = answer_all(own, rows)
+        calls.append(found is not None)
+        return found
+
+    monkeypatch.setattr(Estimators, "answer_all", spy)
+    monkeypatch.setattr(sample, "MANY", 4)
+    monkeypatch.setattr(grouped, "SETS_AT_ONCE", 16)
+    return calls
+
+
+def one_by_one(store: Store, sql: str) -> Result:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Estimators, "answer_all", lambda *_: None)
+        return Session(store).execute(sql)
+
+
+def require_same(many: Result, each: Result) -> None:
+    assert many.table.num_rows > KEYS - 1
+    assert many.notes == each.notes
+    assert list(many.intervals) == list(each.intervals)
+    for place, column in enumerate(many.table.columns):
+        if place not in many.intervals:
+            assert column.to_pylist() == each.table.column(place).to_pylist()
+            continue
+        pairs = [(column.to_numpy(), each.table.column(place).to_numpy())]
+        one, other = many.intervals[place], each.intervals[place]
+        pairs += [(getattr(one, end), getattr(other, end)) for end in ("stderr", "low", "high")]
+        for left, right in pairs:
+            np.testing.assert_allclose(left, right, rtol=1e-8, atol=1e-7)
+
+
+@pytest.mark.parametrize("mechanism", TREES)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_many_keys_at_once_get_the_same_numbers(
+    mechanism: str, question: str, at_once: list[bool]
+) -> None:
+    with fill(survey(mechanism)) as store:
+        many = Session(store).execute(QUESTIONS[question])
+        assert at_once and all(at_once)
+        require_same(many, one_by_one(store, QUESTIONS[question]))
+
+
+@pytest.mark.parametrize("mechanism", ["hgrr", "ehio", "ahio", "olh", "hrr"])
+def test_of_private_measures_too(mechanism: str, at_once: list[bool]) -> None:
+    """Several groups of people answer a count, and are weighted by how many of a key they are."""
+    sql = (
+        "SELECT shop, COUNT(*) AS n, SUM(pay) AS s, AVG(pay) AS a FROM app WHERE age < 5 GROUP BY 1"
+    )
+    with fill(survey(mechanism, measure("pay", 0, 10))) as store:
+        many = Session(store).execute(sql)
+        assert at_once and all(at_once)
+        require_same(many, one_by_one(store, sql))
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_fourier_response_too(
+    question: str, at_once: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the rows, as few keys of few queries are; here all of them are few queries."""
+    monkeypatch.setattr(contributions, "KEPT", 32)
+    with fill(survey("fourier", boolean("member"))) as store:
+        many = Session(store).execute(QUESTIONS[question])
+        assert at_once and all(at_once)
+        require_same(many, one_by_one(store, QUESTIONS[question]))
+
+
+def test_one_key_is_answered_as_by_a_filter(at_once: list[bool]) -> None:
+    with fill(survey("hio")) as store:
+        many = Session(store).execute(COUNTS)
+        for shop, value, error in zip(
+            many.table["shop"].to_pylist(),
+            many.table["n"].to_pylist(),
+            many.intervals[1].stderr,
+            strict=True,
+        ):
+            told = "IS NULL" if shop is None else f"= {shop}"
+            alone = Session(store).execute(
+                f"SELECT COUNT(*) AS n FROM app WHERE age BETWEEN 2 AND 6 AND shop {told}"
+            )
+            assert alone.table["n"][0].as_py() == pytest.approx(value, rel=1e-9)
+            np.testing.assert_allclose(alone.intervals[0].stderr[0], error, rtol=1e-9)
+
+
+def test_a_wrong_share_is_seen(at_once: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the comparison above: reports counted for the key beside their own."""
+    right = Histograms.add_up
+    with fill(survey("hio")) as store:
+        each = one_by_one(store, COUNTS)
+        monkeypatch.setattr(Histograms, "add_up", lambda *given: np.roll(right(*given), 1))
+        with pytest.raises(AssertionError):
+            require_same(Session(store).execute(COUNTS), each)
+
+
+def test_estimators_of_many_keys_are_made_as_they_are_asked_for(at_once: list[bool]) -> None:
+    """Sums of rows of one key, and of several, need the estimators of some keys alone."""
+    sql = f"SELECT sum(n) AS n FROM ({COUNTS}) WHERE shop < 3"
+    with fill(survey("hio")) as store:
+        few = Session(store).execute(sql)
+        require = one_by_one(store, sql)
+    assert few.table["n"].to_pylist() == pytest.approx(require.table["n"].to_pylist())
+    np.testing.assert_allclose(few.intervals[0].stderr, require.intervals[0].stderr, rtol=1e-9)
