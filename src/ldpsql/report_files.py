@@ -22,6 +22,7 @@ from ldpsql.intake import Intake
 from ldpsql_device.arrow import ARROW_TYPES, HOLDS, ID_COLUMN
 from ldpsql_device.errors import ReportError
 from ldpsql_device.respond import ID_BYTES
+from ldpsql_device.schema import LARGEST_PUBLIC
 from ldpsql_device.survey import PERIOD_COLUMN, Schedule
 from ldpsql_device.values import TYPES
 
@@ -37,9 +38,6 @@ ID = "id"
 """How `read` of a `Piece` is asked for ids, beside the types of columns."""
 NO_ID = f"its id is not {2 * ID_BYTES} hexadecimal digits"
 ID_TYPE = pa.binary(ID_BYTES)
-_LARGEST_FLOAT = 1e100
-"""Far above any measurement, and far enough below the largest double that sums of products of two
-such values over any number of people stay finite: one report must not void a sum for all."""
 LONGEST_TEXT = 1 << 16
 """Bytes of a public text, as many as a whole body of a device may have."""
 _DAYS = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
@@ -111,7 +109,12 @@ def check_rows(intake: Intake, piece: Piece, most: int = SHOWN + 1) -> CheckedRo
         if column.type == "float":
             amounts = values.fill_null(0.0).to_numpy(zero_copy_only=False)
             refuse(~np.isfinite(amounts), f"{column.name} is not finite")
-            refuse(np.abs(amounts) > _LARGEST_FLOAT, f"{column.name} is too large to be summed")
+            refuse(np.abs(amounts) > LARGEST_PUBLIC, f"{column.name} is too large to be summed")
+        if column.bounds is not None:
+            low, high = (pa.scalar(bound, values.type) for bound in column.bounds)
+            compute = _compute()
+            beyond = compute.or_(compute.less(values, low), compute.greater(values, high))
+            refuse(_booleans(beyond.fill_null(False)), f"{column.name} is beyond its bounds")
         if column.type == "text":
             lengths = _compute().binary_length(values).fill_null(0).to_numpy(zero_copy_only=False)
             refuse(lengths > LONGEST_TEXT, f"{column.name} is longer than {LONGEST_TEXT:,} bytes")

@@ -56,11 +56,11 @@ class Column:
     """An encoded column of n people.
 
     values: codes of a dimension, int64, or numbers of a measure between its bounds, float64, NaN
-    where one is missing.  outside, missing: whose value was outside the domain or the bounds, and
-    whose was missing or unreadable, each of shape (n,).
+    where one is missing; what travels in clear is an Arrow array.  outside, missing: whose value
+    was outside the domain or the bounds, and whose was missing or unreadable, each of shape (n,).
     """
 
-    values: NDArray[Any]
+    values: Any
     outside: Mask
     missing: Mask
 
@@ -126,9 +126,9 @@ def round_to_levels(measure: Measure, numbers: NDArray[np.float64], words: Words
     return levels
 
 
-def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, Mask]:
-    """A column in clear, as its declared type, with null for what does not fit, and which those
-    are."""
+def public_column(declared: PublicColumn, column: pa.Array) -> Column:
+    """A column in clear, as its declared type, an Arrow array between its bounds, with null for
+    what does not fit."""
     kind, target = declared.type, ARROW_TYPES[declared.type]
     fits = _is_number if kind == "int" else _IS_OF_TYPE[kind]
     if not (fits(column.type) or pa.types.is_null(column.type)):
@@ -137,7 +137,14 @@ def public_column(declared: PublicColumn, column: pa.Array) -> tuple[pa.Array, M
     if kind == "float":
         finite = pa.array(np.isfinite(read_reals(declared.name, typed)))
         typed = pc.if_else(finite, typed, pa.scalar(None, target))
-    return typed, _find_missing(typed)
+    missing, outside = _find_missing(typed), np.zeros(len(typed), dtype=np.bool_)
+    if declared.bounds is not None:
+        low, high = (pa.scalar(bound, target) for bound in declared.bounds)
+        is_low, is_high = pc.less(typed, low), pc.greater(typed, high)
+        beyond = pc.fill_null(pc.or_(is_low, is_high), False)
+        outside = beyond.to_numpy(zero_copy_only=False)
+        typed = pc.if_else(is_low, low, pc.if_else(is_high, high, typed))
+    return Column(typed, outside, missing)
 
 
 def cast_column(column: pa.Array, kind: pa.DataType) -> pa.Array:

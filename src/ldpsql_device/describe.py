@@ -146,7 +146,7 @@ def describe_extent(domain: Domain) -> str:
 
 def describe_outside(column: Attribute) -> str:
     """What a value outside its domain or bounds counts as; nothing where none can be outside."""
-    if isinstance(column, Measure):
+    if isinstance(column, Measure) or (isinstance(column, PublicColumn) and column.bounds):
         return "the nearer bound"
     if isinstance(column, PublicColumn) or column.domain.type == "bool":
         return ""
@@ -245,9 +245,18 @@ def describe_sensitive(dimension: Dimension, most: int = _FEW) -> str:
 
 def _describe_public(survey: Published) -> str:
     names = ", ".join(
-        name_column(survey, column.name, _LONGEST_LABEL) for column in survey.record_schema.public
+        name_column(survey, column.name, _LONGEST_LABEL) + _describe_bounds(column)
+        for column in survey.record_schema.public
     )
     return f"{names}, without any protection." if names else "nothing of your record."
+
+
+def _describe_bounds(column: PublicColumn) -> str:
+    """The bounds of a public column, if it has any: a value beyond counts as the nearer one."""
+    if column.bounds is None:
+        return ""
+    low, high = column.bounds
+    return f" (moved to {low:.15g} if lower, and to {high:.15g} if higher)"
 
 
 def _describe_schedule(survey: Published) -> str:

@@ -55,7 +55,7 @@ def check(survey: Published, record: Record) -> tuple[str, ...]:
     for measure in schema.measures:
         standing = measure.threshold(_look_up(record, measure.name))[1]
         found[measure.name] = found.get(measure.name, True) and standing == INSIDE
-    found |= {name: value is not None for name, value in public_values(schema, record).items()}
+    found |= {column.name: column.holds(_look_up(record, column.name)) for column in schema.public}
     return tuple(name for name, fits in found.items() if not fits)
 
 

@@ -17,6 +17,7 @@ from ldpsql_device.schema import (
     Attribute,
     Dimension,
     Measure,
+    PublicColumn,
     Schema,
     default_outside,
 )
@@ -121,7 +122,7 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
     above 2^53.
     """
     keys = schema_to_keys(schema)
-    for table in (*keys["dimension"].values(), *keys["measure"].values()):
+    for table in (table for role in ROLES for table in keys[role].values()):
         is_real = table.get("type", "float") == "float"
         for key in ("domain", "edges", "bounds", "sensitive"):
             if key in table:
@@ -134,8 +135,13 @@ def schema_to_keys(schema: Schema) -> dict[str, Any]:
     return {
         "dimension": {d.name: _dimension_keys(d) | _label_key(d) for d in schema.dimensions},
         "measure": {m.name: _measure_keys(m) | _label_key(m) for m in schema.measures},
-        "public": {p.name: {"type": p.type} | _label_key(p) for p in schema.public},
+        "public": {p.name: _public_keys(p) | _label_key(p) for p in schema.public},
     }
+
+
+def _public_keys(column: PublicColumn) -> dict[str, Any]:
+    bounds = {} if column.bounds is None else {"bounds": list(column.bounds)}
+    return {"type": column.type, **bounds}
 
 
 def _label_key(attribute: Attribute) -> dict[str, Any]:

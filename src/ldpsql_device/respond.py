@@ -79,6 +79,9 @@ class Report:
             columns = survey.schema.public
             public = {c.name: c.kind.from_json(given[c.name]) for c in columns}
             known = set(row) == _KEYS and set(given) == set(public)
+            known = known and all(
+                public[c.name] is None or c.holds(public[c.name]) for c in columns
+            )
             if known and _HEX.fullmatch(payload) and _HEX.fullmatch(identifier):
                 report = cls(identifier, payload, public)
                 if survey.accepts(report.numbers(survey)) and len(identifier) == 2 * ID_BYTES:

@@ -22,7 +22,6 @@ from ldpsql_device.values import (
     ColumnType,
     Domain,
     Listed,
-    Value,
     float_bins,
     float_edges,
     int_domain,
@@ -39,6 +38,10 @@ RESERVED_PREFIX = "ldpsql_"
 LARGEST_SCHEMA = 1 << 22
 MOST_COLUMNS = 1_000
 LARGEST_WHOLE = 1 << 53
+LARGEST_PUBLIC = 1e100
+"""Of public numbers: far above any measurement, and far enough below the largest double that sums
+of products of two such values over any number of people stay finite: one report must not void a
+sum for all."""
 ROLES = ("dimension", "measure", "public")
 MOST_LEVELS = 1024
 LONGEST_LABEL = 200
@@ -248,17 +251,36 @@ def _exact(number: float) -> int:
 
 @dataclass(frozen=True)
 class PublicColumn:
-    """A column that travels in clear: no privacy is promised for it."""
+    """A column that travels in clear: no privacy is promised for it.
+
+    bounds: of numbers, the nearer of which takes the place of what lies beyond; None where there
+    are none. One value far from all others outweighs them in a sum.
+    """
 
     name: str
     type: str
     label: str | None = None
+    bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         check_label(self.label)
         if not isinstance(self.type, str) or self.type not in TYPES:
             raise SurveyError(f"public {self.name}: type must be one of {', '.join(TYPES)}")
         check_name(self.name)
+        if self.bounds is not None:
+            self._check_bounds(*self.bounds)
+
+    def _check_bounds(self, low: Any, high: Any) -> None:
+        """SurveyError unless these are bounds of its type."""
+        if not self.is_numeric:
+            raise SurveyError(f"public {self.name}: bounds are for numbers, not for {self.type}")
+        most, what = LARGEST_PUBLIC, "two numbers of at most 1e100"
+        fits = is_number(low) and is_number(high)
+        if self.type == "int":
+            most, what = LARGEST_WHOLE, "two whole numbers of at most 2^53"
+            fits = fits and isinstance(low, int) and isinstance(high, int)
+        if not (fits and abs(low) <= most and abs(high) <= most and low < high):
+            raise SurveyError(f"public {self.name}: bounds must be {what}, the lower one first")
 
     @property
     def kind(self) -> ColumnType:
@@ -270,8 +292,22 @@ class PublicColumn:
         """Whether the column can be summed."""
         return self.kind.is_number
 
-    def read(self, value: Any) -> Value | None:
-        """One value as the column's type; None for a missing value and one of another type."""
+    def read(self, value: Any) -> Any:
+        """One value as the column's type, between its bounds; None for a missing value and one of
+        another type."""
+        own = self._find(value)
+        if own is None or self.bounds is None:
+            return own
+        low, high = self.bounds
+        return low if own < low else high if own > high else own
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is of its type, and lies between its bounds."""
+        own = self._find(value)
+        return own is not None and (self.bounds is None or self.bounds[0] <= own <= self.bounds[1])
+
+    def _find(self, value: Any) -> Any:
+        """A value as the column's type, wherever it lies."""
         value = plain(value, None if self.type == "text" else 0)
         if not self.kind.fits(value):
             return None
@@ -457,6 +493,8 @@ def _read_tables(role: str, entries: Any) -> dict[str, dict[str, Any]]:
         table = tables[name] = {key: value for key, value in entry.items() if key != "name"}
         kind = table.get("type", "float")
         numbers = ("domain", "edges", "bounds") if kind in ("int", "float") else ()
+        if role == "public" and kind == "int":
+            numbers = ()  # no longer than a number of JSON
         for key in (*numbers, *(("sensitive",) if kind == "int" else ())):
             if isinstance(table.get(key), list):
                 table[key] = [_read_number(number, kind == "float") for number in table[key]]
@@ -533,7 +571,13 @@ def _read_measure(name: str, keys: dict[str, Any]) -> Measure:
 
 
 def _read_public(name: str, keys: dict[str, Any]) -> PublicColumn:
-    return PublicColumn(name, _require(keys, "type"))
+    kind = _require(keys, "type")
+    if "bounds" not in keys:
+        return PublicColumn(name, kind)
+    low, high = _pair(keys, "bounds")
+    if kind == "float" and is_number(low) and is_number(high):
+        low, high = float(low), float(high)
+    return PublicColumn(name, kind, bounds=(low, high))
 
 
 READERS: Mapping[str, Callable[[str, dict[str, Any]], Attribute]] = {

@@ -264,7 +264,8 @@ def encode_table(schema: Schema, batch: pa.Table, words_of: WordsOf) -> Encoded:
     for declared in schema.public:
         with _about(declared.name):
             typed = public_column(declared, columns[declared.name])
-        public[declared.name], missing[declared.name] = typed
+        public[declared.name], missing[declared.name] = typed.values, typed.missing
+        clamped[declared.name] = typed.outside
     return Encoded(codes, numbers, public, clamped, outside, missing)
 
 

@@ -18,6 +18,7 @@ from support.surveys import (
     integer,
     mostly_in_clear,
     partly_sensitive,
+    public,
     survey_toml,
     unsound,
 )
@@ -128,6 +129,11 @@ def test_what_is_outside_or_missing_counts_as_its_column_says():
     assert "A missing value counts as a value drawn evenly." in told
     everything = survey_toml(boolean("d"), mechanism="grr")
     assert "A value outside" not in said(design(everything))
+
+
+def test_bounds_of_public_numbers_are_told():
+    text = survey_toml(boolean("d"), public("paid", "float", bounds=[0, 80.5]), mechanism="grr")
+    assert "paid (moved to 0 if lower, and to 80.5 if higher), without" in said(design(text))
 
 
 def test_a_missing_value_of_a_measure_counts_as_its_levels_have_it():

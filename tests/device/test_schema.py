@@ -251,6 +251,31 @@ def test_bounds_that_make_no_range_are_refused(bounds):
         Measure("x", bounds)
 
 
+@pytest.mark.parametrize(
+    ("kind", "bounds", "message"),
+    [
+        ("float", [1, 0], "two numbers of at most 1e100, the lower one first"),
+        ("float", [0, math.inf], "at most 1e100"),
+        ("float", [-1e101, 0], "at most 1e100"),
+        ("float", ["0", 1], "two numbers"),
+        ("int", [0, 1.5], "two whole numbers of at most 2.53"),
+        ("int", [0, 2**53 + 1], "at most 2.53"),
+        ("int", [True, 3], "two whole numbers"),
+        ("int", [0], "bounds must be .low, high."),
+        ("text", [0, 1], "bounds are for numbers, not for text"),
+        ("bool", [0, 1], "bounds are for numbers, not for bool"),
+    ],
+)
+def test_bounds_of_public_columns_that_make_no_range_are_refused(kind, bounds, message):
+    with pytest.raises(SurveyError, match=message):
+        Schema.from_keys(
+            {
+                "dimension": {"b": {"type": "bool"}},
+                "public": {"x": {"type": kind, "bounds": bounds}},
+            }
+        )
+
+
 SENSITIVE = """
 [dimension.illness]
 type = "category"

@@ -16,17 +16,19 @@ from support.surveys import (
     TOML,
     CountedEntropy,
     app,
+    boolean,
     category,
     dimension,
     integer,
     measure,
     mix,
     people,
+    public,
     survey_toml,
 )
 
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy
+from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.columns import (
     dimension_codes,
@@ -35,7 +37,7 @@ from ldpsql_device.columns import (
     public_column,
     round_to_levels,
 )
-from ldpsql_device.encode import encode
+from ldpsql_device.encode import check, encode
 from ldpsql_device.errors import RecordError
 from ldpsql_device.schema import OTHER, Dimension, Measure, PublicColumn
 from ldpsql_device.table import Tally, encode_table, randomize, randomize_batch
@@ -151,7 +153,7 @@ def test_dictionary_columns_are_encoded():
     assert column_codes(STATE, entries) == single_codes(STATE, [None, "CA", None])
     flags = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array([True, None]))
     assert column_codes(FLAG, flags) == single_codes(FLAG, [None, True])
-    _, missing = public_column(PublicColumn("x", "text"), entries)
+    missing = public_column(PublicColumn("x", "text"), entries).missing
     assert missing.tolist() == [True, False, True]
 
 
@@ -224,22 +226,49 @@ def test_numbers_of_a_column_are_those_of_single_values():
 
 
 def test_public_columns_get_their_declared_type():
-    narrow, missing = public_column(PublicColumn("x", "int"), pa.array([1, 2], pa.int8()))
-    assert (narrow.type, missing.any()) == (pa.int64(), False)
+    narrow = public_column(PublicColumn("x", "int"), pa.array([1, 2], pa.int8()))
+    assert (narrow.values.type, narrow.missing.any()) == (pa.int64(), False)
     words = pa.array(["a", None]).dictionary_encode()
-    text, missing = public_column(PublicColumn("x", "text"), words)
-    assert (text.to_pylist(), text.type) == (["a", None], pa.string())
-    assert missing.tolist() == [False, True]
+    text = public_column(PublicColumn("x", "text"), words)
+    assert (text.values.to_pylist(), text.values.type) == (["a", None], pa.string())
+    assert text.missing.tolist() == [False, True]
     reals = pa.array([1.0, None, float("inf"), float("nan")])
-    sent, missing = public_column(PublicColumn("x", "float"), reals)
-    assert sent.to_pylist() == [1.0, None, None, None]
-    assert missing.tolist() == [False, True, True, True]
-    sent, _ = public_column(PublicColumn("x", "int"), pa.array([1.5, 2.0]))
-    assert sent.to_pylist() == [None, 2]
-    sent, _ = public_column(PublicColumn("x", "int"), pa.array([2**63, 5], pa.uint64()))
-    assert sent.to_pylist() == [None, 5]
+    sent = public_column(PublicColumn("x", "float"), reals)
+    assert sent.values.to_pylist() == [1.0, None, None, None]
+    assert sent.missing.tolist() == [False, True, True, True]
+    sent = public_column(PublicColumn("x", "int"), pa.array([1.5, 2.0]))
+    assert sent.values.to_pylist() == [None, 2]
+    sent = public_column(PublicColumn("x", "int"), pa.array([2**63, 5], pa.uint64()))
+    assert sent.values.to_pylist() == [None, 5]
     with pytest.raises(RecordError, match="asks for int"):
         public_column(PublicColumn("x", "int"), pa.array(["1"]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "values"),
+    [
+        ("float", (-0.5, 99.9), [1e99, -1e300, 5, 99.9, -0.5, None, np.inf, np.nan, 99.91]),
+        ("int", (0, 2**53), [2**53 + 1, -1, 0, 7, 2**63 - 1, None]),
+    ],
+)
+def test_public_numbers_are_moved_to_the_nearer_bound(kind, bounds, values):
+    """In a column as one by one; what is moved is counted, and an app is told."""
+    declared = PublicColumn("x", kind, bounds=bounds)
+    survey = design(survey_toml(boolean("b"), public("x", kind, bounds=list(bounds))))
+    assert survey.schema.public == (declared,)
+    target = pa.int64() if kind == "int" else pa.float64()
+    column = public_column(declared, pa.array(values, target))
+    for value, sent, outside in zip(values, column.values.to_pylist(), column.outside, strict=True):
+        assert declared.read(value) == sent
+        assert sent is None or bounds[0] <= sent <= bounds[1]
+        assert outside == (sent is not None and sent != value)
+        fits = sent is not None and not outside
+        assert declared.holds(value) == fits
+        assert ("x" in check(survey, {"b": True, "x": value})) is not fits
+    assert column.outside.sum() >= 2
+    table = pa.table({"b": [True] * len(values), "x": pa.array(values, target)})
+    _, tally = randomize_batch(survey, table, SeededEntropy(1), policy=accept_everything(survey))
+    assert tally.clamped == {"x": column.outside.sum()}
 
 
 def test_reports_have_the_declared_columns_and_carry_the_survey():

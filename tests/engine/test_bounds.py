@@ -27,6 +27,7 @@ def connection() -> Iterator[Connection]:
             category("state", "CA", "NY"),
             measure("pay", 5, 10),
             public("fee", "int"),
+            public("paid", "int", bounds=[0, 50]),
             epsilon="2",
             mechanism="fourier",
         )
@@ -38,6 +39,7 @@ def connection() -> Iterator[Connection]:
             "state": np.array(["CA", "NY"])[random.integers(0, 2, _PEOPLE)],
             "pay": np.full(_PEOPLE, 10.0),
             "fee": random.integers(0, 50, _PEOPLE),
+            "paid": np.where(random.random(_PEOPLE) < 0.9, 60, 0),
         }
     )
     with simulate(survey, people, seed=5) as opened:
@@ -139,3 +141,15 @@ def test_an_interval_without_anything_possible_is_weak(connection: Connection) -
     marks = np.array([mark is not None and mark.is_weak for mark in result.figures(1)])
     assert marks[outside].all()
     assert any("nothing that is possible" in note for note in result.weak_notes())
+
+
+def test_averages_of_public_columns_stay_within_declared_bounds(connection: Connection) -> None:
+    """Those without any are shown as they are estimated."""
+    sql = "SELECT age, AVG({0}) AS a, AVG({0}) + 0.5 AS more FROM app GROUP BY age"
+    bounded, free = (connection.execute(sql.format(name)).result for name in ("paid", "fee"))
+    shown, more = (bounded.table[name].to_numpy() for name in ("a", "more"))
+    known = ~np.isnan(shown)
+    assert (more[known] - 0.5 > 50.0).any()
+    np.testing.assert_allclose(shown[known], np.clip(more - 0.5, 0.0, 50.0)[known])
+    plain, less = (free.table[name].to_numpy() for name in ("a", "more"))
+    np.testing.assert_allclose(plain, less - 0.5)

@@ -137,6 +137,20 @@ def test_a_float_that_could_void_every_sum_is_refused(store, value):
     assert store.ingest_table(with_id({**ROW, "p": [1e100]}), survey).reports == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "bounds", "values"),
+    [("float", (0.0, 80.0), [1e99, 80.1, -0.1]), ("int", (0, 80), [81, -1, 2**62])],
+)
+def test_a_public_number_beyond_its_bounds_is_refused(store, kind, bounds, values):
+    """A device sends the nearer bound in its place, so nobody's report holds it."""
+    survey = fake_survey(public=[PublicColumn("p", kind, bounds=bounds)])
+    for value in values:
+        assert "p is beyond its bounds" in refusal(store, survey, {**ROW, "p": [value]})
+    for value in (*bounds, None):
+        column = pa.array([value], pa.int64() if kind == "int" else pa.float64())
+        assert store.ingest_table(with_id({**ROW, "p": column}), survey).reports == 1
+
+
 def test_a_public_text_has_a_bound(store):
     survey = fake_survey(public=[PublicColumn("p", "text")])
     rows = reports_of(survey, 2)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.decoders.groups import GroupTable
-from ldpsql.decoders.linear import Answer, Moments
+from ldpsql.decoders.linear import Answer, Moments, Source
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.decoders.oracles import Grr
 from ldpsql.recipes.oracles import choose_oracle, odds_words
@@ -43,6 +43,8 @@ class PlainSource:
     """People who all weigh 1."""
 
     count: float
+    shape = ()
+    weigh, weigh_products = Source.weigh, Source.weigh_products
 
     @property
     def people(self) -> float:

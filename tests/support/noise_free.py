@@ -19,7 +19,7 @@ from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.decoders.base import JointEstimator
-from ldpsql.decoders.linear import Answer, CellQuery, LinearEstimator
+from ldpsql.decoders.linear import Answer, CellQuery, LinearEstimator, Source
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.recipes.registry import mechanism
@@ -136,6 +136,8 @@ class ExactFrequencies:
     raw: People
     histogram: Histogram
     _counted: dict[tuple[int, Any], np.ndarray] = field(default_factory=dict)
+    shape = ()
+    weigh, weigh_products = Source.weigh, Source.weigh_products
 
     @property
     def people(self) -> float:

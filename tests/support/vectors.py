@@ -26,7 +26,7 @@ from ldpsql_device.entropy import Words
 from ldpsql_device.errors import Error, PolicyError
 from ldpsql_device.publish import schema_to_json
 from ldpsql_device.respond import Report
-from ldpsql_device.schema import Dimension, Measure, Schema
+from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import PERIOD_COLUMN, Schedule, canonical, sha256, signed_text
@@ -69,7 +69,11 @@ SCHEMAS = {
                 "unit": "hour",
             },
         },
-        "public": {"seen": {"type": "date"}},
+        "public": {
+            "seen": {"type": "date"},
+            "spent": {"type": "float", "bounds": [-0.5, 99.9]},
+            "visits": {"type": "int", "bounds": [0, 9]},
+        },
     },
     "others": {
         "dimension": {
@@ -95,6 +99,12 @@ MISFITS: dict[str, list[Any]] = {
     "timestamp": [None, "2020-01-01T00:00:00", "soon"],
 }
 """Values that are outside of every domain, missing, or of another type."""
+PUBLIC_VALUES: dict[str, list[Any]] = {
+    "text": ["1.2"],
+    "float": [12.25, 1e99, None, -7, "1", 99.9],
+    "int": [3, 99, None, -5, 2.5, 9],
+}
+"""Values of public columns, some of them beyond their bounds."""
 
 
 class Given:
@@ -169,7 +179,7 @@ def designs(
 def records(schema: Schema, count: int, seed: int) -> Iterator[dict[str, Any]]:
     """Records of people, some values of which are at the edges of their domains."""
     random = np.random.default_rng(seed)
-    for _ in range(count):
+    for number in range(count):
         record: dict[str, Any] = {}
         for dimension in schema.dimensions:
             values = [*labels(dimension), *MISFITS.get(dimension.domain.type, ())]
@@ -180,7 +190,8 @@ def records(schema: Schema, count: int, seed: int) -> Iterator[dict[str, Any]]:
             choices = [low, high, low - 1, round(float(random.uniform(low, high)), 3), None, "1"]
             record[measure.name] = choices[int(random.integers(6))]
         for column in schema.public:
-            record[column.name] = "1.2" if column.type == "text" else None
+            given = PUBLIC_VALUES.get(column.type, [None])
+            record[column.name] = given[number % len(given)]
         yield record
 
 
@@ -197,13 +208,13 @@ def recipe_vectors(name: str, options: Mapping[str, Any] | None = None) -> dict[
         people = [*records(device.schema, CASES - 1, 1), {}]
         for record, words in zip(people, draws, strict=True):
             person = read_record(device.schema, record)
-            given = {name: record.get(name) for name in public_values(device.schema, person)}
+            given = json.loads(Report("", "", public_values(device.schema, person)).to_json())
             cases.append(
                 {
                     "record": record,
                     "words": list(map(str, words)),
                     "report": answer(device, person, words),
-                    "public": given,
+                    "public": given["public"],
                 }
             )
         surveys.append(
@@ -499,6 +510,11 @@ def bad_surveys() -> list[dict[str, str]]:
     def measure(**changes: Any) -> str:
         return but(schema={**schema, "measure": [{**schema["measure"][0], **changes}]})
 
+    def public(kind: str, bounds: Any) -> str:
+        own = {"name": "version", "type": kind, "bounds": bounds}
+        # Not canonical, which no number beyond 2^53 is.
+        return json.dumps({**data, "schema": {**schema, "public": [own]}})
+
     signed = json.loads(scheduled_survey("month").sign(published_key()).device_text)
     periodic = json.loads(scheduled_survey("day").device_text)
     column = {"name": "period", "type": "date"}
@@ -535,6 +551,22 @@ def bad_surveys() -> list[dict[str, str]]:
         ("levels of a dimension", dimension(levels=3)),
         ("more levels than the plan knows", measure(levels=3)),
         ("an unknown rounding", measure(rounding="cubic")),
+        *(
+            (f"bounds of a public number that are {why}", public(kind, bounds))
+            for why, kind, bounds in (
+                ("the wrong way round", "float", ["1", "0"]),
+                ("equal", "int", [1, 1]),
+                ("numbers", "float", [0, 1]),
+                ("too large", "float", ["0", "1e101"]),
+                ("infinite", "float", ["0", "1e400"]),
+                ("texts", "int", ["0", "1"]),
+                ("beyond 2^53", "int", [0, 2**53 + 2]),
+                ("one", "int", [0]),
+                ("null", "float", None),
+            )
+        ),
+        ("bounds of a public text", public("text", ["0", "1"])),
+        ("bounds of a public day", public("date", ["2026-01-01", "2026-01-02"])),
         ("quadratic rounding to two levels", measure(rounding="quadratic")),
         ("an unknown key of the plan", but(plan={**plan, "extra": 1})),
         ("a missing key", canonical({k: v for k, v in data.items() if k != "promise"})),
@@ -715,14 +747,16 @@ def statements() -> dict[str, Any]:
 
 def bad_reports() -> dict[str, Any]:
     """Lines that are not reports of a survey, each with the reason."""
-    survey = small_survey()
+    survey, paid = small_survey(), PublicColumn("paid", "float", bounds=(0.0, 80.0))
+    survey = replace(survey, schema=replace(survey.schema, public=(*survey.schema.public, paid)))
     device = DeviceSurvey.from_json(survey.device_text)
     numbers = [0] * len(device.report_columns)
     good = {
         "id": "0123456789abcdef" * 2,
         "report": Report.of(device, numbers, {}).report,
-        "public": {"version": "1.2"},
+        "public": {"version": "1.2", "paid": 80},
     }
+    beyond = {"version": "1.2", "paid": 1e99}
     lines = [
         ("not JSON", json.dumps(good)[:-1]),
         ("a report that is too short", json.dumps({**good, "report": good["report"][2:]})),
@@ -733,7 +767,11 @@ def bad_reports() -> dict[str, Any]:
         ("no id", json.dumps({k: v for k, v in good.items() if k != "id"})),
         ("an unknown key", json.dumps({**good, "name": "Ann"})),
         ("a public column that was not asked for", json.dumps({**good, "public": {"x": 1}})),
-        ("a public value of another type", json.dumps({**good, "public": {"version": 1}})),
+        (
+            "a public value of another type",
+            json.dumps({**good, "public": {"version": 1, "paid": 1}}),
+        ),
+        ("a public number beyond its bounds", json.dumps({**good, "public": beyond})),
         ("no public value", json.dumps({**good, "public": {}})),
         ("a question that there is not", json.dumps({**good, "report": "f" * len(good["report"])})),
     ]

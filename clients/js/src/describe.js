@@ -116,7 +116,10 @@ async function whoAsks({ author, signature, signedText }, verify) {
  * cannot be seen.  verify: as for `respond`; LdpsqlError for a signature that is not the author's.
  */
 export async function describe(survey, { verify } = {}) {
-  const open = survey.recordColumns.map(named).join(", ");
+  const open = survey.recordColumns.map(({ bounds, ...column }) => {
+    const [low, high] = (bounds ?? []).map((bound) => shown(bound, 15));
+    return named(column) + (bounds ? ` (moved to ${low} if lower, and to ${high} if higher)` : "");
+  }).join(", ");
   return [
     `Survey ${named({ name: survey.table, label: survey.label })}`,
     `Asked, to be randomized here: ${asked(survey.schema)}`,

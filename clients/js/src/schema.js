@@ -237,14 +237,16 @@ function readMeasure(data, where) {
   return { ...keys, levels, threshold, level };
 }
 
-/** By type, the JSON text of a value; nothing for one that does not fit. */
+const clamp = (number, [low, high] = [number, number]) => number < low ? low : number > high ? high : number;
+
+/** By type, the JSON text of a value between the bounds of its column, if it has any; nothing for one that does not fit. */
 const PUBLIC = {
-  int: (value) => {
+  int: (value, bounds) => {
     const number = wholeOf(value);
-    return number !== undefined && BigInt.asIntN(64, number) === number && String(number);
+    return number !== undefined && BigInt.asIntN(64, number) === number && String(clamp(number, bounds));
   },
-  float: (value) => {
-    const number = realOf(value);
+  float: (value, bounds) => {
+    const given = realOf(value), number = Number.isFinite(given) && clamp(given, bounds);
     // Readers take long rows of digits for whole numbers.
     return Number.isFinite(number) && (Math.abs(number) < 1e15 ? JSON.stringify(number) : number.toExponential());
   },
@@ -254,11 +256,15 @@ const PUBLIC = {
   timestamp: (value) => momentOf(value, true) !== undefined && JSON.stringify(value.length < 19 ? `${value}:00` : value),
 };
 
-const readPublicKeys = object({ name, type: oneOf(...Object.keys(PUBLIC)), label: [label] });
+const readPublicKeys = object({ name, type: oneOf(...Object.keys(PUBLIC)), label: [label], bounds: [is(Array.isArray)] });
 
 function readPublic(data, where) {
-  const keys = readPublicKeys(data, where);
-  return { ...keys, write: (value) => PUBLIC[keys.type](value) || "null" };
+  const keys = readPublicKeys(data, where), { type, bounds: given } = keys, isInt = type === "int", most = isInt ? 2 ** 53 : 1e100;
+  check(!given || isInt || type === "float", where, "must not have bounds, which are for numbers");
+  const bounds = given && list(isInt ? whole(-most, most) : real, 2, 2)(given, where);
+  check(!given || (-most <= bounds[0] && bounds[0] < bounds[1] && bounds[1] <= most), where, "must have bounds of at most 1e100, the lower one first");
+  const holds = (value) => !!PUBLIC[type](value) && (!bounds || clamp(value, bounds) === value);
+  return { ...keys, bounds, holds, write: (value) => PUBLIC[type](value, bounds) || "null" };
 }
 
 const readColumns = object({ dimension: list(readDimension), measure: list(readMeasure), public: list(readPublic) });
@@ -325,7 +331,7 @@ export function misfits({ dimensions, measures }, columns, record) {
   const places = [
     ...dimensions.map((column) => [column.name, column.find(look(record, column), 0)[1]]),
     ...measures.map((column) => [column.name, column.threshold(look(record, column))[1]]),
-    ...publicTexts(columns, record).map(([column, written]) => [column, written === "null" ? MISSING : INSIDE]),
+    ...columns.map((column) => [column.name, column.holds(look(record, column)) ? INSIDE : MISSING]),
   ];
   return [...new Set(places.filter(([, place]) => place !== INSIDE).map(([column]) => column))];
 }

@@ -149,7 +149,7 @@ export class Survey {
   checkReport(line) {
     try {
       const { plan, schema } = this, digits = plan.widths.map((width) => width / 4);
-      const open = schema.public.map(({ name: column, write }) => [column, is((value) => value === null || write(value) !== "null")]);
+      const open = schema.public.map(({ name: column, holds }) => [column, is((value) => value === null || holds(value))]);
       const { report } = object({ id: hex(32), report: hex(digits.reduce((a, b) => a + b)), public: object(Object.fromEntries(open)) })(JSON.parse(line), "");
       let place = 0;
       const [question, ...answers] = digits.map((count) => Number(`0x${report.slice(place, (place += count))}`));

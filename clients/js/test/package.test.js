@@ -45,7 +45,9 @@ test("the package works in a project that has nothing else", { timeout: 100_000,
   for (const file of ["LICENSE", "README.md", "src/index.d.ts", "src/node.d.ts"]) assert.ok(files.includes(file), file);
   assert.ok(files.every((file) => /^(LICENSE|README.md|package.json|src\/.*|dist\/ldpsql.min.js)$/.test(file)), `${files}`);
   assert.equal(read("LICENSE"), read("../../LICENSE"));
-  const { survey } = vectors("bad_reports"), { url, taken } = await collect(survey);
+  const { survey } = vectors("bad_reports");
+  survey.schema.public = survey.schema.public.filter(({ name }) => name === "version");
+  const { url, taken } = await collect(survey);
   const [, example] = /```js\n(.*?)```/s.exec(read("README.md"));
   for (const entry of ["@ldpsql/client", "@ldpsql/client/min"]) {
     if (entry.endsWith("min") && !isBuilding) {

@@ -80,7 +80,7 @@ _COLUMN_KEYS = {
         *("outside", "missing", "sensitive", "sensitive_missing"),
     ),
     "measure": ("bounds", "label"),
-    "public": ("type", "label"),
+    "public": ("type", "label", "bounds"),
 }
 """The keys of a column by its role; which of them go together, `Schema` says."""
 _DESIGNED = ("merged", "levels", "rounding")

@@ -87,7 +87,7 @@ _COLUMN = {
     "missing": 'What a missing value counts as: `"random"`, the default, or `"code"`, which SQL sees as NULL.',
     "sensitive": "The values that must be protected, for [mechanisms](privacy.md#sensitive-values) that may give the others away.",
     "sensitive_missing": 'With `missing = "code"`: whether that is sensitive, too; true if left out.',
-    "bounds": "`[low, high]`; what lies beyond counts as the nearer one. Required.",
+    "bounds": "`[low, high]`; what lies beyond counts as the nearer one. Required for measures; of public columns for numbers alone.",
 }
 _DESIGNED = {"levels", "rounding", "merged"}
 """Keys of published surveys that a survey file leaves to the design."""
@@ -125,7 +125,7 @@ _EXAMPLES: Mapping[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
     ),
     "[public.NAME]: columns that travel in clear (`type` is int, float, text, bool, date or timestamp)": (
         "public",
-        ({"type": "int"},),
+        ({"type": "int", "bounds": [0, 80]},),
     ),
 }
 

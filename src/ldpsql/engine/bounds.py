@@ -12,6 +12,7 @@ from math import inf, prod
 from ldpsql.aggregates import Aggregate, Arithmetic, Expression, Target, expand, find_aggregate
 from ldpsql.aggregates import leaves as sums
 from ldpsql.boxes import Box, cardinality, codes_of
+from ldpsql.domains import find_public_column
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.record_domain import RecordDomain
 
@@ -21,8 +22,8 @@ _MOST_PAIRS = 10_000
 
 def bounds_of(expression: Expression, plan: QueryPlan) -> tuple[float, float]:
     """The least and the most that an average of what it averages can be, or a share of people,
-    which is the average of a condition; EVERYTHING of any other expression, and of public columns,
-    of which nothing is declared."""
+    which is the average of a condition; EVERYTHING of any other expression, and of public columns
+    without declared bounds."""
     if _is_share(expression, plan):
         return SHARE
     kind = find_aggregate(expression.function) if isinstance(expression, Aggregate) else None
@@ -39,10 +40,13 @@ def bounds_of(expression: Expression, plan: QueryPlan) -> tuple[float, float]:
     counted = sum(_volume(amounts[each], sizes) for each in people)
     low, high = 0.0, 0.0
     for target in total:
-        if target.weight is not None:
-            return EVERYTHING
         measures = plan.survey.design.domain.bounds
         ends = (1.0,) if target.measure is None else measures[target.measure]
+        if target.weight is not None:
+            column = find_public_column(plan.survey.schema, target.weight.column)
+            if column is None or column.bounds is None or target.weight.kind != "value":
+                return EVERYTHING
+            ends = column.bounds
         each = [amount * end for amount, _ in amounts[target] for end in ends]
         if _volume(amounts[target], sizes) < counted:
             each.append(0.0)  # somebody who counts may add nothing
