@@ -13,7 +13,7 @@ WORKERS ?= 2
 PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all check lint types layers docs client browser bench figures site release clean
+.PHONY: demo test test-all check lint types layers docs client browser spark bench figures site release clean
 
 demo: $(STAMP)
 	$(BIN)/ldpsql demo
@@ -50,6 +50,13 @@ client:
 browser: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests/browser/requirements.lock
 	$(BIN)/python -m pytest --require-browser tests/browser
+
+# Folders of reports that Spark reads, on this machine: all of them, and some once more by Spark Connect. Needs
+# Java 17 or newer.
+spark: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests/store/spark/requirements.lock
+	$(BIN)/python -m pytest --require-spark -m spark tests/store
+	SPARK_REMOTE=local $(BIN)/python -m pytest --require-spark -m "spark and not slow" tests/store
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

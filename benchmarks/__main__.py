@@ -28,6 +28,7 @@ from benchmarks import (
     smooth_peers,
     smooth_real,
     smoothing,
+    spark,
     speed,
     statistics,
     uldp,
@@ -63,6 +64,7 @@ PARTS = {
     "serving-load": serving_load.run,
     "shuffler": shuffler.run,
     "variances": variances.run,
+    "spark": spark.run,  # last, because it needs an extra
 }
 
 

@@ -6,8 +6,10 @@ import gc
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support import spark as spark_here
 from support.tiers import choose_tier, mark_slow_cases
 
 from ldpsql.designer import auto
@@ -24,15 +26,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail where tests/browser finds no browser, instead of leaving it out",
     )
+    parser.addoption(
+        "--require-spark",
+        action="store_true",
+        help="fail where there is no PySpark or no Java, instead of leaving out what needs them",
+    )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say in one line that the browser's tests were left out, and why."""
+    """Say in one line each that the tests in a browser and those with Spark were left out, and
+    why."""
     skipped = terminalreporter.stats.get("skipped", [])
-    reports = [report for report in skipped if report.nodeid.startswith("tests/browser/")]
-    if reports:
-        reason = reports[0].longrepr[2].removeprefix("Skipped: ")
-        terminalreporter.write_line(f"tests in a browser left out: {len(reports)} ({reason})")
+    kinds = {
+        "in a browser": [each for each in skipped if each.nodeid.startswith("tests/browser/")],
+        "with Spark": [each for each in skipped if "spark" in each.keywords],
+    }
+    for kind, reports in kinds.items():
+        if reports:
+            reason = reports[0].longrepr[2].removeprefix("Skipped: ")
+            terminalreporter.write_line(f"tests {kind} left out: {len(reports)} ({reason})")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,6 +75,18 @@ def pytest_unconfigure() -> None:
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets `auto` compare all mechanisms, however little of the machine a test gets."""
     monkeypatch.setattr(auto, "clock", lambda: 0.0)
+
+
+@pytest.fixture(scope="session")
+def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A session of Spark, for tests that are marked so; without it they are left out, and the
+    summary says so; with --require-spark they fail instead."""
+    problem = spark_here.find_problem()
+    if problem:
+        (pytest.fail if request.config.getoption("--require-spark") else pytest.skip)(problem)
+    session = spark_here.start_here()
+    yield session
+    session.stop()
 
 
 @pytest.fixture

@@ -8,62 +8,17 @@ file of a mechanism that has none yet; look at the difference before you commit 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pytest
-from support.surveys import boolean, category, integer, measure, public, survey_toml
+from support.golden_files import DASHES, GOLDEN, blocks, survey, table
 
 from ldpsql.dbapi import Connection
-from ldpsql.designer import design
 from ldpsql.engine.result import Result
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
-from ldpsql_device.errors import SurveyError
-
-GOLDEN = Path(__file__).parent / "golden"
-DASHES = "-" * 40
-
-
-def surveys(mechanism: str) -> Iterator[str]:
-    """Survey files about app users, from the richest to what any mechanism takes."""
-    kept = {"sensitive": ["NY"]} if MECHANISMS[mechanism].takes.sensitive else {}
-    # The design of staircase takes long on many cells.
-    age = integer("age", 18, 57, bin_width=8 if mechanism == "staircase" else 2)
-    state = category("state", "CA", "NY", "WA", missing="code", **kept)
-    day, pay = public("day", "date"), public("pay", "float")
-    member = boolean("member")
-    for accepted in ({}, {"accept_no_guarantee": True}):
-        for columns in (
-            (age, state, day, measure("pay", 0, 100)),
-            (age, state, day, pay),
-            (age, state),
-            (state, day, pay),
-            (member, day, pay),
-        ):
-            yield survey_toml(*columns, epsilon="2", mechanism=mechanism, **accepted)
-
-
-def survey(mechanism: str) -> Survey:
-    """The first of `surveys` that the mechanism takes.
-
-    Which of equally good patterns staircase takes depends on the last digits of a processor's
-    linear algebra, so its survey is kept.
-    """
-    kept = GOLDEN / f"{mechanism}.survey.json"
-    if kept.exists():
-        return Survey.from_json(kept)
-    refusals = []
-    for text in surveys(mechanism):
-        try:
-            return design(text)
-        except SurveyError as error:
-            refusals.append(str(error))
-    raise AssertionError(refusals)
 
 
 def questions(asked: Survey) -> Iterator[str]:
@@ -85,27 +40,6 @@ def questions(asked: Survey) -> Iterator[str]:
         wanted.append(f"SELECT COUNT(*) FROM app WHERE NOT ({where}) OR state IS NULL")
     yield from wanted
     yield from (f"EXPLAIN {sql}" for sql in wanted[:1] + wanted[3:])
-
-
-def table() -> pa.Table:
-    """5,000 made-up users."""
-    random = np.random.default_rng(8)
-    states = ["CA", "NY", "WA", None]
-    days = [date(2026, 3, 1) + timedelta(days=int(d)) for d in random.integers(0, 3, 5_000)]
-    return pa.table(
-        {
-            "age": random.integers(18, 58, 5_000),
-            "state": pa.array([states[i] for i in random.choice(4, 5_000, p=[0.4, 0.3, 0.2, 0.1])]),
-            "pay": np.round(random.uniform(0, 100, 5_000), 1),
-            "day": pa.array(days),
-            "member": random.random(5_000) < 0.3,
-        }
-    )
-
-
-def blocks(text: str) -> list[str]:
-    """The SQL of every block."""
-    return [block.split(DASHES)[0].strip() for block in text.strip().split("\n\n")]
 
 
 def shown(result: Result) -> list[str]:

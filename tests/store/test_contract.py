@@ -5,7 +5,6 @@ What is expected is worked out from the reports themselves, by numpy and DuckDB 
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,13 +69,13 @@ class Kind:
             yield store
 
 
-@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=["duckdb", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow])]
+)
 def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Kind:
     """Every kind of store; that of Spark where it and Java are there."""
     if request.param == "spark":
-        pytest.importorskip("pyspark", reason="PySpark is not installed")
-        if shutil.which("java") is None:
-            pytest.skip("Java is not installed")
+        request.getfixturevalue("spark")
     return Kind(request.param, tmp_path)
 
 

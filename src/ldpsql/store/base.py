@@ -366,8 +366,7 @@ class Store(ABC):
         policy: Policy,
     ) -> Batch:
         """Take one file or table, whole or not at all.  path: of the file."""
-        given, today = None if survey is None else Intake.of(survey), utc_today()
-        self._look_at(today)
+        given, today = None if survey is None else Intake.of(survey), self._look_at_today()
         with self._change():
             intake = choose_survey(incoming, given, self._known_surveys(), self._read_intake)
             self._register(intake, f"{incoming.name}: ")
@@ -390,8 +389,7 @@ class Store(ABC):
         their survey, day (UTC) and source: see `tidy`. Raises ReportError for a survey that has
         ended or trusts a shuffler, StoreError.
         """
-        today = utc_today()
-        self._look_at(today)
+        today = self._look_at_today()
         require_open(intake, source, today)
         if intake.shuffled is not None:
             raise ReportError(f"reports of survey {intake.table} go to its shuffler, not here")
@@ -418,15 +416,16 @@ class Store(ABC):
 
         What came since the last call is told apart by the commits that brought it.
         """
-        self._look_at(utc_today())
+        self._look_at_today()
         self._tidy()
 
     @abstractmethod
     def _tidy(self) -> None:
         """Put in order what `take` took; see `tidy`."""
 
-    def _look_at(self, today: date) -> None:
-        """Once a day: forget the ids of reports that no device sends any more."""
+    def _look_at_today(self) -> date:
+        """The day (UTC); once a day: forget the ids of reports that no device sends any more."""
+        today = utc_today()
         if self._saw != today:
             with self._change():
                 latest = self._latest_day()
@@ -435,6 +434,7 @@ class Store(ABC):
                 if self._arrival != latest:
                     self._see_day(self._arrival)
             self._saw = today
+        return today
 
     @abstractmethod
     def _latest_day(self) -> date | None:

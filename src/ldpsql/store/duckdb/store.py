@@ -494,8 +494,7 @@ class DuckDBStore(Store):
     def import_surveys(self, source: Path, tables: Sequence[str] = ()) -> list[Imported]:
         if self.path is not None and source.exists() and source.samefile(self.path):
             raise InterfaceError(f"{source} is the store itself; name another file")
-        today = utc_today()
-        self._look_at(today)
+        self._look_at_today()
         done = list[Imported]()
         with DuckDBStore(
             source, read_only=True, patience=self._patience, memory=self._memory

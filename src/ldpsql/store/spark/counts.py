@@ -9,7 +9,6 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from ldpsql.report import Decoded
 from ldpsql.store.base import Selection
@@ -47,13 +46,14 @@ def select(session: SparkSession, query: str) -> DataFrame:
 # -- counts of a selection ---------------------------------------------------------------------
 
 
+@contextmanager
 def count_selection(
     session: SparkSession,
     table: ReportTable,
     counts: DataFrame,
     selection: Selection,
     counted: Sequence[Column],
-) -> tuple[pa.Table, Selection]:
+) -> Iterator[tuple[DataFrame, Selection]]:
     """Histogram rows of a selection, with a column for every moment, and what is left to select of
     them in DuckDB.
 
@@ -78,7 +78,7 @@ def count_selection(
             f"SELECT {groups}, CAST(sum({COUNT_COLUMN}) AS BIGINT) AS {COUNT_COLUMN}{sums} "
             f"FROM {views['counts']} WHERE {plain} GROUP BY {groups}"
         )
-        return select(session, query).toArrow(), rest
+        yield select(session, query), rest
 
 
 def _narrow(table: ReportTable, selection: Selection) -> tuple[str, Selection]:
@@ -93,15 +93,19 @@ def _narrow(table: ReportTable, selection: Selection) -> tuple[str, Selection]:
 
 def decode_counts(
     table: ReportTable, survey: str, fingerprint: str, counts: DataFrame, selection: Selection
-) -> Sums:
-    """What the counts of a selection decode to, by key: on the executors, whose sums are added
-    up here.  survey: as published, with both parts."""
+) -> DataFrame:
+    """What the counts of a selection decode to on the executors: arrays by key and name, several
+    rows for one of them, which add up.  survey: as published, with both parts."""
     plain, rest = _narrow(table, selection)
     columns = key_columns(table, selection)
     schema = write_schema([*columns, (NAME, "STRING"), (SUMS, "BINARY")])
     chosen = counts.where(translate(plain, "spark"))
-    found = chosen.mapInArrow(Decoder(survey, fingerprint, rest).decode, schema).toArrow()
-    sums: Sums = {}
+    return chosen.mapInArrow(Decoder(survey, fingerprint, rest).decode, schema)
+
+
+def gather(decoded_counts: DataFrame) -> Sums:
+    """The same added up, by key."""
+    found, sums = decoded_counts.toArrow(), Sums()
     for *key, name, own in zip(*(column.to_pylist() for column in found.columns), strict=True):
         add_up(sums, decoded.key_of(key), {name: np.frombuffer(own, dtype="<f8")})
     return sums
@@ -143,5 +147,5 @@ class SparkRows:
     def split(self, columns: tuple[Column, ...]) -> list[tuple[decoded.Values, decoded.Arrays]]:
         """See `decoded.DecodedRows`."""
         selection = Selection(keys=tuple(column.name for column in columns))
-        sums = decode_counts(self.table, self.survey, self.fingerprint, self.counts, selection)
-        return list(sums.items())
+        found = decode_counts(self.table, self.survey, self.fingerprint, self.counts, selection)
+        return list(gather(found).items())

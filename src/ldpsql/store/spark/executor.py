@@ -1,7 +1,7 @@
 """What Spark's executors run, in Python: reading report files by the rules of every store, and
 decoding counts of reports.
 
-Executors need `ldpsql` installed. They get texts and numbers, and give Arrow.
+Executors need `ldpsql` installed, of the version that asks them. They give Arrow.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ _ROWS = 1 << 20
 class Arriving:
     """What is needed to read report files.
 
-    survey: as published, for devices.  places: of every file that is read, by what Spark calls it:
-    its number, and its name for messages.  is_table: whether there is but one, which was no file.
+    intake: of the survey whose reports they are.  places: of every file that is read, by what Spark
+    calls it: its number, and its name for messages.  is_table: whether there is but one, which was
+    no file.
     """
 
-    survey: str
+    intake: Intake
     policy: Policy
     today: date
     places: Mapping[str, tuple[int, str]]
@@ -56,13 +57,12 @@ class Arriving:
 
     def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The reports of whole files, (path, content) each, and what is said of every file."""
-        intake = Intake.read(self.survey)
         for batch in batches:
             for path, content in zip(*batch.columns, strict=True):
-                yield from self._read(intake, path.as_py(), content.as_buffer())
+                yield from self._read(path.as_py(), content.as_buffer())
 
-    def _read(self, intake: Intake, path: str, content: pa.Buffer) -> Iterator[pa.RecordBatch]:
-        said: dict[str, object] = {}
+    def _read(self, path: str, content: pa.Buffer) -> Iterator[pa.RecordBatch]:
+        intake, said = self.intake, dict[str, object]()
         (place, name), schema, first = self.places[path], arriving_schema(intake), 0
         with TemporaryDirectory(prefix="ldpsql-") as folder:
             file = Path(folder, f"reports{Path(path).suffix}")
@@ -77,7 +77,7 @@ class Arriving:
                     first += piece.num_rows
                 said |= {"accepted": reports.accepted, "skipped": reports.skipped}
             except Error as error:
-                said = {"error": type(error).__name__, "message": str(error)}
+                said |= {"error": type(error).__name__, "message": str(error)}
         own = {PLACE: place, SAID: json.dumps(said)}
         row = [pa.array([own.get(field.name)], field.type) for field in schema]
         yield pa.RecordBatch.from_arrays(row, schema=schema)

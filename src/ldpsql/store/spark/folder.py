@@ -2,18 +2,22 @@
 bucket that this process cannot reach.
 
     reports/                        the files as they came, in folders of any depth
-    reports/_ldpsql/state/a, b      the last two states of the store, each a DuckDB database
+    reports/_ldpsql/state/<slot>/number=<n>/token=<t>
+                                    states of the store, each a DuckDB database
     reports/_ldpsql/counts/<name>   counts of equal reports, of the files of one refresh
     reports/_ldpsql/ids/<name>      their ids, apart from them
 
 A state names the folders of counts and ids that belong to it; these are written before it and never
-changed, so whoever is killed leaves at most folders that no state names.
+changed while it does, so whoever is killed leaves at most folders that no state names. The state of
+the largest number holds, of several the one of the largest token. A state is written into a slot
+without the last one, so that there is a whole one at every moment, and slots are few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ldpsql.store.incoming import SUFFIXES
@@ -24,8 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _BESIDE = "_ldpsql"  # Spark passes over what starts with _
-_SLOTS = ("a", "b")
 _STATE = "number BIGINT, token STRING, content BINARY"
+_STATE_PATH = re.compile(rf"/{_BESIDE}/state/[^/]+/number=(\d+)/token=([0-9a-f]+)/[^/]+$")
 _MISSING = "PATH_NOT_FOUND"
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\*?[]{}"})
 
@@ -46,6 +50,27 @@ class File:
         return self.path.rpartition(f"{folder}/")[2]
 
 
+@dataclass(frozen=True, order=True)
+class State:
+    """A state of the store as Spark lists it; a later one is larger.
+
+    number: of changes before it.  token: of who wrote it, and when.  path: of its file.
+    """
+
+    number: int
+    token: str
+    path: str = field(default="", compare=False)
+
+    @property
+    def slot(self) -> str:
+        """The folder of its file. Those who write at once seldom have the same."""
+        return f"{self.number % 2}{self.token[:1]}"
+
+
+NOTHING = State(0, "")
+"""Of a folder that no state is kept of."""
+
+
 class Folder:
     """A folder that Spark reads and writes; StoreError where it cannot."""
 
@@ -54,8 +79,8 @@ class Folder:
 
     # -- files of reports ------------------------------------------------------------------------
 
-    def list_all(self) -> tuple[list[File], frozenset[str]]:
-        """The report files, in order of their paths, and what tells the states there are apart."""
+    def list_all(self) -> tuple[list[File], State]:
+        """The report files, in order of their paths, and the last state."""
         with explain(f"list {self.reports}"):
             files = self._list([self.reports, self._beside("state")])
             if files is None:
@@ -63,14 +88,13 @@ class Folder:
         if files is None:
             raise StoreError(f"there is no folder {self.reports}; check the name")
         inside = f"/{_BESIDE}/"
-        states = frozenset(f.path for f in files if f"{inside}state/" in f.path)
         given = [f for f in files if inside not in f.path and f.path.lower().endswith(SUFFIXES)]
-        return sorted(given, key=lambda file: file.path), states
+        return sorted(given, key=lambda file: file.path), _find_last(files)
 
     def list_files(self, paths: Sequence[str]) -> list[File]:
         """Files by their paths on this machine, in this order."""
         with explain(f"read {paths[0]}"):
-            found = self._list([self._escape(path) for path in paths])
+            found = self._list(paths)
         if found is None or len(found) != len(paths):
             raise StoreError(
                 f"Spark does not see {paths[0]}; give files that its executors can read"
@@ -82,9 +106,11 @@ class Folder:
         """All files in folders and their folders; None where a place is missing."""
         from pyspark.errors import AnalysisException  # noqa: PLC0415
 
+        # Others may remove files and replace states meanwhile.
         reader = self.session.read.format("binaryFile").option("recursiveFileLookup", True)
+        reader = reader.option("ignoreMissingFiles", True)
         try:
-            found = reader.load(list(places)).selectExpr(
+            found = reader.load([_escape(place) for place in places]).selectExpr(
                 "path", "length", "unix_millis(modificationTime) AS modified"
             )
             return [File(**row) for row in found.toArrow().to_pylist()]
@@ -94,14 +120,9 @@ class Folder:
             raise
 
     def read_files(self, files: Sequence[File]) -> DataFrame:
-        """Paths and contents of files."""
-        reader = self.session.read.format("binaryFile")
-        return reader.load([self._escape(file.path) for file in files]).select("path", "content")
-
-    @staticmethod
-    def _escape(path: str) -> str:
-        """A path of which no character stands for others."""
-        return path.translate(_SPECIAL)
+        """Paths and contents of files, but for those that are gone."""
+        reader = self.session.read.format("binaryFile").option("ignoreMissingFiles", True)
+        return reader.load([_escape(file.path) for file in files]).select("path", "content")
 
     # -- what is kept beside them ------------------------------------------------------------------
 
@@ -118,35 +139,45 @@ class Folder:
         if not names:
             return self.session.createDataFrame([], schema)
         reader = self.session.read.schema(schema)
-        return reader.parquet(*(self._beside(kind, name) for name in names))
+        return reader.parquet(*(_escape(self._beside(kind, name)) for name in names))
 
-    def read_state(self, known: tuple[int, str]) -> tuple[int, str, bytes] | None:
-        """The last state: its number, a token of its own, and its content; None for the known
-        one, and where there is none."""
-        from pyspark.sql.functions import col  # noqa: PLC0415  (an extra)
-
-        with explain(f"read the state of {self.reports}"):
-            states = (
-                self.session.read.schema(_STATE)
-                .option("recursiveFileLookup", True)
-                .option("ignoreMissingFiles", True)  # one that another process replaces meanwhile
-                .parquet(self._beside("state"))
-            )
-            there = states.select("number", "token").toArrow().to_pylist()
-            last = max([(row["number"], row["token"]) for row in there], default=known)
-            if last == known:
-                return None
-            found = states.where(col("token") == last[1]).select("content").toArrow().to_pylist()
-        if not found:
-            raise StoreError(f"the state of {self.reports} was replaced meanwhile; ask again")
-        return *last, found[0]["content"]
-
-    def write_state(self, number: int, token: str, content: bytes) -> None:
-        """Put a state in the place of the last but one."""
-        rows: list[Any] = [(number, token, content)]
+    def empty(self, kind: str, name: str, schema: str) -> None:
+        """Delete the rows that were kept under a name."""
         with explain(f"write beside {self.reports}"):
-            state = self.session.createDataFrame(rows, _STATE).coalesce(1)
-            state.write.mode("overwrite").parquet(self._beside("state", _SLOTS[number % 2]))
+            nothing = self.session.createDataFrame([], schema)
+            nothing.write.mode("overwrite").parquet(self._beside(kind, name))
+
+    def find_state(self) -> State:
+        """The last state."""
+        with explain(f"read the state of {self.reports}"):
+            return _find_last(self._list([self._beside("state")]) or ())
+
+    def read_state(self, state: State) -> bytes | None:
+        """The content of a state; None where another process has replaced it."""
+        with explain(f"read the state of {self.reports}"):
+            reader = self.session.read.schema("content BINARY").option("ignoreMissingFiles", True)
+            found = reader.parquet(_escape(state.path)).toArrow()["content"].to_pylist()
+        return found[0] if found else None
+
+    def write_state(self, state: State, content: bytes) -> None:
+        """Keep a state in the place of those that were in its slot."""
+        rows: list[Any] = [(state.number, state.token, content)]
+        with explain(f"write beside {self.reports}"):
+            kept = self.session.createDataFrame(rows, _STATE).coalesce(1)
+            writer = kept.write.mode("overwrite").option("partitionOverwriteMode", "static")
+            writer.partitionBy("number", "token").parquet(self._beside("state", state.slot))
+
+
+def _find_last(files: Iterable[File]) -> State:
+    """The last of the states among files."""
+    found = ((_STATE_PATH.search(file.path), file.path) for file in files)
+    states = (State(int(match[1]), match[2], path) for match, path in found if match)
+    return max(states, default=NOTHING)
+
+
+def _escape(path: str) -> str:
+    """A path of which no character stands for others."""
+    return path.translate(_SPECIAL)
 
 
 def _local(path: str) -> str:

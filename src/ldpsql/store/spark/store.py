@@ -1,20 +1,23 @@
 """A store over a folder of report files: Spark reads, counts and decodes them.
 
 What it knows besides, the survey, batches, look-up tables and decoded sums, is that of a DuckDB
-store in memory, which is kept beside the reports and written anew after every change.
+store in memory, which is kept beside the reports and written anew after every change. Of several
+processes that change it at once one is the last to write; the others find that out, know what that
+one has kept, and make their change again.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import date
 from json import loads
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,26 +48,37 @@ from ldpsql.store.spark.counts import (
     as_decoded,
     count_selection,
     decode_counts,
+    gather,
     name_frames,
     select,
 )
 from ldpsql.store.spark.executor import Arriving
-from ldpsql.store.spark.folder import File, Folder
+from ldpsql.store.spark.folder import NOTHING, File, Folder, State
 from ldpsql.store.spark.session import explain, in_time
 from ldpsql.survey import Survey
 from ldpsql_device import errors
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import IntegrityError, NotSupportedError, ReportError, StoreError
-from ldpsql_device.survey import utc_today
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _TABLES = (
-    "CREATE TABLE IF NOT EXISTS files (path VARCHAR, length BIGINT, modified BIGINT)",
+    "CREATE TABLE IF NOT EXISTS files (path VARCHAR, length BIGINT, modified BIGINT, why VARCHAR)",
     "CREATE TABLE IF NOT EXISTS folders (kind VARCHAR, name VARCHAR, last DATE)",
 )
+"""The report files of the folder that were read, and why one was refused; what belongs to the
+state beside it, and until when ids are remembered."""
+_IDS = f"{ID_COLUMN} BINARY"
 _COUNTED, _COPY = "ldpsql_counted", "ldpsql_copy"
+_ATTEMPTS = 5
+_SHOWN = 3
+
+T = TypeVar("T")
+
+
+class _OvertakenError(StoreError):
+    """Another process changed what is kept in the same moment."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +91,17 @@ class _Accepted:
     skipped: int
 
 
+Outcomes = Mapping[int, _Accepted | Batch | errors.Error]
+"""By the places of files: those that are taken, those that were, and why others are refused."""
+
+
 class SparkStore(DuckDBStore):
     """The reports of one survey in a folder.
 
     Every statement is about the files that were there when it began: those that are new are read,
-    counted and decoded, and none is read again. A file that was counted may be removed.
+    counted and decoded, and none is read again unless it changes. A file that was counted may be
+    removed. One that is refused counts nothing, and every answer says so until it is gone or
+    another one.
     """
 
     def __init__(
@@ -101,9 +121,8 @@ class SparkStore(DuckDBStore):
         that is another one.
         """
         self._folder, self._spark = Folder(session, reports), session
-        self._states, self._state = frozenset[str](), (0, "")
-        self._new: list[File] = []
-        self._is_changed = False
+        self._state, self._is_changed, self._turn = NOTHING, False, threading.RLock()
+        self._forgotten: list[str] = []
         super().__init__(None, read_only=False, patience=0.0, memory=memory)
         self.read_only = read_only
         self._load()
@@ -126,15 +145,22 @@ class SparkStore(DuckDBStore):
 
     def _load(self) -> list[File]:
         """Take over what another process has written beside the reports; the report files."""
-        files, states = self._folder.list_all()
-        if states != self._states:
-            found = self._folder.read_state(self._state) if states else None
-            if found is not None:
-                number, token, content = found
-                self._take_over(self._unpack(content))
-                self._state = number, token
-            self._states = states
-        return files
+        with self._turn:
+            for _ in range(_ATTEMPTS):
+                files, last = self._folder.list_all()
+                if last == self._state:
+                    return files
+                if last == NOTHING:
+                    break
+                content = self._folder.read_state(last)
+                if content is not None:
+                    self._take_over(self._unpack(content))
+                    self._state = last
+                    return files
+        raise StoreError(
+            f"what is kept beside {self._folder.reports} is gone, or changed all the time; open "
+            "it again"
+        )
 
     def _take_over(self, connection: Connection) -> None:
         """Know what is in another database, and nothing else."""
@@ -174,21 +200,52 @@ class SparkStore(DuckDBStore):
 
     @contextmanager
     def _change(self) -> Iterator[None]:
-        if not self.read_only:
-            self._load()
-        self._is_changed = False
-        with super()._change():
-            yield
-        if self._is_changed:
-            state = self._state[0] + 1, token_hex(8)
+        with self._turn:
+            if not self.read_only:
+                self._load()
+            self._is_changed, self._forgotten = False, []
+            with super()._change():
+                yield
+            if self._is_changed:
+                self._keep()
+
+    def _keep(self) -> None:
+        """Keep beside the reports what was committed in memory.
+
+        Where that fails, and where another process was faster, it is nowhere else: then what is
+        kept is read again.
+        """
+        own, where = State(self._state.number + 1, token_hex(8)), self._folder.reports
+        overtaken = _OvertakenError(
+            f"another process changed what is kept beside {where} in the same moment; do it again"
+        )
+        try:
+            if self._folder.find_state() != self._state:
+                raise overtaken
             try:
-                self._folder.write_state(*state, self._pack())
-            except BaseException:
-                # What was committed in memory is nowhere else: know what is kept instead.
-                self._take_over(connect(None, read_only=False, patience=0.0))
-                self._states, self._state = frozenset(), (0, "")
+                self._folder.write_state(own, self._pack())
+            except StoreError:
+                # Two that replace one slot hinder each other.
+                if self._folder.find_state() != self._state:
+                    raise overtaken from None
                 raise
-            self._states, self._state = frozenset(), state
+            if self._folder.find_state() != own:
+                raise overtaken
+        except BaseException:
+            self._take_over(connect(None, read_only=False, patience=0.0))
+            self._state = NOTHING
+            raise
+        self._state = own
+        for name in self._forgotten:
+            with suppress(StoreError):  # no state names them any more
+                self._folder.empty("ids", name, _IDS)
+
+    def _repeat(self, change: Callable[[], T]) -> T:
+        """Make a change, anew where another process was faster."""
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(_OvertakenError):
+                return change()
+        return change()
 
     def _make_log(self) -> None:
         self._is_changed = True
@@ -197,18 +254,17 @@ class SparkStore(DuckDBStore):
     def snapshot(self) -> Iterator[None]:
         if self._pinned.cursor is None:
             self._require_connection()
-            self._count_new(self._load())
+            self._repeat(self._count_new)
         with super().snapshot():
             yield
 
     def lag(self) -> str | None:
-        if not self._new:
-            return None
-        return (
-            f"{len(self._new):,} new files of reports are not counted: the store is open read-only"
-        )
+        return self._pinned.lag
 
     # -- the survey --------------------------------------------------------------------------------
+
+    def register(self, survey: Survey | Intake) -> None:
+        self._repeat(lambda: super(SparkStore, self).register(survey))
 
     def _register(self, intake: Intake, where: str) -> None:
         for known in self._known_surveys():
@@ -233,8 +289,13 @@ class SparkStore(DuckDBStore):
         if progress is not None:  # Spark takes all files at once
             progress(0, None)
         found, policy = expand(paths, SUFFIXES), _require_reports(Policy(**options))
-        files = self._folder.list_files([str(path.absolute()) for path in found])
-        return self._take_files(files, list(map(str, found)), survey, policy, tell)
+        files, shown = (
+            self._folder.list_files([str(path.absolute()) for path in found]),
+            map(str, found),
+        )
+        names = list(shown)
+        taken = self._repeat(lambda: self._take_files(files, names, survey, policy))
+        return _list_taken(taken, self._number(files, names), tell)
 
     def ingest_table(
         self, reports: pa.Table, survey: Survey | Intake | None = None, **options: Any
@@ -244,37 +305,73 @@ class SparkStore(DuckDBStore):
         rows: list[Any] = [("table.parquet", content.getvalue().to_pybytes())]
         source = self._spark.createDataFrame(rows, "path STRING, content BINARY")
         places = {"table.parquet": (0, "the table")}
-        with self._open_survey(survey) as intake:
-            batches, refused = self._take_source(intake, source, places, policy, is_table=True)
-        if refused is not None:
-            raise refused
-        return batches[0]
+
+        def take() -> Outcomes:
+            with self._open_survey(survey) as intake:
+                return self._take_source(
+                    intake, source, places, policy, _until_refused, is_table=True
+                )
+
+        [batch] = _list_taken(self._repeat(take), places, None)
+        return batch
 
     def take(self, intake: Intake, reports: Sequence[pa.RecordBatch], source: str) -> int:
         raise self._refuse("take reports one by one")
 
     def catch_up(self) -> None:
-        files = self._load()
+        self._repeat(self._count_new)
         with super().snapshot():
-            if not files and not self._known_files():
+            if not self._known_files() and self._pinned.lag is None:
                 raise ReportError(
                     f"there is no report file in {self._folder.reports} ({', '.join(SUFFIXES)})"
                 )
-        self._count_new(files)
 
-    def _count_new(self, files: Sequence[File]) -> None:
-        """Take those of the folder's files that are not known."""
+    def _count_new(self) -> None:
+        """Take those of the folder's files that were not read before, and tell of those that do not
+        count."""
+        with self._turn:
+            files = self._load()
+            if not self.read_only and self._choose_new(files):
+                with self._open_survey(None) as intake:
+                    new = self._choose_new(files)  # another process may have been there
+                    places = self._number(new, [f.name_in(self._folder.reports) for f in new])
+                    source = self._folder.read_files(new)
+                    found = self._take_source(
+                        intake, source, places, Policy(), dict, is_table=False
+                    )
+                    self._know(new, found)
+            with super().snapshot():
+                known = self._known_files()
+        self._pinned.lag = _tell_uncounted(
+            [file for file in files if file not in known],
+            {
+                file.name_in(self._folder.reports): str(why)
+                for file in files
+                if (why := known.get(file)) is not None
+            },
+        )
+
+    def _choose_new(self, files: Sequence[File]) -> list[File]:
+        """Those of the folder's files that were not read as they are now."""
         with super().snapshot():
-            known = set(self._known_files())
-        self._new = [file for file in files if file not in known]
-        if self._new and not self.read_only:
-            inside = [file.name_in(self._folder.reports) for file in self._new]
-            self._take_files(self._new, inside, None, Policy(), None)
-            self._new = []
+            known = self._known_files()
+        return [file for file in files if file not in known]
 
-    def _known_files(self) -> list[File]:
-        query = "SELECT path, length, modified FROM files"
-        return [File(*row) for row in self._rows(query)] if self._has_table("files") else []
+    def _known_files(self) -> dict[File, str | None]:
+        """The files of the folder that were read, and why those were refused that were."""
+        if not self._has_table("files"):
+            return {}
+        rows = self._rows("SELECT path, length, modified, why FROM files")
+        return {File(*own): why for *own, why in rows}
+
+    def _know(self, files: Sequence[File], found: Outcomes) -> None:
+        """Write down that files were read, and what became of them."""
+        for place, outcome in found.items():
+            file, why = files[place], None if isinstance(outcome, Batch) else str(outcome)
+            self._rows("DELETE FROM files WHERE path = ?", file.path)
+            row = (file.path, file.length, file.modified, why)
+            self._rows("INSERT INTO files VALUES (?, ?, ?, ?)", *row)
+            self._make_log()
 
     def _known_folders(self, kind: str) -> list[str]:
         query = "SELECT name FROM folders WHERE kind = ? ORDER BY name"
@@ -283,7 +380,7 @@ class SparkStore(DuckDBStore):
     @contextmanager
     def _open_survey(self, survey: Survey | Intake | None) -> Iterator[Intake]:
         """Change the store, by reports of a survey that is given, or of the one that is known."""
-        self._look_at(utc_today())
+        self._look_at_today()
         with self._change():
             for statement in _TABLES:
                 self._rows(statement)
@@ -300,25 +397,24 @@ class SparkStore(DuckDBStore):
         shown: Sequence[str],
         survey: Survey | Intake | None,
         policy: Policy,
-        tell: Callable[[Batch], None] | None,
-    ) -> list[Batch]:
-        """Take files in this order, each whole or not at all; those before one that is refused stay
-        taken.  shown: their names for messages."""
-        places = {file.path: each for file, each in zip(files, enumerate(shown), strict=True)}
+    ) -> Outcomes:
+        """Take files in this order, each whole or not at all, until one is refused.
+
+        shown: their names for messages.
+        """
+        places = self._number(files, shown)
         with self._open_survey(survey) as intake:
             source = self._folder.read_files(files)
-            batches, refused = self._take_source(intake, source, places, policy, is_table=False)
-            for file in files[: len(batches)]:
-                self._rows("DELETE FROM files WHERE path = ?", file.path)
-                row = (file.path, file.length, file.modified)
-                self._rows("INSERT INTO files VALUES (?, ?, ?)", *row)
-                self._make_log()
-        if tell is not None:
-            for batch in batches:
-                tell(batch)
-        if refused is not None:
-            raise refused
-        return batches
+            found = self._take_source(
+                intake, source, places, policy, _until_refused, is_table=False
+            )
+            self._know(files, {k: own for k, own in found.items() if isinstance(own, Batch)})
+        return found
+
+    @staticmethod
+    def _number(files: Sequence[File], shown: Sequence[str]) -> dict[str, tuple[int, str]]:
+        """Places and names of files by what Spark calls them."""
+        return {file.path: each for file, each in zip(files, enumerate(shown), strict=True)}
 
     def _take_source(
         self,
@@ -326,22 +422,27 @@ class SparkStore(DuckDBStore):
         source: DataFrame,
         places: Mapping[str, tuple[int, str]],
         policy: Policy,
+        choose: Callable[[Outcomes], Outcomes],
         *,
         is_table: bool,
-    ) -> tuple[list[Batch], errors.Error | None]:
-        """Take files by their contents: what became of those before the first that is refused, and
-        why that one is."""
+    ) -> Outcomes:
+        """Take files by their contents: what became of each.
+
+        choose: of what would become of all of them those that are looked at.
+        """
         from pyspark import StorageLevel  # noqa: PLC0415  (an extra)
 
         layout = self._layout(intake.table)
-        task = Arriving(intake.device_text, policy, utc_today(), places, is_table)
+        own = replace(intake, text=intake.device_text)  # which may be much shorter
+        task = Arriving(own, policy, self._saw, places, is_table)
         with explain("read the reports"):
             arrived = source.mapInArrow(task.read, write_schema(arriving_columns(layout)))
             arrived = arrived.persist(StorageLevel.DISK_ONLY)
             try:
                 said = arrived.where(f"{SAID} IS NOT NULL").select(PLACE, SAID).toArrow()
                 outcomes = {row[PLACE]: loads(row[SAID]) for row in said.to_pylist()}
-                accepted, batches, refused = self._judge(intake, places, outcomes, policy)
+                found = dict(choose(self._judge(intake, places, outcomes, policy)))
+                accepted = {k: own for k, own in found.items() if isinstance(own, _Accepted)}
                 name = token_hex(8)
                 new = self._count(layout, arrived, list(accepted), name) if accepted else {}
             finally:
@@ -351,15 +452,15 @@ class SparkStore(DuckDBStore):
         if new:
             self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
             self._add_sums(layout, name, last + len(accepted))
-        for number, (place, own) in enumerate(accepted.items(), last + 1):
-            taken, row = new.get(place, 0), [layout.key, number, own.batch, own.name]
-            batches[place] = Batch(
-                own.name, taken, own.skipped, known=False, repeats=own.reports - taken
+        for number, (place, each) in enumerate(accepted.items(), last + 1):
+            taken, row = new.get(place, 0), [layout.key, number, each.batch, each.name]
+            found[place] = Batch(
+                each.name, taken, each.skipped, known=False, repeats=each.reports - taken
             )
-            row += [taken, own.skipped, False, None, self._arrival, None]
+            row += [taken, each.skipped, False, None, self._arrival, None]
             self._rows("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *row)
             self._make_log()
-        return [batches[place] for place in sorted(batches)], refused
+        return found
 
     def _judge(
         self,
@@ -367,27 +468,29 @@ class SparkStore(DuckDBStore):
         places: Mapping[str, tuple[int, str]],
         outcomes: Mapping[int, Mapping[str, Any]],
         policy: Policy,
-    ) -> tuple[dict[int, _Accepted], dict[int, Batch], errors.Error | None]:
-        """Which files are taken, which were before, and why the first that is neither is refused,
-        by what executors say of each."""
-        accepted, known = dict[int, _Accepted](), dict[int, Batch]()
+    ) -> Outcomes:
+        """What is to become of files, in order, by what executors say of each that was there."""
+        found, accepted = dict[int, _Accepted | Batch | errors.Error](), set[str | None]()
         for place, name in sorted(places.values()):
-            own = outcomes[place]
+            own = outcomes.get(place)
+            if own is None:
+                continue
             batch = own.get("batch")
+            if batch is not None and (batch in accepted or self._has_batch(intake, batch)):
+                found[place] = Batch(name, 0, 0, known=True)
+                continue
             if "error" in own:
                 kind: type[errors.Error] = getattr(errors, own["error"], ReportError)
-                return accepted, known, kind(own["message"])
-            same = batch is not None and any(batch == each.batch for each in accepted.values())
-            if same or (batch is not None and self._has_batch(intake, batch)):
-                known[place] = Batch(name, 0, 0, known=True)
+                found[place] = kind(own["message"])
                 continue
-            if intake.shuffled is not None:
-                try:
-                    require_batch_size(intake, name, own["accepted"], policy)
-                except ReportError as error:
-                    return accepted, known, error
-            accepted[place] = _Accepted(name, batch, own["accepted"], own["skipped"])
-        return accepted, known, None
+            try:
+                require_batch_size(intake, name, own["accepted"], policy)
+            except ReportError as error:
+                found[place] = error
+                continue
+            found[place] = _Accepted(name, batch, own["accepted"], own["skipped"])
+            accepted.add(batch)
+        return found
 
     def _count(
         self, layout: Layout, arrived: DataFrame, places: Sequence[int], name: str
@@ -425,10 +528,7 @@ class SparkStore(DuckDBStore):
             public = "".join(f", {own.sql}" for own in layout.public_columns)
             columns = f"{wide_columns}{public}, {COUNT_COLUMN}"
             counts = select(self._spark, f"SELECT {columns} FROM ({union}) AS counts")
-            # By public columns first: Parquet then tells where a condition holds for nobody.
-            order = (*layout.public_columns, *layout.counted_columns)
-            ordered = counts.sortWithinPartitions(*(quote_in_spark(own.name) for own in order))
-            self._folder.write("counts", name, ordered)
+            self._write_sorted(layout, counts, name)
         self._rows("INSERT INTO folders VALUES ('counts', ?, NULL)", name)
         if layout.intake.shuffled is None:
             ids = new.select(ID_COLUMN).sortWithinPartitions(ID_COLUMN)
@@ -436,16 +536,30 @@ class SparkStore(DuckDBStore):
             last = layout.intake.schedule.last_sending_day(self._arrival)
             self._rows("INSERT INTO folders VALUES ('ids', ?, ?)", name, last)
 
+    def _write_sorted(self, layout: Layout, counts: DataFrame, name: str) -> None:
+        """Write counts by public columns first: Parquet then tells where a condition holds for
+        nobody."""
+        order = (*layout.public_columns, *layout.counted_columns)
+        ordered = counts.sortWithinPartitions(*(quote_in_spark(own.name) for own in order))
+        self._folder.write("counts", name, ordered)
+
+    def _see_day(self, day: date) -> None:
+        before = self._is_changed
+        super()._see_day(day)
+        self._is_changed = before  # it is kept with what is taken on that day
+
     def _forget_ids(self, day: date) -> None:
         if self._has_table("folders"):
             old = f"kind = 'ids' AND last < DATE {literal(day.isoformat())}"
-            if self._rows(f"SELECT 1 FROM folders WHERE {old}"):
+            names = self._rows(f"SELECT name FROM folders WHERE {old}")
+            if names:
+                self._forgotten += [name for (name,) in names]
                 self._rows(f"DELETE FROM folders WHERE {old}")
                 self._make_log()
 
     def _read_ids(self) -> DataFrame:
         """The ids that are remembered."""
-        return self._folder.read("ids", self._known_folders("ids"), f"{ID_COLUMN} BINARY")
+        return self._folder.read("ids", self._known_folders("ids"), _IDS)
 
     def _read_counts(self, layout: Layout, *new: str) -> DataFrame:
         """Counts of all reports, or of those under a new name; several rows may stand for equal
@@ -462,7 +576,7 @@ class SparkStore(DuckDBStore):
         """
         decoding = self._open_decoding(layout.intake)
         if decoding is not None:
-            with self._read_snapshot() as cursor:
+            with self._read_snapshot() as cursor, explain("decode the reports"):
                 place = decoded.find(cursor, layout, decoding)
                 counts = self._read_counts(layout, *([] if place is None else [name]))
                 if place is None:
@@ -471,16 +585,25 @@ class SparkStore(DuckDBStore):
                 decoded.add(cursor, place, decoding, rows, last)
 
     def refresh(self, table: str) -> None:
-        layout = self._layout(table)
-        decoding = self._open_decoding(layout.intake)
-        with self._change(), self._read_snapshot() as cursor, explain("decode the reports"):
-            decoded.drop(cursor, layout)
-            if decoding is not None:
-                last = decoded.find_last_batch(cursor, layout.key)
-                place, counts = decoded.begin(cursor, layout, decoding), self._read_counts(layout)
-                rows = SparkRows(cursor, layout, *self._published(layout), counts)
-                decoded.add(cursor, place, decoding, rows, last)
-            self._make_log()
+        """As of every store, from the counts, which are joined in one folder."""
+        layout, name = self._layout(table), token_hex(8)
+        with self._change(), self._read_snapshot() as cursor:
+            last = decoded.find_last_batch(cursor, layout.key)
+            if last:
+                with explain("join the counts"):
+                    self._join_counts(layout, name)
+                decoded.drop(cursor, layout)
+                self._add_sums(layout, name, last)
+                self._make_log()
+
+    def _join_counts(self, layout: Layout, name: str) -> None:
+        """Keep the counts of all reports under a new name, a row for equal ones."""
+        with name_frames(self._spark, counts=self._read_counts(layout)) as views:
+            counted = f"CAST(sum({COUNT_COLUMN}) AS BIGINT) AS {COUNT_COLUMN}"
+            query = f"SELECT {layout.keys}, {counted} FROM {views['counts']} GROUP BY {layout.keys}"
+            self._write_sorted(layout, select(self._spark, query), name)
+        self._rows("DELETE FROM folders WHERE kind = 'counts'")
+        self._rows("INSERT INTO folders VALUES ('counts', ?, NULL)", name)
 
     def _published(self, layout: Layout) -> tuple[str, str]:
         """The survey with both parts, and its fingerprint."""
@@ -503,7 +626,8 @@ class SparkStore(DuckDBStore):
                 return self.histograms(table, selection)
             with in_time(self._spark), explain("decode the reports"):
                 counts, published = self._read_counts(layout), self._published(layout)
-                return as_decoded(decode_counts(layout, *published, counts, selection), selection)
+                found = decode_counts(layout, *published, counts, selection)
+                return as_decoded(gather(found), selection)
 
     def _read(
         self, cursor: Connection, table: str, selection: Selection, counted: Sequence[Column]
@@ -511,8 +635,9 @@ class SparkStore(DuckDBStore):
         layout = self._layout(table)
         with in_time(self._spark), explain("count the reports"):
             counts = self._read_counts(layout)
-            rows, rest = count_selection(self._spark, layout, counts, selection, counted)
-        cursor.register(_COUNTED, rows)
+            chosen = count_selection(self._spark, layout, counts, selection, counted)
+            with chosen as (rows, rest):
+                cursor.register(_COUNTED, rows.toArrow())
         return Reading(cursor, layout, rest, _COUNTED, has_moments=True)
 
     # -- what is for a store in a file -------------------------------------------------------------
@@ -537,6 +662,48 @@ class SparkStore(DuckDBStore):
 
     def import_surveys(self, source: Path, tables: Sequence[str] = ()) -> list[Imported]:
         raise self._refuse("import surveys")
+
+
+def _until_refused(found: Outcomes) -> Outcomes:
+    """What becomes of files where the first that is refused or gone ends it."""
+    chosen = dict[int, _Accepted | Batch | errors.Error]()
+    for place, outcome in found.items():
+        if place > len(chosen):
+            break
+        chosen[place] = outcome
+        if isinstance(outcome, errors.Error):
+            break
+    return chosen
+
+
+def _list_taken(
+    found: Outcomes,
+    places: Mapping[str, tuple[int, str]],
+    tell: Callable[[Batch], None] | None,
+) -> list[Batch]:
+    """What became of files until one was refused or gone, which ends the call."""
+    batches = list[Batch]()
+    for place, name in sorted(places.values()):
+        outcome = found.get(place, ReportError(f"cannot read {name}: it is not there any more"))
+        if isinstance(outcome, errors.Error):
+            raise outcome
+        assert isinstance(outcome, Batch)
+        batches.append(outcome)
+        if tell is not None:
+            tell(outcome)
+    return batches
+
+
+def _tell_uncounted(new: Sequence[File], refused: Mapping[str, str]) -> str | None:
+    """Which report files of a folder do not count, and why."""
+    said = list[str]()
+    if new:
+        said.append(f"{len(new):,} new files are not counted: the store is open read-only")
+    if refused:
+        shown = [*refused.values()][:_SHOWN]
+        more = f"; and {len(refused) - _SHOWN:,} more" if len(refused) > _SHOWN else ""
+        said.append(f"{len(refused):,} files are no reports that count: {'; '.join(shown)}{more}")
+    return "; ".join(said) or None
 
 
 def _require_reports(policy: Policy) -> Policy:

@@ -1,0 +1,134 @@
+"""Refreshing a folder of reports with Spark, beside the same plan whose Python does nothing.
+
+The plan beside it reads the same files by Spark's own reader of Parquet, hands the rows to Python
+and back unchanged (an identity `mapInArrow`), drops repeats, counts, and writes counts and ids by
+the same statements, and hands the counts to Python and back once more, where a refresh decodes
+them. Both are timed by what the process, Spark's and Python's workers take of processors, and by
+the clock; both begin with the same state.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.decoded import codes, survey
+from benchmarks.tables import print_table
+from benchmarks.timing import by_clocks
+from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.store import open_folder
+from ldpsql.store.spark.columns import PLACE, ROW, SAID, arriving_columns, wide, write_schema
+from ldpsql.store.spark.session import start
+from ldpsql.store.spark.store import SparkStore
+from ldpsql_device.arrow import ID_COLUMN
+from ldpsql_device.table import randomize_batch
+
+REPORTS, FILES, RUNS = (100_000, 1_000_000), 8, 3
+
+
+def run() -> None:
+    """Print the table."""
+    print_table(
+        "Refreshing a folder of reports with Spark",
+        (
+            "reports",
+            "CPU seconds",
+            "identity",
+            "ratio",
+            "seconds",
+            "identity by the clock",
+            "ratio by the clock",
+        ),
+        map(_measure, REPORTS),
+    )
+
+
+def _measure(number: int) -> tuple[str, ...]:
+    session, asked = start(), survey()
+    random = np.random.default_rng(1)
+    people = dict(zip(("a", "b", "c", "d", "e", "f"), codes(number, random).T, strict=True))
+    table = pa.table({**people, "month": random.integers(1, 13, number)})
+    reports, _ = randomize_batch(asked, table, SeededEntropy(1), policy=accept_everything(asked))
+    with tempfile.TemporaryDirectory() as folder:
+        rows, places = (
+            -(-number // FILES),
+            [Path(folder, f"{place}.parquet") for place in range(FILES)],
+        )
+        for place, path in enumerate(places):
+            pq.write_table(reports.slice(place * rows, rows), path)
+        ours = partial(_refresh, session, asked, Path(folder))
+        identity = partial(_pass_through, session, asked, Path(folder), places)
+        pairs = by_clocks(ours, identity, (_processors, time.perf_counter), runs=RUNS)
+    cells = (f"{cell:.2f}" for pair in pairs for cell in (pair.ours, pair.other, pair.ratio))
+    return (f"{number:,}", *cells)
+
+
+def _refresh(session, asked, folder: Path) -> None:
+    shutil.rmtree(folder / "_ldpsql", ignore_errors=True)
+    with open_folder(session, str(folder), asked, read_only=False) as store:
+        store.catch_up()
+
+
+def _pass_through(session, asked, folder: Path, places: list[Path]) -> None:
+    from pyspark import StorageLevel  # noqa: PLC0415  (an extra)
+
+    shutil.rmtree(folder / "_ldpsql", ignore_errors=True)
+    with open_folder(session, str(folder), asked, read_only=False) as store:
+        assert isinstance(store, SparkStore)
+        store._look_at_today()
+        with store._open_survey(None) as intake:
+            layout = store._layout(intake.table)
+            numbers = " ".join(f"WHEN '{path.name}' THEN {own}" for own, path in enumerate(places))
+            own = {
+                PLACE: f"CASE substring_index(input_file_name(), '/', -1) {numbers} END",
+                ROW: "monotonically_increasing_id()",
+                SAID: "NULL",
+                ID_COLUMN: ID_COLUMN,
+            }
+            columns = arriving_columns(layout)
+            rows = session.read.parquet(*map(str, places)).selectExpr(
+                *(f"CAST({own.get(name, name)} AS {kind}) AS {name}" for name, kind in columns)
+            )
+            arrived = rows.mapInArrow(_identity, write_schema(columns))
+            arrived = arrived.persist(StorageLevel.DISK_ONLY)
+            arrived.groupBy(PLACE).count().toArrow()
+            store._count(layout, arrived, range(len(places)), "pass")
+            arrived.unpersist()
+            counts = store._read_counts(layout, "pass")
+            schema = write_schema(wide(layout.histogram_columns))
+            counts.mapInArrow(_identity, schema).groupBy().sum(
+                layout.histogram_columns[-1].name
+            ).toArrow()
+
+
+def _identity(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def _processors() -> float:
+    """Seconds that this process and all that it started took of processors (Linux)."""
+    children: dict[int, list[int]] = {}
+    ticks: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        process = int(path.parent.name)
+        children.setdefault(int(fields[1]), []).append(process)
+        ticks[process] = sum(map(int, fields[11:15]))
+    total, left = 0, [os.getpid()]
+    while left:
+        process = left.pop()
+        total += ticks.get(process, 0)
+        left += children.get(process, [])
+    return total / os.sysconf("SC_CLK_TCK")
