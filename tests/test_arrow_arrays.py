@@ -52,6 +52,7 @@ def test_numbers_are_read_as_arrow_gives_them(values) -> None:
     for column in (whole, whole.slice(1), whole.slice(1, 0)):
         expected = column.to_numpy(zero_copy_only=False)
         np.testing.assert_array_equal(read_numbers(column), expected)
+        assert read_numbers(column).dtype == expected.dtype
         np.testing.assert_array_equal(read_numbers(pa.chunked_array([column])), expected)
 
 

@@ -58,7 +58,7 @@ def read_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     the column's own type. `to_numpy` imports pandas too."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not len(array):
-        return np.zeros(0)
+        return np.zeros(0, array.type.to_pandas_dtype())
     if not array.null_count:
         return np.from_dlpack(array)
     place = slice(array.offset, array.offset + len(array))
