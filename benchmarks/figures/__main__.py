@@ -93,15 +93,18 @@ def tell_time(figures: Sequence[Figure], folder: Path, changed: Mapping[str, Any
         print(f"{figure.name}: {todo} cases to measure, {kept} kept; {about}", file=sys.stderr)
     rest = f", and what {', '.join(unknown)} take (draw them quickly once)" if unknown else ""
     print(
-        f"In all about {_hours(known)} of one processor{rest}. A run that is stopped goes on "
-        "where it was.",
+        f"In all about {_hours(known)} of one processor{rest}, as if time grew with people and "
+        "runs; finished cases make it truer. A run that is stopped goes on where it was.",
         file=sys.stderr,
         flush=True,
     )
 
 
 def _hours(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds / 60:.0f} minutes"
+    for unit, length in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} seconds"
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -97,7 +97,7 @@ def test_what_is_left_of_a_long_run_is_told(
     main(["toy", "--full", "-o", str(tmp_path)])
     assert "1 cases to measure, 0 kept; about 3.0 hours" in capsys.readouterr().err
     main(["toy", "--full", "-o", str(tmp_path)])
-    assert "0 cases to measure, 1 kept; about 0 minutes" in capsys.readouterr().err
+    assert "0 cases to measure, 1 kept; about 0 seconds" in capsys.readouterr().err
     assert done == [3]
 
 

@@ -13,6 +13,7 @@ from benchmarks.figures import (
     h4mda_claims,
     h4mda_theory,
     response_surface,
+    shuffle_calm_whole,
     shuffle_learning,
     shuffle_tables,
 )
@@ -110,6 +111,24 @@ def test_published_budgets_are_judged_exactly() -> None:
         for name in names
     ]
     assert shuffle_tables.judge(Measured(nothing, "made up"))[0].holds is False
+
+
+@pytest.mark.parametrize(("measured", "holds"), [(1.0, True), (2.0, False)])
+def test_calm_over_all_attributes(measured: float, holds: bool) -> None:
+    """Predicted beside measured, CALM beside unbiased, PSRR-SS beside the others."""
+    errors = {"srr-ms": 3.0, "arr-ss": 3.0, "psrr-ss": 1.0}
+    common = {"data": "t", "epsilon": 1.0, "runs": 20}
+    rows = [
+        {**common, "mechanism": name, "attributes": ways, "estimator": kind, "predicted": error}
+        | {"measured": error * (measured if kind == "unbiased" else 0.5), "stderr": 0.01 * error}
+        for name, error in errors.items()
+        for ways in (1, 2, 3)
+        for kind in (("unbiased", "calm") if ways < 3 else ("calm",))
+    ]
+    near, closer, best = shuffle_calm_whole.judge(Measured(rows, "made up"))
+    assert (near.holds, closer.holds, best.holds) == (holds, True, True)
+    worse = [{**row, "measured": 9.0} if row["mechanism"] == "psrr-ss" else row for row in rows]
+    assert shuffle_calm_whole.judge(Measured(worse, "made up"))[2].holds is False
 
 
 @pytest.mark.parametrize(("error", "holds"), [(1.0, True), (3.0, False)])
