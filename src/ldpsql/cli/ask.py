@@ -44,7 +44,9 @@ def query(sql: str | None, **settings: Any) -> None:
 @options.parameters
 @options.output()
 def explain(sql: str | None, verbose: bool, **settings: Any) -> None:
-    """Show boxes, tree nodes, groups, the predicted standard error and the guarantee."""
+    """Show boxes, tree nodes, groups, the predicted standard error and the guarantee, without
+    answering.
+    """
     keyword = "EXPLAIN VERBOSE " if verbose else "EXPLAIN "
     answer(keyword + _text(sql), form=None, intervals=False, **settings)
 
@@ -133,11 +135,11 @@ def _text(sql: str | None) -> str:
 def synthesize(
     database: Path | str, table: str | None, rows: int | None, target: Path, seed: int | None
 ) -> None:
-    """Draw a table of made-up people that agrees with what the reports tell.
+    """Draw a table of made-up people that agrees with the reports.
 
-    Its columns are those of the survey, its rows belong to nobody: run any SQL on it, or train a
-    model. Notes say which tables of columns it keeps, how well, and what it does not keep. It is
-    made from the reports alone and costs nobody any privacy.
+    It has the survey's columns, and its rows belong to nobody: run any SQL on it, or train a model.
+    Notes say which combinations of columns it preserves, how well, and what it does not preserve.
+    It is made from the reports alone and costs nobody any privacy.
     """
     options.keep_inputs(target, database)
     options.check_writable(target)

@@ -38,7 +38,7 @@ _LONG = 20_000
 @click.option(
     "--sensitive",
     metavar="2x1",
-    help="How many codes of each dimension, the first ones, are sensitive; all unless it is given.",
+    help="How many codes of each dimension are sensitive, counted from the first. [default: all]",
 )
 @click.option("--measures", type=click.IntRange(0, 8), default=0, help="Its private measures.")
 @click.option(
@@ -57,9 +57,7 @@ _LONG = 20_000
     type=options.EXISTING,
     help="Take the number of reports from the smallest batch that this database holds.",
 )
-@click.option(
-    "--quick", is_flag=True, help="Check the numbers alone, and do not run the device's code."
-)
+@click.option("--quick", is_flag=True, help="Check only the numbers; do not run a device's code.")
 @click.option(
     "--reports",
     type=click.IntRange(_FEWEST, _MOST),
@@ -70,9 +68,9 @@ _LONG = 20_000
     type=click.FloatRange(min=0),
     default=_LARGE,
     show_default=True,
-    help="Warn where the epsilon of one report is larger.",
+    help="Warn if the epsilon of one report is larger.",
 )
-@click.option("--strict", is_flag=True, help="Exit with code 1 where there is a warning.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 if there is a warning.")
 @click.option(
     "--html",
     "page",
@@ -106,16 +104,15 @@ def audit(
     page: Path | None,
     form: str,
 ) -> None:
-    """Check the promise of a survey, in exact fractions from the integers that devices compare.
+    """Check the promise of a survey, in exact fractions, from the integers that devices compare.
 
-    Then the code of a device is run on made-up records, which have every code of every column, and
-    values that are outside, missing or of a wrong type; its exact law is found from outside and
-    compared with the plan's, and reports are drawn and counted. That takes seconds.
+    Then run a device's code on made-up records: every code of every column, and values that are out
+    of range, missing or of a wrong type. This finds the exact law of the code from outside,
+    compares it with the plan's, and draws and counts reports. It takes seconds.
 
-    Of a survey of shuffled reports the central epsilon that a batch of --users reports achieves, or
-    the smallest batch in --db, is checked besides with the exact accountant. Without a survey,
-    --mechanism, --epsilon and --domain say what to check. Exit code 1 where a promise does not
-    hold.
+    If reports are shuffled, the exact accountant also checks the central epsilon of a batch of
+    --users reports, or of the smallest batch in --db. Without a survey, --mechanism, --epsilon and
+    --domain say what to check. The exit code is 1 if a promise does not hold.
     """
     if quick and reports is not None:
         raise click.UsageError("--quick draws no --reports")

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     "auto.  [default: every one that fits and promises something]",
 )
 @click.option(
-    "--include-unsound", is_flag=True, help="Take mechanisms along that are not private, marked."
+    "--include-unsound",
+    is_flag=True,
+    help="Include mechanisms that are not private; they are marked.",
 )
 @click.option("--counts-only", is_flag=True, help="Leave the measures out of the survey.")
 @click.option(
@@ -143,11 +145,11 @@ def bench(
     pictures: Path | None,
     folder: Path | None,
 ) -> None:
-    """Have the people of TABLE (Parquet or CSV) answer a survey by every mechanism, and compare
+    """Have the people of TABLE (Parquet or CSV) answer a survey with every mechanism, and compare
     the estimates with the truth.
 
-    The table holds raw values, so this is for tables that may be looked at. A run that was stopped
-    goes on where it was.
+    TABLE holds raw values, so use only tables that you may look at. A run that was stopped
+    continues where it was.
     """
     options.keep_inputs(target, source, survey)
 

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 @click.option(
     "--max-epsilon",
     metavar="NUMBER",
-    help="The largest epsilon of a single report, also of one that is to be shuffled; the survey's "
-    "own if left out.",
+    help="The largest epsilon of a single report, even if it is to be shuffled. [default: the "
+    "survey's]",
 )
 @click.option("--public", default="", metavar="A,B", help="Columns that may travel in clear.")
 @click.option(
     "--accept-disclosure",
     is_flag=True,
-    help="Answer a survey that may give away values which it does not declare sensitive, or with a "
-    "small probability the whole record.",
+    help="Answer a survey that may give away values it does not declare sensitive, or, with a "
+    "small probability, the whole record.",
 )
 @click.option(
     "--accept-no-guarantee",
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 @click.option(
     "--keep-order",
     is_flag=True,
-    help="Write the reports in the order of the people, which tells whose report is whose.",
+    help="Write the reports in the order of the people, which reveals whose report is whose.",
 )
 @click.option(
     "--rounds",
     "deals",
     is_flag=True,
-    help="Deal the people to the rounds of a survey that asks in rounds, and let those of this one "
-    "answer: everybody is in one round, the same with every round's survey.",
+    help="For a survey in rounds: deal the people to the rounds, and let those of this round "
+    "answer. Everybody is in one round, the same for every round's survey.",
 )
 def randomize(
     data: Path,
@@ -78,9 +78,9 @@ def randomize(
 ) -> None:
     """Write one randomized report per person of DATA, a Parquet or CSV file.
 
-    This simulates a fleet of devices. Only declared columns are read. Every row is a person's own,
-    unless the survey or --person names the column that tells persons apart. Reports come in random
-    order, and only you can read their file.
+    This stands in for many devices. Only declared columns are read. Every row counts as a person,
+    unless the survey or --person names the column that tells persons apart. Reports are in random
+    order, and only you can read the file.
     """
     from ldpsql.dealing import Deal  # noqa: PLC0415
     from ldpsql.survey import Survey, read_device_part, read_person  # noqa: PLC0415
@@ -142,8 +142,9 @@ def randomize(
 def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     """Put the reports of Parquet files and directories into one batch, in random order.
 
-    For surveys with trust = "shuffle". Whoever runs this sees single reports and must not work with
-    the collector. A batch that is smaller than the survey was designed for is refused.
+    This is for surveys with trust = "shuffle". Whoever runs it sees single reports and must not
+    work with the collector. It refuses to make a batch that is smaller than the survey was designed
+    for.
     """
     from ldpsql.intake import Intake  # noqa: PLC0415
     from ldpsql.shuffler import shuffle_reports  # noqa: PLC0415
@@ -158,18 +159,19 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
 @click.command(short_help="Store reports.")
 @click.argument("paths", nargs=-1, required=True)
 @options.collector_or_database
-@click.option("--survey", type=options.EXISTING, help="Needed where the files do not carry it.")
+@click.option("--survey", type=options.EXISTING, help="Needed if the files do not carry it.")
 @click.option("--skip-invalid", is_flag=True, help="Keep the good rows of a file with bad ones.")
 @click.option(
     "--keep",
     type=click.Choice(["reports", "counts"]),
     default="reports",
-    help="counts deletes the reports once they are counted.",
+    help="With counts, delete the reports once they are counted.",
 )
 @click.option(
     "--accept-smaller-batch",
     is_flag=True,
-    help="Take a shuffled batch that is smaller than designed; every answer says what it keeps.",
+    help="Take a shuffled batch that is smaller than designed; every answer then states the "
+    "weaker promise.",
 )
 @options.wait
 def ingest(
@@ -181,11 +183,11 @@ def ingest(
 ) -> None:
     """Add files of reports to the database; directories and globs are expanded.
 
-    Every file is taken whole or not at all, and every report once, by its id: repeats are dropped,
-    whatever file, order or encoding brings them, for as long as the survey lets devices send them
-    again. A file whose content was taken before is passed over. A file that is refused ends the
-    command, and those before it stay taken. A survey with trust = "shuffle" takes batches that
-    `ldpsql shuffle` wrote, and no others.
+    Every file is taken whole or not at all. Every report counts once, by its id: repeats are
+    dropped, whatever file, order or encoding brings them, for as long as the survey lets devices
+    send them again. A file whose content was taken before is skipped. A refused file ends the
+    command; the files before it stay taken. A survey with trust = "shuffle" takes only batches that
+    `ldpsql shuffle` wrote.
     """
     from ldpsql.intake import Intake  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415

@@ -25,8 +25,8 @@ _AT_FAULT = 1
 def db() -> None:
     """List, check, copy and forget what a database holds.
 
-    Nobody's single report can be deleted: nothing in a database tells whose it is, not even the
-    ids, which lie apart from the reports. Whole batches and surveys can.
+    One person's report cannot be deleted: nothing in a database says whose it is, not even the ids,
+    which are stored apart from the reports. Whole batches and surveys can.
     """
 
 
@@ -34,10 +34,10 @@ def db() -> None:
 @click.argument("table", required=False)
 @options.database
 def list_batches(table: str | None, database: Path) -> None:
-    """List what the reports came in: of the survey TABLE, or of all surveys.
+    """List the batches of the survey TABLE, or of all surveys.
 
-    day: on which a batch was taken (UTC). kept: its reports, or only their counts, or nothing,
-    since it was withdrawn.
+    day: when the batch arrived (UTC). kept: its reports, only their counts, or nothing, because it
+    was withdrawn.
     """
     from ldpsql.store import read_store  # noqa: PLC0415  (what is heavy is loaded when needed)
 
@@ -65,10 +65,10 @@ def list_batches(table: str | None, database: Path) -> None:
 @options.database
 @click.pass_context
 def check(ctx: click.Context, database: Path) -> None:
-    """Read everything in the database, recount and decode it anew, and say what is wrong.
+    """Read everything in the database, recount and decode it, and say what is wrong.
 
-    The exit code is 1 if anything is. Signs that reports are forged are told beside, and of which
-    reports there is too little to verify more than their number.
+    The exit code is 1 if anything is. It also lists signs of forged reports, and says of which
+    reports only the number could be verified.
     """
     from ldpsql.forgery import find_signs, suspect  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
@@ -116,16 +116,17 @@ def export(tables: tuple[str, ...], target: Path, database: Path) -> None:
     click.echo(f"{target}: written", err=True)
 
 
-@db.command("import", short_help="Take surveys of another database.")
+@db.command("import", short_help="Copy surveys from another database.")
 @click.argument("source", type=options.EXISTING)
 @click.argument("tables", nargs=-1)
 @options.wait
 @options.database
 def import_surveys(source: Path, tables: tuple[str, ...], patience: float, database: Path) -> None:
-    """Take the surveys TABLES of the database SOURCE, or everything in it, whole or not at all.
+    """Copy the surveys TABLES from the database SOURCE, or everything in it, all or nothing.
 
-    Batches that both databases have count once. Where reports came to both in different batches
-    nothing tells which they are, and nothing is taken. SOURCE is checked first, and stays as it is.
+    Batches that both databases have count once. If the same reports came to both in different
+    batches, nothing says which they are, and the import is refused. SOURCE is checked first, and is
+    not changed.
     """
     from ldpsql.store import open_store  # noqa: PLC0415
 
@@ -137,9 +138,9 @@ def import_surveys(source: Path, tables: tuple[str, ...], patience: float, datab
 @click.argument("sources", nargs=-1, required=True, type=options.EXISTING)
 @options.output(required=True, explanation="The new database.")
 def merge(sources: tuple[Path, ...], target: Path) -> None:
-    """Write what is in the databases SOURCES to a new one, as `import` takes it.
+    """Write everything in the databases SOURCES to a new one, by the rules of `import`.
 
-    The new database appears whole or not at all, and SOURCES stay as they are.
+    The new database appears whole or not at all, and SOURCES are not changed.
     """
     from ldpsql.store import merge_stores  # noqa: PLC0415
 
@@ -162,7 +163,7 @@ def _tell(taken: Sequence[Imported]) -> None:
     "day",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DAY",
-    help="All batches that were taken before this day (UTC).",
+    help="All batches that arrived before this day (UTC).",
 )
 @click.option("--all", "everything", is_flag=True, help="The whole survey.")
 @click.option(
@@ -184,10 +185,10 @@ def forget(
 ) -> None:
     """Withdraw batches of the survey TABLE from all answers, and delete their reports.
 
-    Answers are as though the batches had never come. Their reports count no more when the same
-    files come again: their ids and names stay known. A batch of which only the counts are there
-    cannot be withdrawn, nor can any once there is only the decoded state of some. What is deleted
-    leaves the file with `ldpsql db vacuum`.
+    Answers are then as though the batches had never come. Their ids and names stay known, so their
+    reports do not count when the same files come again. A batch of which only the counts are left
+    cannot be withdrawn; and once only the decoded state of some batches is left, none can. Deleted
+    data leaves the file with `ldpsql db vacuum`.
     """
     from ldpsql.store import open_store  # noqa: PLC0415
 
@@ -218,14 +219,14 @@ def forget(
     click.echo(f"{table}: {pluralize(count, 'report')} {verb}", err=True)
 
 
-@db.command(short_help="Write the file anew, without what was deleted.")
+@db.command(short_help="Rewrite the file without what was deleted.")
 @options.wait
 @options.database
 def vacuum(database: Path, patience: float) -> None:
-    """Write the file of the database anew, without what was deleted from it.
+    """Rewrite the database file without what was deleted from it.
 
-    It takes room for a second file meanwhile, and brings a database of an earlier version of
-    ldpsql up to this one.
+    This needs room for a second file meanwhile. It also upgrades a database of an earlier version
+    of ldpsql.
     """
     from ldpsql.store import vacuum_store  # noqa: PLC0415
 

@@ -19,13 +19,13 @@ from ldpsql.cli.progress import Progress
     type=options.people(100, 1_000_000),
     metavar="N",
     default=10_000,
-    help="How many, such as 20000 or 20k.",
+    help="How many people, such as 20000 or 20k.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=8000,
-    help="The collector's; if it is taken, another one.",
+    help="The collector's port; if it is taken, another one.",
 )
 @click.option(
     "--paper",
@@ -42,11 +42,12 @@ from ldpsql.cli.progress import Progress
     "do nothing else.",
 )
 def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
-    """Make people up, design a survey for them, start `ldpsql serve`, have a device of everybody
+    """Make up people, design a survey for them, start `ldpsql serve`, have everybody's device
     answer over HTTP, and ask questions, with the truth beside the answers.
 
-    On a terminal the collector and its page stay until Ctrl-C; elsewhere it ends by itself. What it
-    writes, in a temporary folder, is deleted. With --paper all of it happens in this process.
+    On a terminal the collector and its page stay until Ctrl-C; elsewhere the demo ends by itself.
+    It writes to a temporary folder, which it deletes. With --paper everything happens in this
+    process.
     """
     if target is not None:
         from ldpsql.demo.people import make_people  # noqa: PLC0415

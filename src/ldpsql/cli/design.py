@@ -39,7 +39,7 @@ _SEE_BELOW = "see below; devices must accept that"
 @click.command(short_help="Design a survey and publish it as JSON.")
 @click.argument("source", metavar="[SURVEY.toml]", type=options.EXISTING, required=False)
 @click.option("--epsilon", help="Overrides the file's.")
-@click.option("--mechanism", help="Overrides the file's; auto takes the most accurate one.")
+@click.option("--mechanism", help="Overrides the file's; auto picks the most accurate one.")
 @click.option(
     "--users",
     type=options.people(1, options.MOST_PEOPLE),
@@ -52,7 +52,7 @@ _SEE_BELOW = "see below; devices must accept that"
     "half_width",
     type=options.half_width,
     metavar="SHARE",
-    help="Say what it takes to count to within this share of the people: ±2%.",
+    help="Say what it takes to count to within this share of the people, such as ±2%.",
 )
 @click.option(
     "--plot",
@@ -70,21 +70,21 @@ _SEE_BELOW = "see below; devices must accept that"
 @click.option(
     "--quick",
     is_flag=True,
-    help="Compare mechanisms in a tenth of the time: those that take longer are left out.",
+    help="Spend a tenth of the time on comparing mechanisms, and leave out those that take longer.",
 )
 @click.option(
     "--edges-from-workload",
     is_flag=True,
     default=None,
-    help="Collect values in the coarsest bins that the queries of [workload] allow, even if it "
-    "says merge = false.",
+    help="Collect values in the coarsest bins that the queries of [workload] allow, even with "
+    "merge = false.",
 )
 @click.option(
     "--next",
     "finished",
     metavar="ROUND.duckdb",
     type=options.EXISTING,
-    help="Design the next round from the reports of a finished one, instead of from a file.",
+    help="Design the next round from the reports of a finished one instead of a file.",
 )
 @click.option(
     "--sign",
@@ -108,10 +108,11 @@ def design(
     target: Path | None,
     **asked: Any,
 ) -> None:
-    """Make a survey ready and say what it promises, what leaves a device, and how well it answers.
+    """Design a survey, and say what it promises, what leaves a device, and how accurate its answers
+    will be.
 
-    The JSON goes to -o and the explanation to stdout; without -o the JSON goes to stdout and
-    the explanation to stderr.
+    The JSON goes to -o and the explanation to stdout. Without -o the JSON goes to stdout and the
+    explanation to stderr.
     """
     from ldpsql.cli.forecast import choice, expectations  # noqa: PLC0415
     from ldpsql.designer import design_survey  # noqa: PLC0415
@@ -296,9 +297,9 @@ def _sensitive(survey: Survey) -> Iterator[tuple[str, str]]:
 def keygen(key_file: Path) -> None:
     """Write a new private key to the file KEY and print its public key.
 
-    Apps pin the public key and answer surveys of its owner only. The file (PEM, Ed25519) can be
-    read by its owner alone, and an existing one is never overwritten. Whoever has it can sign
-    surveys, and it cannot be made again: keep a copy in a safe place.
+    Apps pin the public key and then answer only its owner's surveys. Only you can read the file
+    (PEM, Ed25519), and an existing one is never overwritten. Whoever has the key can sign surveys,
+    and it cannot be recovered: keep a copy in a safe place.
     """
     click.echo(SigningKey.create(key_file).author)
 
@@ -342,7 +343,9 @@ def sign(survey: Path, key: Path, target: Path) -> None:
 
 @click.command(short_help="Sign that a survey is the one that is asked now.")
 @click.argument("survey", metavar="SURVEY.json", type=options.EXISTING)
-@click.option("--key", metavar="KEY", required=True, type=options.EXISTING, help="Its author's.")
+@click.option(
+    "--key", metavar="KEY", required=True, type=options.EXISTING, help="The author's private key."
+)
 @click.option(
     "--until",
     metavar="DAY",
@@ -354,8 +357,8 @@ def sign(survey: Path, key: Path, target: Path) -> None:
     "--to",
     "collector",
     metavar="URL",
-    help="Have this `ldpsql serve` hand it out from now on; LDPSQL_TOKEN holds the token of an "
-    "admin.",
+    help="Have this `ldpsql serve` hand it out from now on; put an admin's token into "
+    "LDPSQL_TOKEN.",
 )
 @options.output()
 def statement(
@@ -395,7 +398,7 @@ def statement(
 def schema(data: Path, table: str | None, target: Path | None) -> None:
     """Write a survey file with the columns and types of DATA, a Parquet or CSV file.
 
-    Every bound is left for a person to fill in: bounds taken from private data would leak it.
+    You fill in every bound yourself: bounds taken from private data would leak it.
     """
     options.keep_inputs(target, data)
 

@@ -14,10 +14,10 @@ from ldpsql.text import table_lines
 
 @click.group(short_help="Keep public tables that questions may join.")
 def lookup() -> None:
-    """Keep tables that everybody may see, and that questions may join with people.
+    """Keep public tables that questions may join with people.
 
-    `ldpsql lookup add regions.csv`, and then `SELECT region, COUNT(*) FROM people JOIN regions
-    USING (state) GROUP BY region`. Nothing private belongs in them.
+    First `ldpsql lookup add regions.csv`, then `SELECT region, COUNT(*) FROM people JOIN regions
+    USING (state) GROUP BY region`. Put nothing private into them.
     """
 
 
@@ -25,7 +25,7 @@ def lookup() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @options.database
 @click.option("--name", metavar="NAME", help="Of the table.  [default: that of the file]")
-@click.option("--replace", is_flag=True, help="Take the place of a look-up table of that name.")
+@click.option("--replace", is_flag=True, help="Replace a look-up table of that name.")
 def add(file: Path, database: Path, name: str | None, replace: bool) -> None:
     """Add the rows of FILE, a CSV or Parquet file, to the database as a look-up table.
 

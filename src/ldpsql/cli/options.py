@@ -45,7 +45,7 @@ wait = click.option(
     metavar="SECONDS",
     type=click.FloatRange(0),
     default=5.0,
-    help="How long to wait while another process has the file.",
+    help="How long to wait while another process uses the file.",
 )
 
 collector_or_database = click.option(
@@ -56,8 +56,8 @@ collector_or_database = click.option(
     default="ldpsql.duckdb",
     show_envvar=True,
     metavar="FILE|URL",
-    help="The DuckDB file that holds the reports, or the address of `ldpsql serve`, for which "
-    "LDPSQL_TOKEN holds a token, or of a folder of report files that Spark reads: "
+    help="The DuckDB file that holds the reports; or the address of `ldpsql serve`, with a token"
+    " in LDPSQL_TOKEN; or a folder of report files that Spark reads: "
     "spark:///path/to/reports/?survey=FILE.",
 )
 
@@ -95,22 +95,22 @@ weights = click.option(
     metavar="FILE",
     multiple=True,
     type=EXISTING,
-    help="CSV with public margins of the population, such as age,sex,people: answers are then "
-    "about all of it, those who did not take part included. May be repeated.",
+    help="CSV with public margins of the population, such as age,sex,people. Answers are then "
+    "about the whole population, including those who did not take part. May be repeated.",
 )
 
 one_population = click.option(
     "--one-population",
     is_flag=True,
-    help="Surveys that UNION ALL joins are samples of one population: combine them by inverse "
-    "variance instead of adding them up.",
+    help="Treat surveys joined by UNION ALL as samples of one population: combine them by "
+    "inverse variance instead of adding them up.",
 )
 
 census = click.option(
     "--census",
     is_flag=True,
-    help="Those who answered are the whole population: intervals are about them, and do not "
-    "contain that they are a sample.",
+    help="Treat those who answered as the whole population: intervals leave out the error of "
+    "sampling.",
 )
 
 output_format = click.option(
@@ -138,7 +138,7 @@ intervals = click.option(
 bars = click.option(
     "--plot",
     is_flag=True,
-    help="Draw bars with the whiskers of their intervals in place of a table, for a terminal.",
+    help="Draw bars with interval whiskers instead of a table, for a terminal.",
 )
 
 FOLDER = click.Path(file_okay=False, path_type=Path)

@@ -24,7 +24,7 @@ _DATABASES = (".duckdb", ".db", ".ddb")
     "target",
     required=True,
     metavar="FILE.duckdb|FOLDER|postgresql://...",
-    help="Where the tables go; what is not the work of an earlier run is never replaced.",
+    help="Where the tables go. Only tables of an earlier run are ever replaced.",
 )
 @click.option(
     "--table", "names", multiple=True, metavar="NAME", help="Which survey.  [default: all]"
@@ -33,13 +33,13 @@ _DATABASES = (".duckdb", ".db", ".ddb")
     "--ways",
     type=click.IntRange(0, 2),
     default=2,
-    help="Up to how many columns a table of a survey is about.",
+    help="Up to how many columns per table.",
 )
 @click.option(
     "--queries",
     type=options.EXISTING,
     metavar="FILE.sql",
-    help="Publish these besides: each stands below a line `-- name: TABLE`.",
+    help="Also publish the queries of this file, each below a line `-- name: TABLE`.",
 )
 @click.option(
     "--file-format",
@@ -60,11 +60,11 @@ def publish(
     seconds: float,
     **settings: Any,
 ) -> None:
-    """Write the answers about every column and every pair of columns as ordinary tables, with
-    columns for error bars and comments: Metabase, Tableau, Grafana or dbt need nothing else.
+    """Write the answers about every column and every pair of columns as ordinary tables, with error
+    bars and comments. Metabase, Tableau, Grafana or dbt need nothing else.
 
     Questions cost no privacy. Run it once per refresh: tables whose answers changed are replaced
-    whole, and without new reports nothing is touched.
+    whole; without new reports nothing is touched.
     """
     from ldpsql import dbapi  # noqa: PLC0415  (what is heavy is loaded when needed)
     from ldpsql.publish.postgresql import is_postgresql, without_password  # noqa: PLC0415

@@ -34,15 +34,15 @@ _SOON = timedelta(14)
     "surveys",
     multiple=True,
     type=options.EXISTING,
-    help="A published survey to ask. May be repeated; those of the database are asked in any case.",
+    help="A published survey to ask. May be repeated. Surveys in the database are always asked.",
 )
 @click.option(
     "--statement",
     "statements",
     multiple=True,
     type=options.EXISTING,
-    help="What `ldpsql statement` wrote about a survey, to be handed out with it; the database "
-    "keeps the latest. May be repeated.",
+    help="What `ldpsql statement` wrote about a survey, to hand out with it. The database keeps "
+    "the latest. May be repeated.",
 )
 @click.option("--host", default="127.0.0.1", help="The address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8080, help="0 for a free one.")
@@ -65,8 +65,8 @@ _SOON = timedelta(14)
     type=click.IntRange(min=LEAST_MEMORY),
     default=MEMORY,
     show_default=True,
-    help="How much memory the database may take; what does not fit is read from its file. The "
-    "process and its answers need some 200 MB beside it. A shuffler takes little in any case.",
+    help="The most memory that the database may take; what does not fit is read from its file. "
+    "The process and its answers need some 200 MB more. A shuffler needs little.",
 )
 @click.option(
     "--shuffler",
@@ -79,14 +79,15 @@ _SOON = timedelta(14)
 @click.option(
     "--collector",
     metavar="URL",
-    help="Hand the shuffler's batches over to this `ldpsql serve`, with the token of a relay in "
+    help="Hand the shuffler's batches to this `ldpsql serve`, with a relay's token in "
     "LDPSQL_TOKEN.",
 )
 @click.option(
     "--until-stdin-ends",
     "with_stdin",
     is_flag=True,
-    help="Stop also when standard input ends, as the pipe of a process does that was killed.",
+    help="Also stop when standard input closes, as a pipe does when the process behind it is "
+    "killed.",
 )
 @click.option("--tls-key", type=options.EXISTING, help="The private key, for https.")
 @click.option("--tls-certificate", type=options.EXISTING, help="The certificate, for https.")
@@ -105,17 +106,16 @@ def serve(
     tls_key: Path | None,
     tls_certificate: Path | None,
 ) -> None:
-    """Hand out surveys, take devices' reports and answer analysts, until it is stopped (Ctrl-C,
-    SIGTERM).
+    """Hand out surveys, take devices' reports and answer analysts, until stopped (Ctrl-C, SIGTERM).
 
-    What is acknowledged is in the database. Repeats count once; all reports of a survey that come
-    on one day make one batch. No address, user agent or time of arrival is kept or logged. The
-    database belongs to this process meanwhile. Analysts need a token (ldpsql token add). A browser
-    gets a page at the address that is printed.
+    Acknowledged reports are in the database. Repeats count once. All reports of a survey that come
+    on one day make one batch. No address, user agent or time of arrival is kept or logged. Until it
+    stops, the database belongs to this process. Analysts need a token (ldpsql token add). Browsers
+    get a page at the printed address.
 
-    With --shuffler the same door stands before a shuffler, who must not work with the collector.
-    Repeats are dropped and ids are not passed on; as soon as there are as many reports as the
-    survey was designed for, they leave in random order, as a file that `ldpsql ingest` takes.
+    With --shuffler it is a shuffler, which must not work with the collector. It drops repeats and
+    passes no ids on. As soon as there are as many reports as the survey was designed for, they
+    leave in random order, as a file that `ldpsql ingest` takes.
     """
     if collector and not folder:
         raise click.UsageError("--collector is for a shuffler's batches: give --shuffler too")
@@ -207,9 +207,10 @@ def _stop_with_stdin() -> None:
 
 @click.group(short_help="Say who may ask `serve`.")
 def token() -> None:
-    """Say who may ask `ldpsql serve`. Hashes of tokens lie beside the database, in DB.tokens.
+    """Say who may ask `ldpsql serve`.
 
-    `serve` looks at them anew whenever they change.
+    Hashes of the tokens are kept beside the database, in DB.tokens. `serve` reads them again
+    whenever they change.
     """
 
 
@@ -223,7 +224,7 @@ def token() -> None:
     help="An analyst asks; a relay brings reports; an admin does both.",
 )
 def add(name: str, database: Path, role: str) -> None:
-    """Make a token for NAME and print it: it is shown once, and kept nowhere."""
+    """Make a token for NAME and print it. It is shown once and stored nowhere."""
     from ldpsql.server.tokens import Tokens  # noqa: PLC0415
 
     click.echo(Tokens.beside(database).add(name, role))
@@ -244,7 +245,7 @@ def list_tokens(database: Path) -> None:
 @click.argument("name")
 @options.database
 def remove(name: str, database: Path) -> None:
-    """Have the token of NAME open nothing any more."""
+    """Revoke the token of NAME."""
     from ldpsql.server.tokens import Tokens  # noqa: PLC0415
 
     Tokens.beside(database).remove(name)

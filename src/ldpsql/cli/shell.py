@@ -46,12 +46,12 @@ def shell(
     plot: bool,
     **settings: Any,
 ) -> None:
-    """Read statements, each ended by a semicolon, and answer them; an error does not end it.
+    """Read statements, each ended by a semicolon, and answer them. Errors do not end the shell.
 
-    `ldpsql people.duckdb` opens it, too. At a terminal Tab completes, the arrow keys bring back
-    what was asked before, also in earlier sessions, Ctrl-C clears the line, and Ctrl-D ends;
-    LDPSQL_HISTORY names the file in which questions are remembered, never their answers ("" for
-    none). From a pipe there is no prompt, and the exit code tells whether any statement failed.
+    `ldpsql people.duckdb` opens it, too. At a terminal Tab completes, the arrow keys recall
+    questions, also those of earlier sessions, Ctrl-C clears the line, and Ctrl-D ends the shell.
+    LDPSQL_HISTORY names the file that remembers questions, never answers ("" for none). From a pipe
+    there is no prompt, and the exit code says whether any statement failed.
     """
     own = Shell(database, settings, form, intervals=intervals, plot=plot)
     try:
