@@ -260,7 +260,7 @@ def covers(kind: type[Ratio], law: tuple[float, ...], level: float) -> bool:
     return coverage_fits(inside, told, level) or level < inside / told <= level + RAISED
 
 
-@pytest.mark.fast(4)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_intervals_cover_as_often_as_they_say(law: tuple[float, ...], level: float) -> None:
@@ -314,7 +314,7 @@ def test_what_is_added_is_the_same_part_at_every_level(level: float) -> None:
     assert 1.03 < (raised[1] - raised[0]) / (plain[1] - plain[0]) < 1.035
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("broken", [SignFlipped, CovarianceForgotten])
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_a_wrong_covariance_is_caught(broken: type[Ratio], law: tuple[float, ...]) -> None:

@@ -47,7 +47,7 @@ def ratios(shape: tuple[int, int, float], odds: float, counts: float, sums: floa
     return np.array(found)
 
 
-@pytest.mark.fast(10)
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("counts", "sums"), [(0.0, 1.0), (1.0, 0.6)])
@@ -59,6 +59,7 @@ def test_no_report_tells_more_and_some_tell_nearly_as_much(shape, epsilon, count
     assert most == pytest.approx(largest_information(odds, shape, counts, sums, ends=160), rel=5e-4)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_counts_alone_tell_what_is_known(epsilon):
     budget = Epsilon.parse(epsilon)
@@ -73,7 +74,7 @@ def test_counts_alone_tell_what_is_known(epsilon):
     assert 1.0 < information_of_sums(budget) / limit_of_information(budget) < 9.0 / 4.0
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2"])
 @pytest.mark.parametrize("counted", [0.0, 0.25, 0.6])
 def test_no_design_is_better_than_the_bound(epsilon, counted):

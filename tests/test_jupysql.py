@@ -55,6 +55,7 @@ print("---", json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_magics_ask_with_parameters_and_draw(tmp_path):
     survey = design("""
         [survey]

@@ -25,6 +25,7 @@ def run_without_programs(*options):
     )
 
 
+@pytest.mark.slow
 def test_without_a_browser_and_spark_their_tests_are_left_out_and_the_run_says_so():
     done = run_without_programs()
     assert done.returncode == 0, done.stdout

@@ -196,7 +196,7 @@ def test_every_public_name_has_a_case():
     assert public_names() <= CASES.keys()
 
 
-@pytest.mark.fast(12)
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_it_is_the_same_over_http(places, name):
     for number, work in enumerate(CASES[name]):
@@ -209,7 +209,7 @@ def test_it_is_the_same_over_http(places, name):
             assert repr(remote) == repr(local), number
 
 
-@pytest.mark.fast(5)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     "settings",
     [

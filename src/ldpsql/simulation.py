@@ -6,9 +6,10 @@ For evaluation only: raw values and reports meet here, and devices draw from a s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import prod
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from ldpsql.dbapi import Connection
 from ldpsql.estimate import CONFIDENCE
-from ldpsql.report import Histogram, Reports
+from ldpsql.report import Histogram, Integers, Reports
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import Selection, Store, open_store
 from ldpsql.survey import Survey
@@ -118,13 +119,26 @@ def collect(
     return survey, store
 
 
+def _count_equal(columns: Sequence[Integers]) -> tuple[Sequence[Integers], Integers]:
+    """Different rows of columns of numbers from 0, in ascending order, and how often each is there.
+
+    As digits of one number wherever that fits, which sorts several times faster than rows do.
+    """
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    if prod(sizes) >= 1 << 62:
+        distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
+        return list(distinct), counts.astype(np.int64)
+    flat, counts = np.unique(np.ravel_multi_index(columns, sizes), return_counts=True)
+    return np.unravel_index(flat, sizes), counts.astype(np.int64)
+
+
 def histogram_of(reports: Reports) -> Histogram:
     """Counts of equal reports, or counts per bit for unary formats, without a database."""
     form = reports.format
     columns = [np.asarray(reports.columns[name]).astype(np.int64) for name in form.columns]
     if not form.unary:
-        distinct, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
-        return Histogram(form.types, tuple(distinct), counts.astype(np.int64))
+        rows, counts = _count_equal(columns)
+        return Histogram(form.types, tuple(rows), counts)
     words = np.stack(columns[1:], axis=1).astype("<u4").view(np.uint8)
     bits = np.unpackbits(words, axis=1, bitorder="little")
     # The row of bit -1 counts the reports of a type, the others those that set a bit.

@@ -188,6 +188,7 @@ def one_more_code(dimension: Dimension, value: Any, drawn: int) -> tuple[int, in
     return (code if standing == INSIDE else dimension.size), standing
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

@@ -25,7 +25,7 @@ def kill(folder, tries, mode):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("tries", [30, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tries", [20, pytest.param(500, marks=pytest.mark.slow)])
 def test_no_draw_is_lost_or_doubled(memory_folder, tries):
     found = kill(memory_folder, tries, "product")
     assert found["contradicted"] == 0
@@ -34,7 +34,7 @@ def test_no_draw_is_lost_or_doubled(memory_folder, tries):
     assert {place.name for place in memory_folder.iterdir()} == {"ledger", "warm"}
 
 
-@pytest.mark.parametrize("tries", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tries", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_ledger_that_is_being_made_is_whole_or_not_there(memory_folder, tries):
     found = kill(memory_folder, tries, "new")
     assert found["contradicted"] == 0

@@ -62,6 +62,7 @@ def soon():
         signal.alarm(0)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("ending", [".snapshot", ".lock"])
 @pytest.mark.parametrize("link", [os.symlink, os.link])
 def test_no_file_that_a_link_leads_to_is_written(path, tmp_path, ending, link):

@@ -32,7 +32,7 @@ def race(folder, tries, *, guarded):
     return list(zip(first, second, strict=True))
 
 
-@pytest.mark.parametrize("tries", [20, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tries", [10, pytest.param(1000, marks=pytest.mark.slow)])
 def test_two_processes_never_draw_twice(memory_folder, tries):
     pairs = race(memory_folder, tries, guarded=True)
     assert all(one == two for one, two in pairs)

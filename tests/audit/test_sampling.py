@@ -46,6 +46,7 @@ def tried(design, reports=100_000, entropy=None):
     return audit_design(design, {}, reports=reports, entropy=entropy or SeededEntropy(1))
 
 
+@pytest.mark.fast(7)
 @pytest.mark.parametrize("name", ["hgrr", "hio", "ahio", "grr", "olh", "oue", "hrr"])
 @pytest.mark.parametrize("epsilon", ["1", "2"])
 def test_the_bound_comes_close_to_epsilon_from_below(name, epsilon):

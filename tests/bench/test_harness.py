@@ -81,6 +81,7 @@ def test_another_seed_is_another_comparison(tmp_path: Path) -> None:
     assert len(ran(tmp_path, seed=1)) == 6
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_whole_files(tmp_path: Path) -> None:
     """Killed without warning, its finished cases can be read, and the next run takes them."""
     folder, survey = tmp_path / "cases", tmp_path / "survey.toml"

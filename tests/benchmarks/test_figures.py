@@ -134,7 +134,7 @@ def test_rows_have_the_same_keys() -> None:
 
 def test_h4mda_is_measured_and_judged(tmp_path: Path) -> None:
     """Two points of two mechanisms on a few people; every error is a finite number."""
-    small = {"windows": 3, "runs": 10, "sweeps": {"epsilon": ("1", "5")}}
+    small = {"windows": 3, "runs": 6, "sweeps": {"epsilon": ("1", "5")}}
     small["mechanisms"] = ("hio", "ehio")
     parameters = {**QUICK, **small, "table": "SYN", "people": 3000}
     measured = measure(Cases(tmp_path, "x"), **parameters)

@@ -439,6 +439,7 @@ def test_users_are_for_surveys_of_shuffled_reports(published):
         assert said.startswith("--users and --db are for a survey of shuffled reports")
 
 
+@pytest.mark.slow
 def test_the_batches_of_a_database_are_audited(tmp_path):
     survey = shuffled_survey()
     published, store = tmp_path / "app.json", tmp_path / "s.duckdb"

@@ -7,9 +7,11 @@ import pytest
 from support.command_line import refusal, run, words_of
 from support.surveys import LABELLED, TOML, boolean, category, integer, measure, survey_toml
 
+from ldpsql import designer
 from ldpsql.cli.forecast import forecast
 from ldpsql.cli.options import people
 from ldpsql.designer import design, design_survey
+from ldpsql.designer.auto import choose
 from ldpsql.estimate import quantile
 from ldpsql.figures import read_people
 from ldpsql.survey import Survey
@@ -151,7 +153,16 @@ def test_errors_shrink_as_people_come():
     assert all(many < few for few, many in zip(shares(1_000), shares(100_000), strict=True))
 
 
-def test_auto_shows_what_it_compared(source):
+def test_auto_shows_what_it_compared(source, monkeypatch):
+    rankings = []
+
+    def once(*asked, **more):
+        """The same ranking for both runs."""
+        if not rankings:
+            rankings.append(choose(*asked, **more))
+        return rankings[0]
+
+    monkeypatch.setattr(designer, "choose", once)
     shown = run("design", source, "--mechanism", "auto", "-v")
     survey = Survey.from_json(shown.stdout)
     assert survey.chosen == "auto"

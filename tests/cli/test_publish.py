@@ -53,6 +53,7 @@ def test_a_folder_of_csv_and_queries(db, tmp_path):
     assert "90 % interval" in (out / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_over_http(db, tmp_path, monkeypatch):
     """The tables of a collector are those of its file."""
     served = tmp_path / "app.duckdb"

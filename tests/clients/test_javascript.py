@@ -103,7 +103,7 @@ def compare_reports(count: int) -> int:
 
 def test_the_client_gives_the_same_reports() -> None:
     """Bit for bit, over every mechanism."""
-    assert compare_reports(100) >= 6000
+    assert compare_reports(30) >= 1800
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ CLIENT = Path(__file__).parents[2] / "clients" / "js"
 NODE = shutil.which("node")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NODE is None, reason="there is no node on this machine")
 def test_the_clients_own_tests_pass() -> None:
     """`node --test`: the vectors, good and bad, and what a device does."""

@@ -73,7 +73,7 @@ def answers(epsilon: str, data: str, drop_out: float = 0.0) -> tuple[np.ndarray,
     return np.array(values), np.array(errors)
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("epsilon", "data"),
     [("0.5", "flat"), ("1", "spiky"), ("2", "one cell"), ("4", "spiky"), ("6", "flat")],

@@ -108,6 +108,7 @@ def test_exact_oracles_agree(
 ROOT = {"root": True}
 
 
+@pytest.mark.fast(8)
 @pytest.mark.parametrize(
     ("name", "domain", "epsilon", "query", "options", "sub_survey", "ideal"),
     [

@@ -103,7 +103,7 @@ def cases() -> list[tuple[str, tuple[int, ...], int, str, tuple[int | None, ...]
     ]
 
 
-@pytest.mark.fast(30)
+@pytest.mark.fast(15)
 @pytest.mark.parametrize(("name", "sizes", "fanout", "tree", "measured"), cases())
 def test_equal_to_dense_least_squares(
     name: str, sizes: tuple[int, ...], fanout: int, tree: str, measured: tuple[int | None, ...]

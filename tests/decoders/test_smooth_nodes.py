@@ -177,6 +177,7 @@ def test_the_noise_of_frequencies_is_that_of_answers(case: str) -> None:
     assert (0.2 if case in SHARED or "oue" in case else 0.8) < ratio < 1.25
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("case", [case for case in CASES if case in MARGINALS or "haar" in case])
 def test_the_noise_of_frequencies_is_that_of_surveys(case: str) -> None:
     """Mean squares of what is off, over what they should be; every block for itself."""
@@ -196,7 +197,7 @@ def test_the_noise_of_frequencies_is_that_of_surveys(case: str) -> None:
         assert 0.75 < np.mean([mean for own, mean in off if own == place]) < 1.33
 
 
-@pytest.mark.fast(4)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("case", CASES)
 def test_errors_fall_and_intervals_cover(case: str) -> None:
     """Mean squared errors over some surveys, and how often intervals hold the truth."""

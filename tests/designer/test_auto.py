@@ -48,7 +48,7 @@ def chosen(workload: Workload) -> Ranking:
     return choose(workload, ONE, 1000)
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "workload",
     [everyday(12, 3), everyday(9, bounds=[(0.0, 5.0)]), everyday(1), everyday(bounds=[(0.0, 1.0)])],

@@ -273,7 +273,7 @@ def test_sums_do_not_count_towards_a_typical_count(survey):
 FORECAST_PEOPLE, FORECAST_RUNS = 500, 150
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [

@@ -17,6 +17,7 @@ from ldpsql_device.errors import SurveyError
 QUICK = {"codes": 40, "dimensions": 4}
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seed", keep_fast(range(6), (1, 3)))
 def test_small_surveys_answer_their_workload(seed: int) -> None:
     designed = design_survey(random_survey(seed, **QUICK), mechanism="fourier")

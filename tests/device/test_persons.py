@@ -23,7 +23,9 @@ from ldpsql_device.law import law
 from ldpsql_device.person_rows import RowsRead, candidate_rows, draw_rows, one_row_each
 from ldpsql_device.persons import ORDER, PERSON, PersonRule, find_identifier
 
-SURVEY = design(survey_toml(integer("age", 0, 9), measure("spent", 0, 100), epsilon="20"))
+SURVEY = design(
+    survey_toml(integer("age", 0, 9), measure("spent", 0, 100), epsilon="20", mechanism="grr")
+)
 SCHEMA = SURVEY.schema
 
 

@@ -88,7 +88,7 @@ def test_a_mechanism_is_a_recipe_and_its_name(monkeypatch: pytest.MonkeyPatch) -
     assert audit.device is not None
 
     ages = np.random.default_rng(5).binomial(9, 0.3, 20_000)
-    truth, rounds = int(((ages >= 2) & (ages <= 4)).sum()), 40
+    truth, rounds = int(((ages >= 2) & (ages <= 4)).sum()), 20
     deviations = []
     for seed in range(rounds):
         with simulate(survey, pa.table({"age": ages}), seed=seed) as session:

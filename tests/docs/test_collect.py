@@ -242,6 +242,7 @@ def proxying(own: Path, text: str) -> Iterator[list[str]]:
             said += process.stderr.read().splitlines()
 
 
+@pytest.mark.slow
 def test_nginx_in_front(folder: Path, certificate: Path, tmp_path: Path) -> None:
     """With the page's file but for addresses: reports, files and questions get through, and no body
     is written to a disk, which nginx would warn of."""

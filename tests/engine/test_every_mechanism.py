@@ -29,7 +29,7 @@ def survey(name: str) -> Survey:
     return design(text)
 
 
-@pytest.mark.fast(16)
+@pytest.mark.fast(11)
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "ft"])
 def test_from_records_to_answers(name: str) -> None:
     """Every answer within six of its own standard errors, which are not absurd."""

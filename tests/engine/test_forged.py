@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -45,11 +45,18 @@ def honest() -> pa.Table:
     return randomize_batch(survey, people, SeededEntropy(3), policy=accept_everything(survey))[0]
 
 
-def ask(sql: str, *more: pa.Table) -> Result:
-    """The answer from honest reports and some more."""
-    store = open_store(None, read_only=False)
-    store.ingest_table(pa.concat_tables([honest(), *more]), survey_of())
-    return Session(store).execute(sql)
+def ask(sql: str) -> Result:
+    """The answer from honest reports."""
+    (result,) = ask_again(sql)
+    return result
+
+
+def ask_again(sql: str, *more: pa.Table) -> Iterator[Result]:
+    """The answer from honest reports, and the one after each of some more that come in."""
+    with open_store(None, read_only=False) as store:
+        for reports in (honest(), *more):
+            store.ingest_table(reports, survey_of())
+            yield Session(store).execute(sql)
 
 
 def every_report() -> Sequence[pa.Table]:
@@ -80,10 +87,10 @@ def every_report() -> Sequence[pa.Table]:
 )
 def test_what_is_told_is_what_a_report_does(sql: str) -> None:
     """Every kind of report is added; numbers that are not linear are followed by their slopes."""
-    result = ask(sql)
+    result, *later = ask_again(sql, *every_report())
     place = len(result.columns) - 1
-    before = result.table.column(place).to_numpy()
-    moved = [ask(sql, one).table.column(place).to_numpy() - before for one in every_report()]
+    values = [each.table.column(place).to_numpy() for each in (result, *later)]
+    moved = np.diff(values, axis=0)
     least, most = result.forged()[place]
     room = 2e-3 * max(-least, most)
     assert np.min(moved) == pytest.approx(least, abs=room)

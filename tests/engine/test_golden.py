@@ -70,7 +70,7 @@ def rendered(connection: Connection, asked: list[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-@pytest.mark.fast(16)
+@pytest.mark.fast(10)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_answers_and_plans_are_as_written(
     mechanism: str, golden: Callable[[Path, str], None]

@@ -338,7 +338,7 @@ def both(request: pytest.FixtureRequest) -> Iterator[tuple[Session, duckdb.DuckD
         yield Session(store, weights=read_margins(margin)), raw
 
 
-@pytest.mark.fast(4)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("keys", ["", "age", "version", "shop", "state, version", "active"])
 def test_without_noise_answers_are_those_of_weighted_people(both: Any, keys: str) -> None:
     session, raw = both

@@ -114,7 +114,7 @@ def by_differences(connection: Connection, sql: str, step: float = 1e-3) -> np.n
     return np.sqrt(np.einsum("rs,st,rt->r", by_sums, covariance, by_sums))
 
 
-@pytest.mark.fast(6)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     "query",
     [
@@ -348,7 +348,7 @@ def coverage(runs: int, monkeypatch: pytest.MonkeyPatch, *, joint: bool = True) 
     return inside[~np.isnan(truth(people))]
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(3_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [12, pytest.param(3_000, marks=pytest.mark.slow)])
 def test_intervals_cover_as_often_as_they_say(runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through UNION ALL, joins, windows, shares and ROUND."""
     inside = coverage(runs, monkeypatch)

@@ -575,7 +575,7 @@ def double_of(request: pytest.FixtureRequest) -> int:
     return [ExactNodes, ExactBoxes].index(request.node.callspec.params["both"])
 
 
-@pytest.mark.parametrize("questions", [30, pytest.param(2_500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("questions", [10, pytest.param(2_500, marks=pytest.mark.slow)])
 def test_answers_equal_duckdb(both: Both, request: pytest.FixtureRequest, questions: int) -> None:
     """Different queries for each double: AND, OR, NOT, IN, BETWEEN, NULLs, dates, public columns,
     subqueries over look-up tables, GROUP BY."""
@@ -583,14 +583,14 @@ def test_answers_equal_duckdb(both: Both, request: pytest.FixtureRequest, questi
     ask_many(question(double, AGGREGATES), both, double, questions)
 
 
-@pytest.mark.parametrize("questions", [8, pytest.param(1_200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("questions", [4, pytest.param(1_200, marks=pytest.mark.slow)])
 def test_functions_equal_duckdb(both: Both, request: pytest.FixtureRequest, questions: int) -> None:
     """Variances, correlations, regressions, quantiles, with FILTER, WHERE and GROUP BY."""
     double = double_of(request)
     ask_many(question(double, FUNCTIONS), both, double, questions)
 
 
-@pytest.mark.parametrize("questions", [30, pytest.param(2_500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("questions", [10, pytest.param(2_500, marks=pytest.mark.slow)])
 def test_joins_equal_duckdb(both: Both, request: pytest.FixtureRequest, questions: int) -> None:
     """INNER, LEFT, SEMI, ANTI and CROSS JOIN of look-up tables, one and two, also where several
     rows match a person, with everything else."""

@@ -67,7 +67,7 @@ def truth_of(name: str, epsilon: str) -> float:
     return float(true_delta(channel, people, odds))
 
 
-@pytest.mark.fast(5)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("epsilon", ["0.8", "2"])
 def test_no_batch_tells_more_than_the_accountant_says(name: str, epsilon: str) -> None:

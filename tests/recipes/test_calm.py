@@ -124,6 +124,7 @@ def simulated(runs: int, estimator: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array(found), np.array(truth)
 
 
+@pytest.mark.slow
 def test_consistent_marginals_are_non_negative_and_closer() -> None:
     """Than what maximum entropy makes of the marginals as they were estimated."""
     calm, truth = simulated(12, "calm")

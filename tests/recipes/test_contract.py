@@ -255,7 +255,7 @@ def misfit(design: AnyDesign, law: Law) -> Outcome | None:
     return None
 
 
-@pytest.mark.fast(16)
+@pytest.mark.fast(10)
 @pytest.mark.parametrize("case", [case for case in CASES if case.values[0].epsilon == "2"])
 def test_sampler_follows_the_law_for_every_input(case: Case) -> None:
     """Record by record."""

@@ -364,6 +364,7 @@ def test_windows_over_two_trees(
     assert found == pytest.approx(greedy, rel=1e-4)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("query", "epsilon", "ideal"),
     [

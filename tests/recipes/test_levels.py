@@ -96,6 +96,7 @@ TABLES = {
 }
 
 
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4"])
 def test_an_average_alone_is_no_worse_than_by_the_piecewise_mechanism(name, epsilon):
@@ -123,8 +124,8 @@ def test_whatever_people_hold_it_is_hardly_worse_than_the_piecewise_mechanism(ep
     keep_fast(
         product(ASKED, ["0.2", "0.5", "1", "2", "4", "6"]),
         [
-            *(("alone", epsilon) for epsilon in ("0.5", "1", "4")),
-            ("by sex", "0.5"),
+            ("alone", "0.5"),
+            ("alone", "4"),
             ("by sex", "4"),
         ],
     ),
@@ -157,7 +158,7 @@ def test_levels_by_hand():
             recipe.design(ALONE, one, {"levels": wrong}, TOTAL)
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "4"])
 @pytest.mark.parametrize("name", ASKED)
 def test_the_plan_keeps_its_promise_exactly(name, epsilon):

@@ -25,7 +25,7 @@ MEASURED = RecordDomain(("x1", "x2"), (125, 125), ("x2",), ((1.0, 125.0),), (1,)
 LINE = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("name", "epsilon", "published", "unbiased_count"),
     [
@@ -161,6 +161,7 @@ def simulated(name: str) -> tuple[LgrrDesign, dict[str, np.ndarray], np.ndarray,
     return design, {k: np.array(v) for k, v in found.items()}, np.array(variances), truth
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", ["lgrr", "lgrr-fd"])
 def test_the_published_estimator_is_biased_as_predicted(name: str) -> None:
     """f + L (f - 1/K) / (e - 1) for the published one, f for the other, with honest variance."""

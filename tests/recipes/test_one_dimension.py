@@ -197,6 +197,7 @@ def test_unbiased_with_honest_errors(case: int) -> None:
         assert coverage_fits(int(inside.sum()), RUNS, 0.5)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda case: CASES[case][0])
 def test_covariances_are_honest_too(case: int) -> None:
     """The variance of a sum of two overlapping counts, and of a difference of COUNT and SUM."""

@@ -111,7 +111,7 @@ def test_missing_patterns_are_found_and_lower_the_variance():
     assert worst_excess(extended, random) < worst_excess(program, random)
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("kind", "cells", "expected"),
     [

@@ -101,6 +101,7 @@ def test_the_levels_of_jurr_g():
     assert total(design) == pytest.approx(22.7485, abs=1e-4)
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     ("sizes", "held", "epsilon", "jurr_g"),
     [

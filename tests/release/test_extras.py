@@ -52,6 +52,7 @@ def folder(tmp_path_factory):
     return made
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize(
     ("package", "extra", "code"),
     [

@@ -195,7 +195,7 @@ def richest_survey(name: str) -> Survey:
     raise AssertionError(f"{name} takes no survey of one dimension")
 
 
-@pytest.mark.fast(8)
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "ft"])
 def test_every_mechanism_keeps_what_its_reports_tell(name: str) -> None:
     """Shares within six standard errors of the reports; the link of two columns; the average."""

@@ -173,6 +173,7 @@ def amounts_of(case: tuple[tuple[int, ...], str, int]) -> np.ndarray:
     return single_answers(design, [design.prepare(query) for query in questions(design)])
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("case", SMALL, ids=str)
 def test_answers_are_exactly_unbiased(case: tuple[tuple[int, ...], str, int]) -> None:
     """Over the exact law, for every record and question."""

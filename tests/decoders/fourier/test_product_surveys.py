@@ -45,6 +45,7 @@ def people() -> pa.Table:
     return pa.table({"x": x, "y": np.array(list("abcde"))[y], "pay": pay})
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("form", ["listed", "product"])
 def test_sql_answers_what_people_hold(form: str) -> None:
     """Within six standard errors of the table of their raw values, whatever the form."""

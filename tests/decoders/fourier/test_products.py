@@ -192,6 +192,7 @@ def test_predicted_variances_are_those_of_the_exact_channel(
     assert np.allclose(design.variance(queries, 1), expected, rtol=1e-9)
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_second_moments_are_those_of_all_reports(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -420,6 +421,7 @@ def extremes_found(name: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array([moved.min(axis=0), moved.max(axis=0)]), slopes
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_most_that_a_report_contributes(name: str) -> None:
     """Every answer to every question is tried."""

@@ -59,7 +59,7 @@ def grouped(made: FourierDesign, width: int = 1) -> list[list[BoxQuery]]:
     ]
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("epsilon", "most", "people"), [("1", 10, 20_000), ("2", 10, 90), ("4", 1, 5_000)]
 )

@@ -59,6 +59,7 @@ def test_thresholds_of_the_specification(
 # -- the exact channel -----------------------------------------------------------------------------
 
 
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_channel_is_exactly_private_and_spends_its_budget(name: str) -> None:
     """In Fractions, from the words that the interpreter compares with."""
@@ -71,6 +72,7 @@ def test_the_channel_is_exactly_private_and_spends_its_budget(name: str) -> None
     assert worst > design.epsilon.odds * (1 - Fraction(1, 10**9))
 
 
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_channel_is_that_of_the_definition(name: str) -> None:
     """Pr = w x(theta(u) - phi) / s, phases taken from the characters as rational turns."""
@@ -113,6 +115,7 @@ def fits(observed: np.ndarray, due: np.ndarray) -> bool:
     return statistic < chi_square_bound(degrees)
 
 
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reports_follow_the_law_for_every_record(name: str) -> None:
     assert misfit(DESIGNS[name], DESIGNS[name].plan) is None
@@ -125,6 +128,7 @@ class Loose(FourierDesign):
         """No check."""
 
 
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_reports_that_lie_too_little_are_caught(name: str) -> None:
     """The negative control: devices answer with 9/8 of the odds."""
@@ -135,6 +139,7 @@ def test_reports_that_lie_too_little_are_caught(name: str) -> None:
     assert misfit(loose, generous) is not None
 
 
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_reports_with_a_wrong_step_are_caught(name: str) -> None:
     """The negative control: every axis adds one step too much to its phase."""

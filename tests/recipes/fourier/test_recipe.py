@@ -120,6 +120,7 @@ KEYS = {
 SURVEY = Survey.of("people", Schema.from_keys(KEYS), "1.5", "fourier")
 
 
+@pytest.mark.fast(5)
 @pytest.mark.parametrize("name", list(DESIGNS))
 def test_every_kind_of_family_survives_its_json(name: str) -> None:
     design = DESIGNS[name]

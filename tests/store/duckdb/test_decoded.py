@@ -132,6 +132,7 @@ def compare(store: DuckDBStore, asked: Survey, selections: Sequence[Selection]) 
             )
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     "mechanism",
     keep_fast(
@@ -147,7 +148,7 @@ def test_estimates_are_those_from_all_reports(mechanism: str) -> None:
         compare(store, asked, selections)
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("keep", ["counts", "both"])
 @pytest.mark.parametrize("options", [{"one_sided": "yes"}, {}], ids=str)
 def test_estimates_when_reports_are_deleted(keep: str, options: dict[str, str]) -> None:

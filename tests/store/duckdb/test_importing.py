@@ -56,7 +56,7 @@ def everything(store, table="app"):
     }
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(2)
 @BOTH
 @pytest.mark.parametrize("sizes", [(40, 30, 20, 25), (12_000, 9_000, 11_000, 15_000)])
 @pytest.mark.parametrize("is_there", [False, True])
@@ -89,6 +89,7 @@ def test_what_was_imported_is_as_though_it_had_been_ingested(
         assert store.check() == []
 
 
+@pytest.mark.fast(1)
 @BOTH
 def test_counts_of_deleted_reports_come_along(make, options):
     survey = fake_survey(options=options, public=PUBLIC)

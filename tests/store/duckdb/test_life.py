@@ -81,7 +81,7 @@ def test_batches_say_what_brought_them_when_and_how_many(store, tmp_path):
         store.batches("shop")
 
 
-@pytest.mark.fast(5)
+@pytest.mark.fast(3)
 @BOTH
 @pytest.mark.parametrize("public", [(), PUBLIC], ids=["private", "public"])
 @pytest.mark.parametrize("sizes", [(40, 30, 20), (12_000, 9_000, 15_000)], ids=["tail", "merged"])
@@ -180,6 +180,7 @@ def alike(before, after):
     )
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("path", [None, "s.duckdb"])
 @pytest.mark.parametrize("kept", ["reports", "counts"])
 def test_deleted_counts_keep_the_decoded_state(tmp_path, path, kept):

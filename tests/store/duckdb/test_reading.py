@@ -128,6 +128,7 @@ def raw_moments(table: pa.Table, condition: str) -> dict:
     return dict(zip(ALL, (column[0].as_py() for column in found.columns), strict=True))
 
 
+@pytest.mark.fast(1)
 @CASES
 def test_keys_split_the_reports(store, options, expected):
     survey = fake_survey(options=options, public=PUBLIC)
