@@ -1,8 +1,9 @@
 """Try doors with inputs that nobody meant:
 
-    PYTHONPATH=src:tests python -m fuzz [sql] [reports] [bodies] [surveys] [--count N | --seconds S]
+    PYTHONPATH=src:tests python -m fuzz [DOOR ...] [--count N | --seconds S]
 
-Prints how attempts ended, and everything that should not be, with its number: `--first` repeats it.
+Doors are sql, reports, parquet, bodies and surveys; without any, all of them are tried. Prints how
+attempts ended, and everything that should not be, with its number: `--first` repeats it.
 """
 
 from __future__ import annotations

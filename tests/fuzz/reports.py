@@ -106,7 +106,7 @@ class ReportFiles(Door):
     ) -> None:
         """Finding unless what was taken of a file is what is in it."""
         for row in found:
-            if not _is_stored(base, row):
+            if not is_stored(base, row):
                 raise Finding(f"taken, and no report: {row} of {path.read_bytes()[:2000]!r}")
         if path.suffix == ".jsonl":
             expected = count_reports(base, path.read_bytes(), skip=skip)
@@ -301,7 +301,7 @@ def count_reports(base: Base, data: bytes, *, skip: bool) -> int | None:
     return good if skip or good == len(rows) else None
 
 
-def _is_stored(base: Base, row: Row) -> bool:
+def is_stored(base: Base, row: Row) -> bool:
     """Whether a row as it is stored is a report."""
     numbers = [row[name] for name in base.intake.report_columns]
     values = ((row[column.name], column.type) for column in base.intake.public)

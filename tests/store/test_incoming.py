@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from datetime import date, datetime
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -511,22 +512,41 @@ def test_a_parquet_file_that_is_much_larger_in_memory_is_refused(store, tmp_path
     survey, path = fake_survey(), tmp_path / "r.parquet"
     pq.write_table(reports_of(survey, 5000), path)
     monkeypatch.setattr(parquet_pages, "LARGEST", 10_000)
-    with pytest.raises(ReportError, match="takes more than 10,000 bytes; write smaller row groups"):
+    with pytest.raises(ReportError, match="row group 1 takes more than 10,000 bytes"):
         store.ingest([path], survey=survey)
     assert counted(store) == 0
     monkeypatch.setattr(parquet_pages, "LARGEST", 1_000_000)
     assert store.ingest([path], survey=survey)[0].reports == 5000
 
 
-@pytest.mark.parametrize("is_dictionary", [False, True])
+@pytest.mark.parametrize("version", ["V1", "V2"])
+def test_parquet_files_of_duckdb_are_taken(store, tmp_path, version):
+    """Some of whose row groups have dictionaries of texts, and some encode differences."""
+    survey, path = fake_survey(public=(PublicColumn("version", "text"),)), tmp_path / "r.parquet"
+    table = reports_of(survey, 8192)
+    texts = pa.array([*["few"] * 4096, *(f"v{i:06}" * 9 for i in range(4096))])
+    table = table.set_column(table.schema.get_field_index("version"), "version", texts)
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.sql(
+            f"COPY (FROM \"table\") TO '{path}' (PARQUET_VERSION {version}, ROW_GROUP_SIZE 4096)"
+        )
+    with pq.ParquetFile(path) as file:
+        place = file.schema_arrow.get_field_index("version")
+        used = [file.metadata.row_group(g).column(place).encodings for g in range(2)]
+    assert "RLE_DICTIONARY" in used[0] or "PLAIN_DICTIONARY" in used[0]
+    assert ("DELTA_LENGTH_BYTE_ARRAY" in used[1]) == (version == "V2")
+    assert store.ingest([path], survey=survey)[0].reports == 8192
+
+
+@pytest.mark.parametrize("kind", ["string", "string_view", "dictionary"])
 def test_a_text_that_many_rows_of_a_parquet_file_share_is_not_written_out(
-    store, tmp_path, monkeypatch, is_dictionary
+    store, tmp_path, monkeypatch, kind
 ):
     survey, path = fake_survey(public=(PublicColumn("version", "text"),)), tmp_path / "r.parquet"
     table = reports_of(survey, 5000)
     place = table.schema.get_field_index("version")
     texts = pa.array(["x" * 1000] * 5000)
-    texts = texts.dictionary_encode() if is_dictionary else texts
+    texts = texts.dictionary_encode() if kind == "dictionary" else texts.cast(kind)
     pq.write_table(table.set_column(place, "version", texts), path, compression="zstd")
     monkeypatch.setattr(incoming, "LARGEST", 1_000_000)
     with pytest.raises(ReportError, match="the texts of 5,000 rows take more than 1,000,000"):
@@ -535,3 +555,15 @@ def test_a_text_that_many_rows_of_a_parquet_file_share_is_not_written_out(
     assert store.ingest([path], survey=survey)[0].reports == 5000
     query = "SELECT DISTINCT version FROM reports_app"
     assert store._rows(query) == [("x" * 1000,)]
+
+
+def test_the_texts_of_all_columns_have_one_limit(store, tmp_path, monkeypatch):
+    columns = [PublicColumn(name, "text") for name in ("one", "other")]
+    survey, path = fake_survey(public=tuple(columns)), tmp_path / "r.parquet"
+    table = reports_of(survey, 5000)
+    for place in [table.schema.get_field_index(column.name) for column in columns]:
+        table = table.set_column(place, table.schema.names[place], pa.array(["x" * 1000] * 5000))
+    pq.write_table(table, path, compression="zstd")
+    monkeypatch.setattr(incoming, "LARGEST", 6_000_000)
+    with pytest.raises(ReportError, match="the texts of 5,000 rows take more than 6,000,000"):
+        store.ingest([path], survey=survey)
