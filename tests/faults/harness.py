@@ -4,9 +4,9 @@
 
 One process imports everything and then forks for every case, so that a case takes some tenths of a
 second. A case is a line of JSON: an operation, the number of the call that fails (0: none), an
-error number (0: the process is killed there), whether later ones fail as on a full disk, a number
-of seconds after which the process is killed (null: never), and whether stores are made carelessly,
-as a negative control. What is left is then looked at,
+error number (0: the process is killed there), whether later ones fail as on a full disk, after
+which share of the time that the operation takes the process is killed (null: never), and whether
+stores are made carelessly, as a negative control. What is left is then looked at,
 by another fork without faults: it is opened, checked, read as readers do, and the operation is done
 again. A result is a line of JSON: how many calls there were, how the first process ended, what it
 said, and everything that is not as it should be.
@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from support.fake_survey import reports_of
 from support.store_files import files_in
 from support.surveys import boolean, integer, public, survey_toml
 
+from ldpsql.cli.main import NoPandas
 from ldpsql.designer import design
 from ldpsql.intake import Intake
 from ldpsql.store import merge_stores, open_store, read_store, vacuum_store
@@ -53,6 +55,7 @@ class Sandbox:
     def __init__(self, folder: Path) -> None:
         self.folder, self.given, self.work = folder, folder / "given", folder / "work"
         self.store = self.work / "s.duckdb"
+        self._times = dict[str, float]()
 
     def prepare(self, survey: Survey) -> None:
         """Make what operations begin with; in a process of its own, for DuckDB starts threads."""
@@ -79,6 +82,15 @@ class Sandbox:
         if operation == "create":
             for path in self.work.glob("s.duckdb*"):
                 path.unlink()
+
+    def measure(self, operation: str) -> float:
+        """Seconds that an operation takes."""
+        if operation not in self._times:
+            self.begin(operation)
+            started = time.monotonic()
+            fork(lambda: OPERATIONS[operation][0](self))
+            self._times[operation] = time.monotonic() - started
+        return self._times[operation]
 
 
 def say(what: str) -> None:
@@ -212,7 +224,10 @@ def reported(faults: list[str], where: str) -> Iterator[None]:
 
 
 def fork(work: Callable[[], None], seconds: float | None = None) -> tuple[int, str]:
-    """How a child ended that did something, and what it said."""
+    """How a child ended that did something, and what it said.
+
+    seconds: after which it is killed.
+    """
     end, start = os.pipe()
     child = os.fork()
     if not child:
@@ -246,6 +261,7 @@ def make_carelessly(path: Path) -> None:
 def run(box: Sandbox, shim: ctypes.CDLL, case: dict[str, Any]) -> dict[str, Any]:
     """One case and what it left."""
     operation, work = case["operation"], OPERATIONS[case["operation"]][0]
+    seconds = None if case.get("share") is None else case["share"] * box.measure(operation)
     box.begin(operation)
 
     def fail() -> None:
@@ -259,7 +275,7 @@ def run(box: Sandbox, shim: ctypes.CDLL, case: dict[str, Any]) -> dict[str, Any]
         finally:
             say(f"calls {shim.fault_count()}")
 
-    code, text = fork(fail, case.get("seconds"))
+    code, text = fork(fail, seconds)
     lines = text.splitlines()
     said = {line for line in lines if not line.startswith(("calls ", "error ", "foreign "))}
     calls = [int(line.split()[1]) for line in lines if line.startswith("calls ")]
@@ -274,7 +290,10 @@ def run(box: Sandbox, shim: ctypes.CDLL, case: dict[str, Any]) -> dict[str, Any]
 
 def main() -> None:
     box, shim = Sandbox(Path(sys.argv[2]).resolve()), ctypes.CDLL(sys.argv[1])
-    # What every case would load and make is loaded and made before it is forked.
+    # What every case would load and make is loaded and made before it is forked, or never: pyarrow
+    # would look for pandas, which takes as long to load as a case takes.
+    sys.meta_path.insert(0, NoPandas())
+    import_module("ldpsql.store.duckdb.reader")
     survey = design(survey_toml(*COLUMNS, table="app", epsilon="2", mechanism="fourier"))
     survey.design.decoding.derive()
     Survey.from_json(survey.to_json())

@@ -156,7 +156,7 @@ for _command in (*_LIFE_OF_A_SURVEY, *_OTHERS):
     cli.add_command(_command)
 
 
-class _NoPandas(MetaPathFinder):
+class NoPandas(MetaPathFinder):
     """Lets no module find pandas."""
 
     def find_spec(self, fullname: str, *_: Any) -> None:
@@ -173,7 +173,7 @@ def main() -> NoReturn:
     """
     # Arrow imports pandas with the first array that it makes, to recognize data frames, which no
     # command has: .18 s.
-    sys.meta_path.insert(0, _NoPandas())
+    sys.meta_path.insert(0, NoPandas())
     # What imports create lives on, so looking through it for garbage is waste: .03 s.
     gc.set_threshold(200_000, 20, 20)
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # clean up as after Ctrl-C
