@@ -14,7 +14,7 @@ import pyarrow as pa
 from benchmarks.tables import print_table
 from benchmarks.timing import by_clocks
 from ldpsql.bench.candidates import read_candidates
-from ldpsql.bench.harness import Comparison, compare
+from ldpsql.bench.harness import ComparisonPlan, compare
 from ldpsql.bench.questions import Wanted
 from ldpsql.bench.summary import lines
 from ldpsql.bench.truth import People
@@ -39,7 +39,9 @@ REPETITIONS = 5  # the default of `ldpsql bench`
 TARGET = Path("out/harness.json")
 
 
-def comparison(people: int, name: str, epsilon: str, repetitions: int, queries: int) -> Comparison:
+def comparison(
+    people: int, name: str, epsilon: str, repetitions: int, queries: int
+) -> ComparisonPlan:
     """Counts over ranges of one and two dimensions, people spread evenly."""
     file = read_file(SURVEY.format(epsilon))
     random = np.random.default_rng(3)
@@ -47,7 +49,7 @@ def comparison(people: int, name: str, epsilon: str, repetitions: int, queries: 
         {"age": random.integers(0, 64, people), "region": random.integers(0, 16, people)}
     )
     wanted = Wanted(("ranges",), (1, 2), 0.25, queries, ("count",))
-    return Comparison(
+    return ComparisonPlan(
         file,
         People(table),
         wanted.questions(file),

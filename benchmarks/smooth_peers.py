@@ -25,7 +25,7 @@ from benchmarks.smoothing import GRID, LINE, answers, random_boxes, shapes
 from benchmarks.tables import print_table
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.group import spread_faces
-from ldpsql.decoders.fourier.projection import Block, Coefficients, Layout, project
+from ldpsql.decoders.fourier.projection import Block, CoefficientLayout, Coefficients, project
 from ldpsql.decoders.fourier.smoothing import smooth
 from ldpsql.decoders.fourier.spectra import demand
 from ldpsql.numerics import project_on_simplex
@@ -124,7 +124,7 @@ def shrink_ideally(block: Block, table: Floats) -> Floats:
 
     prior = independent(_shrink(block.spectrum, true, noise))
     away = _shrink(block.spectrum - prior, true - independent(true), noise)
-    layout = Layout([block])
+    layout = CoefficientLayout([block])
     target = layout.vectors([np.fft.ifftn(prior + away).real[None, None]])
     kappa = layout.join_spectra([block.information])[None]
     return project(layout, target, kappa, people).tables[0][0, 0]

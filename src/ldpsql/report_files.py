@@ -35,7 +35,7 @@ BATCH_KEY = "ldpsql.shuffled"
 _BATCH_FORMAT = 2
 SHOWN = 5
 ID = "id"
-"""How `read` of a `Piece` is asked for ids, beside the types of columns."""
+"""How `read` of a `ReportPiece` is asked for ids, beside the types of columns."""
 NO_ID = f"its id is not {2 * ID_BYTES} hexadecimal digits"
 ID_TYPE = pa.binary(ID_BYTES)
 LONGEST_TEXT = 1 << 16
@@ -45,7 +45,7 @@ _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_00
 
 
 @dataclass(frozen=True)
-class Piece:
+class ReportPiece:
     """Some rows of a file.
 
     rows: how many.  columns: by name, of a form that `read` knows, which gives the values of a type
@@ -73,7 +73,7 @@ class CheckedRows:
     faults: list[tuple[int, str]]
 
 
-def check_rows(intake: Intake, piece: Piece, most: int = SHOWN + 1) -> CheckedRows:
+def check_rows(intake: Intake, piece: ReportPiece, most: int = SHOWN + 1) -> CheckedRows:
     """Tell the reports of a survey from other rows; of several reasons a row gets the first.
 
     most: of how many refused rows the reasons are told.

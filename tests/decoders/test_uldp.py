@@ -16,7 +16,7 @@ from support.tiers import keep_fast
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.cells import sum_cells
-from ldpsql.decoders.uldp import Response, Shape
+from ldpsql.decoders.uldp import Response, ResponseShape
 from ldpsql.estimate import quantile
 from ldpsql.recipes.registry import mechanism
 from ldpsql.recipes.uldp import least_epsilon, make_joint_response
@@ -27,12 +27,12 @@ from ldpsql_device.law import law as law_of
 from ldpsql_device.plan import Digit, Face, Part, Plan, Term
 
 SHAPES = [
-    Shape((5,), (2,)),
-    Shape((4, 5), (2, 3)),
-    Shape((3, 4), (3, 1)),
-    Shape((2, 2), (2, 2)),
-    Shape((4, 3, 3), (2, 1, 1)),
-    Shape((2, 3, 2, 2), (1, 1, 2, 1)),
+    ResponseShape((5,), (2,)),
+    ResponseShape((4, 5), (2, 3)),
+    ResponseShape((3, 4), (3, 1)),
+    ResponseShape((2, 2), (2, 2)),
+    ResponseShape((4, 3, 3), (2, 1, 1)),
+    ResponseShape((2, 3, 2, 2), (1, 1, 2, 1)),
 ]
 
 
@@ -79,7 +79,7 @@ def test_three_attributes_spend_exactly_epsilon():
 )
 def test_the_least_epsilon_of_jurr(sizes, held, least):
     """Sections 6.1 and 6.4; a table of two decimals where there is no formula."""
-    found = least_epsilon(Shape(sizes, held))
+    found = least_epsilon(ResponseShape(sizes, held))
     assert float(found) == pytest.approx(least, abs=1.1e-4 if len(sizes) == 2 else 6e-3)
     assert made("jurr", sizes, held, found).guarantee.kind == "uldp-joint"
     below = str(round(float(found) - 2e-4, 4))
@@ -135,7 +135,7 @@ def test_levels_beyond_epsilon_are_refused(levels):
 
 def test_a_response_without_room_for_the_truth_is_refused():
     with pytest.raises(SurveyError, match="room for the truth"):
-        Response(Shape((3,), (2,)), {(0, 1): 1 << 63, (1, 1): 1 << 62})
+        Response(ResponseShape((3,), (2,)), {(0, 1): 1 << 63, (1, 1): 1 << 62})
 
 
 def test_a_table_too_large_is_refused():

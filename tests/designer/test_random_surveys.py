@@ -35,7 +35,7 @@ def test_a_design_that_cannot_answer_is_refused_in_three_lines(
     )
     monkeypatch.setattr(optimise, "_ROUNDS", 0)
     monkeypatch.setattr(optimise, "MOST_CELLS", 1000)
-    monkeypatch.setattr(optimise.Problem, "solve", lambda self, weights, steps: weights)
+    monkeypatch.setattr(optimise.DesignProblem, "solve", lambda self, weights, steps: weights)
     text = random_survey(3, **QUICK)
     with pytest.raises(SurveyError, match="cannot answer its workload") as refusal:
         design_survey(text, mechanism="fourier")

@@ -18,7 +18,7 @@ from support.significance import ALPHA, chi_square_bound, coverage_fits, varianc
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.cli.forecast import expectations
-from ldpsql.decoders.adaptive_grids import MeasuredGrid, Node, Partition, fit_pairs
+from ldpsql.decoders.adaptive_grids import GridNode, MeasuredGrid, Partition, fit_pairs
 from ldpsql.designer import design, design_survey
 from ldpsql.estimate import quantile
 from ldpsql.numerics import project_on_simplex
@@ -31,11 +31,11 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 
 NODES = (
-    Node(0, (0,), -1, 1.0),
-    Node(1, (0,), 0, 0.6),
-    Node(1, (1,), 0, 0.4),
-    Node(2, (0,), 1, 0.2),
-    Node(2, (1,), 1, 0.2),
+    GridNode(0, (0,), -1, 1.0),
+    GridNode(1, (0,), 0, 0.6),
+    GridNode(1, (1,), 0, 0.4),
+    GridNode(2, (0,), 1, 0.2),
+    GridNode(2, (1,), 1, 0.2),
 )
 EMPTY = tuple(replace(node, frequency=0.0) for node in NODES)
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from support.surveys import category, dimension, integer, measure, public, survey_toml
 
 from ldpsql.bench.candidates import read_candidates
-from ldpsql.bench.harness import Comparison
+from ldpsql.bench.harness import ComparisonPlan
 from ldpsql.bench.questions import Question, Wanted, question
 from ldpsql.bench.truth import People
 from ldpsql.designer.file import SurveyFile, read_file
@@ -65,12 +65,14 @@ def stored(folder: Path, table: pa.Table | None = None) -> Path:
     return path
 
 
-def comparison(*names: str, text: str = COUNTS, repetitions: int = 2, **more: object) -> Comparison:
+def comparison(
+    *names: str, text: str = COUNTS, repetitions: int = 2, **more: object
+) -> ComparisonPlan:
     """Of counts over ranges of one dimension."""
     file = survey_file(text)
     table = raw().select(["age"]) if text == COUNTS else raw()
     wanted = Wanted(predicates=(1,), volume=0.25, count=5, aggregates=("count",))
-    return Comparison(
+    return ComparisonPlan(
         file,
         People(table),
         wanted.questions(file),

@@ -65,7 +65,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonPlan:
     """What is compared.
 
     users: sizes of samples; None for everybody in the table.
@@ -163,7 +163,7 @@ _COLUMNS = pa.schema(
 class Runner:
     """Runs cases of one comparison; designs, samples and true answers are made once and kept."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: ComparisonPlan) -> None:
         self._comparison = comparison
         self._design = lru_cache(maxsize=_MOST_DESIGNS)(self._design_anew)
         self._truths = lru_cache(maxsize=None)(self._truths_anew)
@@ -268,7 +268,7 @@ class RunsDone:
 
 
 def compare(
-    comparison: Comparison,
+    comparison: ComparisonPlan,
     folder: Path,
     *,
     jobs: int = 1,
@@ -320,7 +320,7 @@ def _require(case: Case, outcome: Outcome) -> None:
 
 
 def _run_all(
-    comparison: Comparison, cases: Sequence[Case], jobs: int
+    comparison: ComparisonPlan, cases: Sequence[Case], jobs: int
 ) -> Iterator[tuple[Case, Outcome]]:
     """The outcomes as they come."""
     if jobs == 1:
@@ -345,7 +345,7 @@ def _run_all(
 _runners: list[Runner] = []  # of this worker process
 
 
-def _start_worker(comparison: Comparison) -> None:
+def _start_worker(comparison: ComparisonPlan) -> None:
     _end_with_parent()
     _runners[:] = [Runner(comparison)]
 

@@ -20,7 +20,7 @@ from ldpsql.figures import read_people
 from ldpsql.text import misfit_notes, person_notes, zone_notes
 
 if TYPE_CHECKING:
-    from ldpsql.bench.harness import Comparison
+    from ldpsql.bench.harness import ComparisonPlan
     from ldpsql.bench.questions import Question, Wanted
     from ldpsql.bench.summary import Line
     from ldpsql.designer.file import SurveyFile
@@ -154,7 +154,7 @@ def bench(
     options.keep_inputs(target, source, survey)
 
     from ldpsql.bench.candidates import read_candidates  # noqa: PLC0415
-    from ldpsql.bench.harness import Comparison  # noqa: PLC0415
+    from ldpsql.bench.harness import ComparisonPlan  # noqa: PLC0415
     from ldpsql.bench.questions import KINDS, Wanted  # noqa: PLC0415
     from ldpsql.bench.summary import table  # noqa: PLC0415
     from ldpsql.bench.truth import People  # noqa: PLC0415
@@ -180,7 +180,7 @@ def bench(
         aggregates = ("count",)  # there is nothing to sum
     workloads = workloads or ("ranges",)
     wanted = Wanted((), predicates, volume, count, aggregates, seed)
-    comparison = Comparison(
+    comparison = ComparisonPlan(
         file,
         People.read(file.schema, source, seed, file.person),
         _questions(workloads, wanted, file),
@@ -213,7 +213,7 @@ def bench(
         click.echo(f"figures: {page}", err=True)
 
 
-def _results(comparison: Comparison, folder: Path | None, jobs: int) -> list[Line]:
+def _results(comparison: ComparisonPlan, folder: Path | None, jobs: int) -> list[Line]:
     """Run what `folder` does not hold; SurveyError where there is nothing to compare."""
     from ldpsql.bench.harness import RunsDone, compare  # noqa: PLC0415
     from ldpsql.bench.summary import lines, refusals  # noqa: PLC0415

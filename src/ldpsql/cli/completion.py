@@ -43,7 +43,7 @@ _VALUE = re.compile(
 
 
 @dataclass(frozen=True)
-class Column:
+class AskableColumn:
     """A column that can be asked about.
 
     detail: its role, in words.  values: as SQL literals, where they are written out.
@@ -67,7 +67,7 @@ class Offer:
 class Names:
     """What can be asked: tables with their columns."""
 
-    tables: Mapping[str, tuple[Column, ...]]
+    tables: Mapping[str, tuple[AskableColumn, ...]]
 
     @classmethod
     def of(cls, surveys: Iterable[Survey], lookups: Iterable[PublicTable]) -> Names:
@@ -75,7 +75,7 @@ class Names:
         tables = {survey.table: tuple(_columns(survey)) for survey in surveys}
         for table in lookups:
             own = describe_lookup(table)
-            tables[table.name] = tuple(Column(name, f"lookup, {kind}") for name, kind in own)
+            tables[table.name] = tuple(AskableColumn(name, f"lookup, {kind}") for name, kind in own)
         return cls(tables)
 
     def offers(self, before: str) -> Iterator[Offer]:
@@ -129,7 +129,7 @@ def _starts(value: str, begun: str) -> bool:
     return value.lower().startswith(begun.lower()) or value[1:].lower().startswith(begun.lower())
 
 
-def _columns(survey: Survey) -> Iterator[Column]:
+def _columns(survey: Survey) -> Iterator[AskableColumn]:
     listed = {
         dimension.name: dimension.domain.values
         for dimension in survey.schema.dimensions
@@ -138,4 +138,4 @@ def _columns(survey: Survey) -> Iterator[Column]:
     for column in describe(survey.schema):
         name = column["column_name"]
         values = tuple(map(literal, listed.get(name, ())[:_MOST]))
-        yield Column(name, f"{column['role']}, {column['type']}", values)
+        yield AskableColumn(name, f"{column['role']}, {column['type']}", values)

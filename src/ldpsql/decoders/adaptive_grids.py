@@ -37,7 +37,7 @@ _FIT_CHANGE, _FIT_CYCLES = 1e-7, 200
 
 
 @dataclass(frozen=True)
-class Node:
+class GridNode:
     """One box: its depth, its place on every axis at that depth, and its parent's number.
 
     frequency: share of people, the mean over all who were asked about it (0 before that).
@@ -58,7 +58,7 @@ class Partition:
 
     sizes: tuple[int, ...]
     depth: int
-    nodes: tuple[Node, ...]
+    nodes: tuple[GridNode, ...]
     people: tuple[float, ...] = ()
 
     @classmethod
@@ -66,12 +66,12 @@ class Partition:
         """The root, split once."""
         if math.prod(sizes) > LARGEST_GRID:
             raise SurveyError(f"a grid has at most {LARGEST_GRID} codes; use coarser bins")
-        return cls(sizes, depth, (Node(0, (0,) * len(sizes), -1, 1.0),)).grow(0, 0.0)
+        return cls(sizes, depth, (GridNode(0, (0,) * len(sizes), -1, 1.0),)).grow(0, 0.0)
 
     @classmethod
     def from_json(cls, sizes: tuple[int, ...], depth: int, data: Mapping[str, Any]) -> Partition:
         """The inverse of `to_json`; SurveyError if it is not such a tree."""
-        nodes = tuple(Node(d, tuple(place), p, float(f)) for d, place, p, f in data["nodes"])
+        nodes = tuple(GridNode(d, tuple(place), p, float(f)) for d, place, p, f in data["nodes"])
         made = cls(sizes, depth, nodes, tuple(data["people"]))
         is_sound = (
             math.prod(sizes) <= LARGEST_GRID
@@ -142,7 +142,7 @@ class Partition:
         width = 1 << (self.depth - int(self._depths.max()))
         return width, self.labels[(slice(None, None, width),) * len(self.sizes)]
 
-    def span(self, node: Node) -> tuple[slice, ...]:
+    def span(self, node: GridNode) -> tuple[slice, ...]:
         """The codes of a node, as an index; it may reach into padding."""
         width = 1 << (self.depth - node.depth)
         return tuple(slice(p * width, (p + 1) * width) for p in node.place)
@@ -178,7 +178,7 @@ class Partition:
             for halves in product((0, 1), repeat=len(self.sizes)):
                 place = tuple(2 * p + half for p, half in zip(node.place, halves, strict=True))
                 if all(p * width < size for p, size in zip(place, self.sizes, strict=True)):
-                    nodes.append(Node(depth + 1, place, number))
+                    nodes.append(GridNode(depth + 1, place, number))
         return replace(self, nodes=tuple(nodes))
 
     def cover(self, sides: Sequence[Side]) -> Array:

@@ -40,7 +40,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Shape:
+class ResponseShape:
     """The attributes of a response: sizes, and how many of the first ranks are sensitive."""
 
     sizes: tuple[int, ...]
@@ -84,7 +84,7 @@ class Response:
     SurveyError unless every record keeps some probability to answer with itself alone.
     """
 
-    shape: Shape
+    shape: ResponseShape
     words: Mapping[tuple[Kind, Kind], int]
 
     def __post_init__(self) -> None:
@@ -233,9 +233,9 @@ def separate_axes(domain: RecordDomain) -> tuple[Axis, ...]:
     )
 
 
-def shape_over(axes: Sequence[Axis]) -> Shape:
+def shape_over(axes: Sequence[Axis]) -> ResponseShape:
     """The shape of a response over the axes together."""
-    return Shape(tuple(len(a.is_sensitive) for a in axes), tuple(a.sensitive for a in axes))
+    return ResponseShape(tuple(len(a.is_sensitive) for a in axes), tuple(a.sensitive for a in axes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,7 +64,7 @@ BOX = "age BETWEEN 2 AND 4 AND salary BETWEEN 1 AND 3"
 
 
 @dataclass(frozen=True)
-class Question:
+class PaperQuery:
     """One of the paper's queries: its name, and its SQL."""
 
     name: str
@@ -72,10 +72,10 @@ class Question:
 
 
 QUESTIONS = (
-    Question("Q1", f"SELECT COUNT(*) FROM T_app WHERE {BOX}"),
-    Question("Q2", f"SELECT SUM(purchase) FROM T_app WHERE {BOX}"),
-    Question("Q3", f"SELECT AVG(purchase) FROM T_app WHERE {BOX}"),
-    Question("Q4", f"SELECT COUNT(*) FROM T_app WHERE state = 'CA' AND ({BOX} OR salary = 4)"),
+    PaperQuery("Q1", f"SELECT COUNT(*) FROM T_app WHERE {BOX}"),
+    PaperQuery("Q2", f"SELECT SUM(purchase) FROM T_app WHERE {BOX}"),
+    PaperQuery("Q3", f"SELECT AVG(purchase) FROM T_app WHERE {BOX}"),
+    PaperQuery("Q4", f"SELECT COUNT(*) FROM T_app WHERE state = 'CA' AND ({BOX} OR salary = 4)"),
 )
 
 MECHANISMS = (

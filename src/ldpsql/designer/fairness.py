@@ -24,7 +24,7 @@ from ldpsql.designer.predicates import Shares
 from ldpsql.recipes.bound_of_totals import least_variance
 from ldpsql.recipes.fourier.candidates import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import Problem, find_equality_axes
+from ldpsql.recipes.fourier.optimise import DesignProblem, find_equality_axes
 from ldpsql.recipes.fourier.recipe import DEFAULT_BINS, find_fitting_group
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import QueryClass, Workload
@@ -144,7 +144,7 @@ def _balance(
     for entry, (numbers, power) in zip(classes, spectra, strict=True):
         needed[numbers] += entry.weight * power
     components = Dictionary(folding, needed, odds, listed).components()
-    problem = Problem(folding, needed, 0.0, components)
+    problem = DesignProblem(folding, needed, 0.0, components)
     shares = np.array([entry.weight for entry in classes]) * best
     shares = shares / shares.sum()
     weights, found = problem.start(), shares

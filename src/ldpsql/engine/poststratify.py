@@ -48,7 +48,7 @@ _HOLDS, _ROUNDING, _LISTED = 1e-6, 1e-9, 4
 
 
 @dataclass(frozen=True)
-class Part:
+class SliceCell:
     """People with the same public values in one slice of the plan, or in none of them.
 
     key: their public GROUP BY keys.  cell: the number of their public cell.  slice: its number, or
@@ -69,7 +69,7 @@ class Poststratified(Source):
     keys: tuple[Key, ...]
     sample: Sample
     strata: Strata
-    parts: tuple[Part, ...]
+    parts: tuple[SliceCell, ...]
 
     @classmethod
     def of(cls, sample: Sample, strata: Strata, estimators_of: EstimatorsOf) -> Poststratified:
@@ -106,7 +106,7 @@ class Poststratified(Source):
                     )
                 is_asked = number < len(plan.slices)
                 key = values[: len(plan.public_keys)]
-                parts.append(Part(key, cell, number if is_asked else None, estimator))
+                parts.append(SliceCell(key, cell, number if is_asked else None, estimator))
         return cls(plan, sample.keys, sample, strata, tuple(parts))
 
     @property
@@ -304,7 +304,7 @@ class Poststratified(Source):
         return self._finish(values, covariance)
 
     def _list_asked(
-        self, part: Part, rows: Sequence[tuple[Key, int]]
+        self, part: SliceCell, rows: Sequence[tuple[Key, int]]
     ) -> list[tuple[int, int, LinearQuery]]:
         """What rows ask of some people: the number of the sum, the private cell, and the sum in
         it."""
@@ -320,7 +320,7 @@ class Poststratified(Source):
                         found.append((number * targets + target, cell, query))
         return found
 
-    def _answer(self, part: Part, places: Sequence[tuple[int, int, LinearQuery]]) -> Estimates:
+    def _answer(self, part: SliceCell, places: Sequence[tuple[int, int, LinearQuery]]) -> Estimates:
         """The sums in cells, and behind them the people of all cells; NaN has no variance."""
         queries = [query for _, _, query in places] + self._inside
         answer = part.estimator.answer(

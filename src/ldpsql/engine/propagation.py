@@ -124,7 +124,7 @@ class Gradients:
 
 
 @dataclass(frozen=True)
-class Group:
+class Respondents:
     """People who answer together: of a survey, with a condition on public columns and values of
     public keys; or those behind one relation, by number, where its sums are not simply theirs."""
 
@@ -157,8 +157,8 @@ class Covariances:
         Surveys are independent, as are people who differ in public columns. NaN where people are
         partly the same, which no report tells.
         """
-        asked: dict[Group, Asked] = {}
-        parts: list[dict[Group, tuple[Integers, Array]]] = [{} for _ in rows]
+        asked: dict[Respondents, Asked] = {}
+        parts: list[dict[Respondents, tuple[Integers, Array]]] = [{} for _ in rows]
         sizes: list[int] = []
         for number, points in enumerate(rows):
             size = 0
@@ -171,7 +171,9 @@ class Covariances:
                     whole.setdefault(relation, []).append((size, row))
                 for piece, planned in queries or ():
                     table, keys = source.plan.survey.table, source.plan.public_keys
-                    group = Group(frozenset([table]), piece.condition, keys, source.keys[place])
+                    group = Respondents(
+                        frozenset([table]), piece.condition, keys, source.keys[place]
+                    )
                     asked.setdefault(group, {}).setdefault(number, []).append((size, planned))
                 size += len(source.plan.targets)
             sizes.append(size)
@@ -184,7 +186,7 @@ class Covariances:
         for own, size in zip(parts, sizes, strict=True):
             yield self._together(own, size)
 
-    def _together(self, parts: Mapping[Group, tuple[Integers, Array]], size: int) -> Array:
+    def _together(self, parts: Mapping[Respondents, tuple[Integers, Array]], size: int) -> Array:
         """The covariance of sums from those of groups of people, each with the places of sums."""
         covariance = np.zeros((size, size))
         for places, own in parts.values():
@@ -198,16 +200,18 @@ class Covariances:
 
     def _whole(
         self, relation: int, placed: Sequence[tuple[int, int]]
-    ) -> tuple[Group, tuple[Integers, Array]]:
+    ) -> tuple[Respondents, tuple[Integers, Array]]:
         """Some rows of a relation, each with where its sums stand: who answers, and how."""
         source = self.relations[relation].source
         size, private = len(source.plan.targets), len(source.plan.private_rows)
         rows = [(source.keys[row // private], row % private) for _, row in placed]
         places = np.concatenate([np.arange(at, at + size) for at, _ in placed])
         tables = frozenset(sample.plan.survey.table for sample in source.samples)
-        return Group(tables, relation=relation), (places, source.joint(rows).covariance)
+        return Respondents(tables, relation=relation), (places, source.joint(rows).covariance)
 
-    def _answers(self, group: Group, by_row: Asked) -> Iterator[tuple[int, tuple[Integers, Array]]]:
+    def _answers(
+        self, group: Respondents, by_row: Asked
+    ) -> Iterator[tuple[int, tuple[Integers, Array]]]:
         """By row the places of the sums that a group of people answers, and their covariance."""
         queries = [[q for _, planned in parts for q in planned] for parts in by_row.values()]
         found = answer_rows(self._estimator_of(group), queries)
@@ -215,7 +219,7 @@ class Covariances:
             places = [np.arange(at, at + len(planned)) for at, planned in parts]
             yield row, (np.concatenate(places), estimates.covariance)
 
-    def _estimator_of(self, group: Group) -> AnyEstimator:
+    def _estimator_of(self, group: Respondents) -> AnyEstimator:
         (table,) = group.tables
         plans = [each.plan for each in self.relations if each.plan.public_keys == group.keys]
         asked = [
@@ -233,7 +237,7 @@ class Covariances:
         slopes: by the sums of some points.  Without limit where public values are summed, which may
         be anything; NaN where sums are not simply those of people who answered.
         """
-        asked: dict[Group, tuple[list[PlannedQuery], list[float]]] = {}
+        asked: dict[Respondents, tuple[list[PlannedQuery], list[float]]] = {}
         for (relation, row), own in slopes.items():
             source = self.relations[relation].source
             plan = source.plan
@@ -246,7 +250,7 @@ class Covariances:
                 return np.array([-np.inf, np.inf])
             for piece, planned in queries:
                 table, keys = plan.survey.table, plan.public_keys
-                group = Group(frozenset([table]), piece.condition, keys, source.keys[place])
+                group = Respondents(frozenset([table]), piece.condition, keys, source.keys[place])
                 of_group = asked.setdefault(group, ([], []))
                 of_group[0].extend(planned)
                 of_group[1].extend(own.tolist())
@@ -260,7 +264,7 @@ class Covariances:
             return np.array([np.minimum(ends, 0.0)[:, 0].sum(), np.maximum(ends, 0.0)[:, 1].sum()])
         return join_ranges([nothing, *ends])[:, 0]
 
-    def _may_overlap(self, group: Group, other: Group) -> bool:
+    def _may_overlap(self, group: Respondents, other: Respondents) -> bool:
         """Whether somebody may be in two different groups."""
         tables = group.tables & other.tables
         if not tables or group.relation is not None or other.relation is not None:

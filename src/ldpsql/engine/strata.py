@@ -40,7 +40,7 @@ _BOUND = re.compile(r"(<=|>=|<|>)\s*(.+)")
 
 
 @dataclass(frozen=True)
-class Axis:
+class DividedColumn:
     """A column that is divided.
 
     dimension: its index, or None for a public column.  labels: of the strata, as written.
@@ -71,7 +71,7 @@ class Strata:
     A *cell* is a combination of strata of all axes: of C private cells and P public ones.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[DividedColumn, ...]
     marginals: tuple[Marginal, ...]
     total: float
     notes: tuple[str, ...] = ()
@@ -82,12 +82,12 @@ class Strata:
         return tuple(len(axis.labels) for axis in self.axes)
 
     @property
-    def private(self) -> tuple[Axis, ...]:
+    def private(self) -> tuple[DividedColumn, ...]:
         """The axes of dimensions."""
         return tuple(axis for axis in self.axes if axis.dimension is not None)
 
     @property
-    def public(self) -> tuple[Axis, ...]:
+    def public(self) -> tuple[DividedColumn, ...]:
         """The axes of public columns."""
         return tuple(axis for axis in self.axes if axis.dimension is None)
 
@@ -132,7 +132,7 @@ def strata_of(margins: Margins, schema: Schema) -> Strata:
 
     DataError where they do not fit it, with the file and the value.
     """
-    axes: dict[str, Axis] = {}
+    axes: dict[str, DividedColumn] = {}
     read: list[tuple[str, list[str], Array]] = []
     for margin in margins:
         names, own, people = _read(margin, schema)
@@ -173,18 +173,18 @@ def strata_of(margins: Margins, schema: Schema) -> Strata:
     return Strata(tuple(ordered), tuple(marginals), total, tuple(notes))
 
 
-def _same(axis: Axis, known: Axis, number: int) -> str:
+def _same(axis: DividedColumn, known: DividedColumn, number: int) -> str:
     """The label on an axis of the stratum that has a number on another axis."""
     if known.dimension is not None:
         return axis.labels[axis.codes.index(known.codes[number])]
     return axis.labels[axis.values.index(known.values[number])]
 
 
-def _name(axis: Axis, number: int) -> str:
+def _name(axis: DividedColumn, number: int) -> str:
     return f"{axis.column} {axis.labels[number] or 'NULL'}"
 
 
-def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[Axis], Array]:
+def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[DividedColumn], Array]:
     """The columns of a file, their axes, and people by strata."""
     counts = [
         place
@@ -231,7 +231,7 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[Axis], Array]
     return [axis.column for axis in axes], axes, people
 
 
-def _cell(axes: Sequence[Axis], cell: tuple[int, ...]) -> str:
+def _cell(axes: Sequence[DividedColumn], cell: tuple[int, ...]) -> str:
     return " and ".join(_name(axis, number) for axis, number in zip(axes, cell, strict=True))
 
 
@@ -245,7 +245,7 @@ def _count(margin: Margin, text: str) -> float:
     return number
 
 
-def _axis(name: str, labels: tuple[str, ...], schema: Schema) -> Axis:
+def _axis(name: str, labels: tuple[str, ...], schema: Schema) -> DividedColumn:
     """A column's strata; QueryError where they are no partition."""
     index = find_dimension(schema, name)
     if index is None:
@@ -255,7 +255,7 @@ def _axis(name: str, labels: tuple[str, ...], schema: Schema) -> Axis:
         twice = [value for value, times in Counter(values).items() if times > 1]
         if twice:
             raise QueryError(f"{column.name} {twice[0]} is written in two ways")
-        return Axis(column.name, None, labels, values=values)
+        return DividedColumn(column.name, None, labels, values=values)
     dimension = schema.dimensions[index]
     codes = tuple(_codes(text, dimension) for text in labels)
     everything, size = code_set(pair for each in codes for pair in each), dimension.size
@@ -278,7 +278,7 @@ def _axis(name: str, labels: tuple[str, ...], schema: Schema) -> Axis:
             f"no stratum of {dimension.name} holds {list_some(shown, _LISTED, separator='; ')}",
             hint="add rows, or widen a stratum (0 people leaves out who answered there)",
         )
-    return Axis(dimension.name, index, labels, codes)
+    return DividedColumn(dimension.name, index, labels, codes)
 
 
 def _codes(text: str, dimension: Dimension) -> CodeSet:

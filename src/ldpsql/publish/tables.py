@@ -94,7 +94,7 @@ class AnswerTable:
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedTables:
     """What is to be written, and what was left out and why, in words."""
 
     tables: tuple[AnswerTable, ...]
@@ -161,7 +161,7 @@ def answer_tables(
     *,
     ways: int = 2,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Published:
+) -> PublishedTables:
     """Ask for everything that is published, all of it of one state of the reports.
 
     ways: up to how many columns a table is about.  progress: called with how many tables are
@@ -188,7 +188,7 @@ def _answer_once(
     queries: Sequence[Asked],
     ways: int,
     progress: Callable[[int, int], None],
-) -> Published:
+) -> PublishedTables:
     names = _Names({INDEX, *(query.name for query in queries)})
     tables: list[AnswerTable] = []
     notes: list[str] = []
@@ -225,7 +225,7 @@ def _answer_once(
                     sizes[columns[0]] = made.rows.num_rows
     for query in queries:
         answer(query, {})
-    return Published(tuple(tables), tuple(notes))
+    return PublishedTables(tuple(tables), tuple(notes))
 
 
 def _execute(session: Session | RemoteSession, sql: str, notes: list[str]) -> Result:

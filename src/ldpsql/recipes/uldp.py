@@ -39,7 +39,7 @@ from ldpsql.decoders.uldp import (
     Kind,
     Response,
     ResponseChannel,
-    Shape,
+    ResponseShape,
     find_sensitive_cells,
     separate_axes,
     shape_over,
@@ -81,7 +81,7 @@ def make_single_response(axis: Axis, odds: Fraction) -> Response:
 
 
 def make_joint_response(
-    shape: Shape, odds: Fraction, levels: Mapping[Kind, int] | None = None
+    shape: ResponseShape, odds: Fraction, levels: Mapping[Kind, int] | None = None
 ) -> Response | None:
     """JuRR for any number of attributes; None where nothing is left for the truth.
 
@@ -102,7 +102,7 @@ def make_joint_response(
     return Response(shape, words)
 
 
-def least_epsilon(shape: Shape) -> str:
+def least_epsilon(shape: ResponseShape) -> str:
     """The smallest epsilon, in steps of 1/10000, at which `make_joint_response` exists."""
 
     def exists(step: int) -> bool:
@@ -112,7 +112,7 @@ def least_epsilon(shape: Shape) -> str:
     return f"{found / _STEPS:.4f}"
 
 
-def level_limits(shape: Shape, odds: Fraction) -> tuple[int, int]:
+def level_limits(shape: ResponseShape, odds: Fraction) -> tuple[int, int]:
     """Of two attributes: least and largest words per fully sensitive cell of any record."""
     least = _share(WORDS, shape.cells(3), odds)
     return least, int(odds * least)
@@ -126,7 +126,7 @@ def _share(left: int, cells: int, odds: Fraction) -> int:
 _GRID, _LEAST_STEP = 12, 1e-6
 
 
-def find_best_levels(shape: Shape, odds: Fraction) -> tuple[int, int]:
+def find_best_levels(shape: ResponseShape, odds: Fraction) -> tuple[int, int]:
     """Words of a fully sensitive cell for the two kinds of half-sensitive records.
 
     Those with the least total variance for records spread evenly, by a search over two numbers,

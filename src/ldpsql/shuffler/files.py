@@ -24,7 +24,7 @@ from ldpsql.report_files import (
     ID,
     NO_ID,
     Booleans,
-    Piece,
+    ReportPiece,
     ShuffledBatch,
     check_rows,
     read_arrow,
@@ -246,7 +246,7 @@ def _check(
     first = 0
     for batch in batches:
         columns = dict(zip(intake.report_columns, batch.columns, strict=True))
-        checked = check_rows(intake, Piece(batch.num_rows, columns, read_arrow))
+        checked = check_rows(intake, ReportPiece(batch.num_rows, columns, read_arrow))
         if checked.refused:
             faults = [(first + row, reason) for row, reason in checked.faults]
             raise refuse_rows(str(path), faults, "nothing was shuffled")

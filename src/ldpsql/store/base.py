@@ -41,8 +41,8 @@ from ldpsql.store.incoming import (
 from ldpsql.store.rules import (
     Batch,
     Imported,
+    IngestPolicy,
     KnownSurvey,
-    Policy,
     StoredBatch,
     admit,
     batch_id,
@@ -329,11 +329,11 @@ class Store(ABC):
         taken before is passed over, and so is every report that was, whatever brings it. survey:
         whose reports they are, where the files do not say so.  tell: called after every file.
         progress: called with how many rows are read, and how many there are, None where no file
-        says so.  options: see `Policy`. A file that is refused ends the call; files before it stay
-        taken.
+        says so.  options: see `IngestPolicy`. A file that is refused ends the call; files before it
+        stay taken.
         Raises ReportError, FingerprintError or StoreError.
         """
-        policy, batches = Policy(**options), list[Batch]()
+        policy, batches = IngestPolicy(**options), list[Batch]()
         files, done = expand(paths, SUFFIXES), 0
         total = None if progress is None else count_rows(files)
         for path in files:
@@ -354,7 +354,7 @@ class Store(ABC):
         self, reports: pa.Table, survey: Survey | Intake | None = None, **options: Any
     ) -> Batch:
         """Take a table of reports from memory; options as for `ingest`."""
-        batch = self._take(read_table(reports), None, survey, Policy(**options))
+        batch = self._take(read_table(reports), None, survey, IngestPolicy(**options))
         self._publish()
         return batch
 
@@ -363,7 +363,7 @@ class Store(ABC):
         incoming: Incoming,
         path: Path | None,
         survey: Survey | Intake | None,
-        policy: Policy,
+        policy: IngestPolicy,
     ) -> Batch:
         """Take one file or table, whole or not at all.  path: of the file."""
         given, today = None if survey is None else Intake.of(survey), self._look_at_today()

@@ -30,7 +30,7 @@ from ldpsql.report_files import (
     BATCH_KEY,
     SHOWN,
     Booleans,
-    Piece,
+    ReportPiece,
     Values,
     check_rows,
     read_arrow,
@@ -69,7 +69,7 @@ class Incoming:
     """
 
     name: str
-    pieces: Callable[[Intake, list[int]], Iterator[Piece]]
+    pieces: Callable[[Intake, list[int]], Iterator[ReportPiece]]
     line: str
     claim: str | None = None
     rows: int | None = None
@@ -81,7 +81,7 @@ class Incoming:
         """The same file, of which `progress` is told how many rows are read, `before` and those of
         this file, of how many in all."""
 
-        def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
+        def pieces(intake: Intake, broken: list[int]) -> Iterator[ReportPiece]:
             done = before
             for piece in self.pieces(intake, broken):
                 yield piece
@@ -164,7 +164,7 @@ def check_sent(
     if not rows:
         return None, refused
     columns, faults = _read_sent(intake, "the body", rows)
-    piece = Piece(len(rows), columns, read_json, faults)
+    piece = ReportPiece(len(rows), columns, read_json, faults)
     checked = check_rows(intake, piece, most=len(rows))
     refused += [(places[row], reason) for row, reason in checked.faults]
     return checked.reports if checked.reports.num_rows else None, refused
@@ -203,7 +203,9 @@ def check_stream(
     if batch is None:
         return None, []
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    checked = check_rows(intake, Piece(batch.num_rows, columns, read_arrow), most=batch.num_rows)
+    checked = check_rows(
+        intake, ReportPiece(batch.num_rows, columns, read_arrow), most=batch.num_rows
+    )
     return checked.reports if checked.reports.num_rows else None, checked.faults
 
 
@@ -434,13 +436,13 @@ def _columnar(
     metadata = {} if schema is None else schema.metadata or {}
     said = {key: value.decode(errors="replace") for key, value in metadata.items()}
 
-    def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
+    def pieces(intake: Intake, broken: list[int]) -> Iterator[ReportPiece]:
         require_columns(intake, name, header)
         if schema is not None:
             require_types(intake, name, schema)
         for batch in batches(intake.file_columns, broken):
             columns = dict(zip(intake.file_columns, batch.columns, strict=True))
-            yield Piece(batch.num_rows, columns, read)
+            yield ReportPiece(batch.num_rows, columns, read)
 
     line, batch = "have as many values as the first line", said.get(BATCH_KEY.encode())
     return Incoming(name, pieces, line, said.get(FINGERPRINT_KEY), rows, batch)
@@ -450,7 +452,7 @@ def _columnar(
 
 
 def _json_lines(path: Path, name: str) -> Incoming:
-    def pieces(intake: Intake, broken: list[int]) -> Iterator[Piece]:
+    def pieces(intake: Intake, broken: list[int]) -> Iterator[ReportPiece]:
         lines, unpack = _guard(name, _lines(path)), None
         while some := list(islice(lines, _JSON_ROWS)):
             broken += [number for number, row in some if row is None]
@@ -459,7 +461,7 @@ def _json_lines(path: Path, name: str) -> Incoming:
                     is_flat = any(key.startswith(RESERVED_PREFIX) for key in rows[0])
                     unpack = _flat if is_flat else _read_sent
                 columns, faults = unpack(intake, name, rows)
-                yield Piece(len(rows), columns, read_json, faults)
+                yield ReportPiece(len(rows), columns, read_json, faults)
 
     return Incoming(name, pieces, "be a JSON object with distinct keys")
 

@@ -35,7 +35,7 @@ class KnownSurvey:
 
 
 @dataclass(frozen=True)
-class Policy:
+class IngestPolicy:
     """How to take reports.
 
     skip_invalid: take the reports among rows that are none.  keep: "reports", or "counts" to
@@ -153,7 +153,7 @@ def choose_survey(
     )
 
 
-def admit(intake: Intake, incoming: Incoming, policy: Policy, today: date) -> AcceptedRows:
+def admit(intake: Intake, incoming: Incoming, policy: IngestPolicy, today: date) -> AcceptedRows:
     """What a store takes of a file of reports of a survey, once it is read to its end.
 
     Raises ReportError or FingerprintError for a file that it takes nothing of.
@@ -274,7 +274,7 @@ def require_shuffled(intake: Intake, incoming: Incoming) -> None:
         )
 
 
-def require_batch_size(intake: Intake, name: str, reports: int, policy: Policy) -> None:
+def require_batch_size(intake: Intake, name: str, reports: int, policy: IngestPolicy) -> None:
     """ReportError for a batch of fewer reports than the survey was designed for, with the epsilon
     that it achieves; unless the policy accepts it, and then every answer states that epsilon."""
     trust = intake.shuffled

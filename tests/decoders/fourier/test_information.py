@@ -30,13 +30,13 @@ from ldpsql.bounds import spectral_bound
 from ldpsql.boxes import Box, LinearQuery, Side
 from ldpsql.decoders.fourier import contributions, families
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import Batch, Cluster, FamilyTable
+from ldpsql.decoders.fourier.families import Cluster, FamilyBatch, FamilyTable
 from ldpsql.decoders.fourier.group import gather_faces, mirror
 from ldpsql.decoders.fourier.spectra import Collected, demand, floor
 from ldpsql.estimate import quantile
 from ldpsql.recipes.fourier.candidates import Dictionary
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import Problem, find_equality_axes
+from ldpsql.recipes.fourier.optimise import DesignProblem, find_equality_axes
 from ldpsql.recipes.fourier.recipe import Fourier, find_one_sided, group_of, is_mostly_one_sided
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
@@ -59,7 +59,9 @@ def test_the_table_tells_what_the_optimiser_thinks(workload: Workload, epsilon: 
     folding = Folding(group)
     needed, odds = folding.fold_faces(demand(workload, group)), float(np.exp(epsilon))
     dictionary = Dictionary(folding, needed, odds, find_equality_axes(workload))
-    problem = Problem(folding, needed, floor(demand(workload, group)), dictionary.components())
+    problem = DesignProblem(
+        folding, needed, floor(demand(workload, group)), dictionary.components()
+    )
     weights = problem.solve(problem.start(), 40)
     found = Collected(group, table_of(list(problem.emit(weights))), odds).information
     expected = problem.information(weights)
@@ -399,7 +401,7 @@ def test_products_of_arcs_tell_the_product_of_what_their_factors_tell(
     lengths = np.stack([random.integers(1, order // 2 + 1, 9) for order in orders], axis=1)
     cluster, shares = Cluster("arcs", factors, orders, characters, lengths, group), random.random(9)
     expected = np.zeros(group.cells(cluster.axes))
-    batch = Batch(cluster, np.arange(9), 3.0)
+    batch = FamilyBatch(cluster, np.arange(9), 3.0)
     power = batch.spread(shares) * np.abs(batch.transform) ** 2 * batch.halves
     np.add.at(expected, batch.frequencies.ravel(), power.ravel())
     dense = expected.reshape(group.shape(cluster.axes))

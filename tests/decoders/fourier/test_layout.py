@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.fourier_coefficients import pair_blocks
 
-from ldpsql.decoders.fourier.projection import Block, BlockShape, Layout
+from ldpsql.decoders.fourier.projection import Block, BlockShape, CoefficientLayout
 
 ORDERS = [(8,), (7,), (2,), (1,), (6, 5), (5, 6), (2, 2), (5, 4, 2), (2, 4, 2, 3), (3, 2)]
 
@@ -53,7 +53,7 @@ def blank(axes, orders, sizes=None):
 
 @pytest.mark.parametrize("orders", [(8,), (7,), (2,), (6, 5), (5, 6), (4, 3, 2), (2, 2)])
 def test_a_table_comes_back_from_its_coefficients(orders):
-    layout = Layout([blank(tuple(range(len(orders))), orders)])
+    layout = CoefficientLayout([blank(tuple(range(len(orders))), orders)])
     tables = np.random.default_rng(1).random((3, 1, *orders))
     vectors = layout.vectors([tables])
     assert np.allclose(layout.tables(vectors)[0], tables, atol=1e-12)
@@ -61,7 +61,7 @@ def test_a_table_comes_back_from_its_coefficients(orders):
 
 
 def test_coefficients_are_those_of_fftn():
-    layout = Layout([blank((0, 1), (6, 5))])
+    layout = CoefficientLayout([blank((0, 1), (6, 5))])
     table = np.random.default_rng(2).random((6, 5))
     expected = np.fft.fftn(table)[tuple(layout.frequencies.T)]
     assert np.allclose(layout.vectors([table[None, None]])[0], expected, atol=1e-12)
@@ -71,7 +71,7 @@ def test_coefficients_are_those_of_fftn():
 def test_blocks_share_the_coefficients_of_their_common_axes():
     table = np.random.default_rng(3).random((4, 5, 6))
     blocks, truth = pair_blocks(table, 1.0, np.random.default_rng(4))
-    layout = Layout(blocks)
+    layout = CoefficientLayout(blocks)
     inside = (layout.frequencies != 0).sum(axis=1)
     assert (layout.copies[inside == 2] == 1).all()
     assert (layout.copies[inside == 1] == 2).all()

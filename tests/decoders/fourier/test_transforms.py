@@ -15,7 +15,7 @@ from support.fourier_designs import (
 )
 
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import Batch, arc_transform, batches
+from ldpsql.decoders.fourier.families import FamilyBatch, arc_transform, batches
 from ldpsql.decoders.fourier.group import mirror
 
 DESIGNS = by_hand()
@@ -74,7 +74,7 @@ def test_scattered_phases_are_the_transform_of_what_they_stand_for(name: str) ->
     random = np.random.default_rng(4)
     for cluster in design.table.clusters:
         last = np.array([len(cluster) - 1])
-        batch = Batch(cluster.pick(last), last, design.collected.odds)
+        batch = FamilyBatch(cluster.pick(last), last, design.collected.odds)
         counts = random.random((1, cluster.phases))
         found = batch.scatter(batch.transform_counts(counts))
         shape = group.shape(cluster.axes)

@@ -20,7 +20,7 @@ from ldpsql.decoders.fourier.spectra import demand, floor
 from ldpsql.recipes.fourier import optimise
 from ldpsql.recipes.fourier.candidates import Component, Dictionary, ListedSets, Products
 from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import Problem, design_families
+from ldpsql.recipes.fourier.optimise import DesignProblem, design_families
 from ldpsql.recipes.fourier.recipe import Fourier, group_of, plan_of
 from ldpsql.workload import Kind, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
@@ -48,13 +48,13 @@ def all_of(sizes: tuple[int, ...], kind: str) -> Workload:
     return Workload(domain_of(sizes), (entry,), (), len(sizes))
 
 
-def problem_of(workload: Workload, epsilon: str) -> Problem:
+def problem_of(workload: Workload, epsilon: str) -> DesignProblem:
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
     needed = folding.fold_faces(demand(workload, group))
     odds = float(Epsilon.parse(epsilon).odds)
     dictionary = ArcsOnly(folding, needed, odds, frozenset())
-    return Problem(folding, needed, floor(demand(workload, group)), dictionary.components())
+    return DesignProblem(folding, needed, floor(demand(workload, group)), dictionary.components())
 
 
 def solved(
@@ -149,7 +149,7 @@ def test_the_objective_never_rises_at_half_steps() -> None:
         assert path[-1] < path[0]
 
 
-def largest_gain(problem: Problem, slope: Reals) -> float:
+def largest_gain(problem: DesignProblem, slope: Reals) -> float:
     counted = slope * problem.folding.multiplicity
     return max(float(each.gains(slope, counted).max()) for each in problem.components)
 
@@ -291,12 +291,12 @@ def signed(sizes: tuple[int, ...]) -> Workload:
     return Workload(domain, classes, (), len(sizes))
 
 
-def dictionary_problem(workload: Workload, odds: float) -> Problem:
+def dictionary_problem(workload: Workload, odds: float) -> DesignProblem:
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
     needed = folding.fold_faces(demand(workload, group))
     dictionary = Dictionary(folding, needed, odds, frozenset())
-    return Problem(folding, needed, floor(demand(workload, group)), dictionary.components())
+    return DesignProblem(folding, needed, floor(demand(workload, group)), dictionary.components())
 
 
 @pytest.mark.parametrize("cells", [1_000, 2_000])
@@ -361,7 +361,7 @@ def test_pruning_never_takes_all_products(monkeypatch: pytest.MonkeyPatch) -> No
     assert kept.sum() == pytest.approx(1.0)
 
 
-def shrunk_error(problem: Problem, information: np.ndarray, prior: np.ndarray) -> float:
+def shrunk_error(problem: DesignProblem, information: np.ndarray, prior: np.ndarray) -> float:
     """The least error of linear answers that are shrunk towards a prior of 1 / `prior` power."""
     sizes = problem.folding.frequencies
     return float((sizes * problem.demand / (prior + information))[problem.demand > 0.0].sum())
@@ -419,7 +419,7 @@ def test_pruning_brings_no_listed_sets_back(monkeypatch: pytest.MonkeyPatch) -> 
     folding = Folding(group)
     needed = folding.fold_faces(demand(workload, group))
     made = Dictionary(folding, needed, 3.0, optimise.find_equality_axes(workload))
-    problem = Problem(folding, needed, 0.0, made.components())
+    problem = DesignProblem(folding, needed, 0.0, made.components())
     parts = problem.split(problem.start())
     is_listed = [isinstance(component, ListedSets) for component in problem.components]
     assert any(is_listed)

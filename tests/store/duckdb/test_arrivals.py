@@ -12,7 +12,7 @@ from support.shuffled_survey import SCHEMA, raw_reports, shuffled_survey
 
 from ldpsql.engine.session import Session
 from ldpsql.intake import Intake
-from ldpsql.report_files import Piece, check_rows, read_arrow
+from ldpsql.report_files import ReportPiece, check_rows, read_arrow
 from ldpsql.store import Selection, open_store
 from ldpsql.store.incoming import check_sent
 from ldpsql.survey import Survey
@@ -37,7 +37,7 @@ def clock(monkeypatch):
 def rows_of(survey, table):
     [batch] = table.combine_chunks().to_batches()
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    return check_rows(Intake.of(survey), Piece(batch.num_rows, columns, read_arrow)).reports
+    return check_rows(Intake.of(survey), ReportPiece(batch.num_rows, columns, read_arrow)).reports
 
 
 def take(store, survey, table, source="http"):

@@ -284,15 +284,15 @@ def test_sums_that_cannot_be_written_leave_those_before(monkeypatch: pytest.Monk
         fill(store, asked)
         store.catch_up()
         store.ingest_table(reports(asked, 200, 55), asked)
-        right, written = decoded.Place.write, []
+        right, written = decoded.StoredSums.write, []
 
-        def write(place: decoded.Place, *given: Any) -> None:
+        def write(place: decoded.StoredSums, *given: Any) -> None:
             if len(written) == 2:
                 raise InterruptedError
             written.append(given)
             right(place, *given)
 
-        monkeypatch.setattr(decoded.Place, "write", write)
+        monkeypatch.setattr(decoded.StoredSums, "write", write)
         with pytest.raises(InterruptedError):
             store.catch_up()
         assert len(written) == 2

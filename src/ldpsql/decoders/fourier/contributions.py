@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.boxes import Weight
-from ldpsql.decoders.fourier.families import Batch, Complexes, batches
+from ldpsql.decoders.fourier.families import Complexes, FamilyBatch, batches
 from ldpsql.decoders.fourier.group import (
     Axes,
     Integers,
@@ -44,7 +44,7 @@ MOST_ENTRIES = 1 << 22
 """Contributions to the phases of a sample that are kept for those who ask the same."""
 
 
-def count_phases(rows: Rows, batch: Batch, pair: Pair) -> Reals:
+def count_phases(rows: Rows, batch: FamilyBatch, pair: Pair) -> Reals:
     """Sum over people of a product of weights per phase, shape (f, |H|), from rows by family."""
     family, phase = rows.columns
     numbers, phases = batch.families, batch.cluster.phases
@@ -184,14 +184,14 @@ class SharedContributions:
         for reports, _ in sample.products:
             yield np.asarray(reports.contributions(list(over(reports.face.axes))))
 
-    def _sample(self, faces: frozenset[Axes]) -> Sample:
+    def _sample(self, faces: frozenset[Axes]) -> FamilySample:
         """Of the families that tell something about these faces."""
         collected = self.collected
         shares = choose_families(collected, faces)
         chosen = np.flatnonzero(shares)
         parts = tuple(batches(collected.table, collected.odds, chosen, _ENTRIES))
         asked = tuple({axis for face in faces for axis in face})
-        return Sample(
+        return FamilySample(
             parts,
             tuple(shares[batch.families] for batch in parts),
             tuple(batch.moved(asked) for batch in parts),
@@ -213,7 +213,7 @@ def find_asked_faces(spectra: Sequence[Spectrum], collected: Collected) -> froze
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class FamilySample:
     """Families that stand for all that tell about some faces.
 
     batches: in batches of one cluster.  shares: of all reports, those for which each family of a
@@ -221,7 +221,7 @@ class Sample:
     products: reports to questions in product form, with the same.
     """
 
-    batches: tuple[Batch, ...]
+    batches: tuple[FamilyBatch, ...]
     shares: tuple[Reals, ...]
     moved: tuple[tuple[int, ...], ...]
     products: tuple[tuple[ProductReports, Reals], ...] = ()
@@ -319,12 +319,12 @@ class SecondMoments:
         """The table of families."""
         return self.shared.collected
 
-    def sample(self, row: Sequence[BoxQuery]) -> Sample:
+    def sample(self, row: Sequence[BoxQuery]) -> FamilySample:
         """The families that are looked at for a row of queries."""
         spectra = [self.collected.spectrum(query) for query in row]
         return self.shared.sample(find_asked_faces(spectra, self.collected))
 
-    def excess(self, batch: Batch, shares: Reals, pairs: Iterable[Pair]) -> dict[Pair, Reals]:
+    def excess(self, batch: FamilyBatch, shares: Reals, pairs: Iterable[Pair]) -> dict[Pair, Reals]:
         """Expected sums of products of weights per phase, less their mean over the family's phases,
         of the families of a sample and those that they stand for; shape (f, |H|) each.
 
@@ -370,7 +370,7 @@ class SecondMoments:
             self._spread[key] = self.collected.spread([own], axes)
         return np.asarray(self._spread[key][0])
 
-    def _expect(self, batch: Batch, pair: Pair) -> Reals:
+    def _expect(self, batch: FamilyBatch, pair: Pair) -> Reals:
         spectrum = self._population_over(batch.cluster.axes, pair)
         return np.asarray(batch.correlate(spectrum[None])[0] / batch.cluster.phases)
 
@@ -414,7 +414,7 @@ class SecondMoments:
 
     def _sample_sums(
         self,
-        sample: Sample,
+        sample: FamilySample,
         cells: Iterable[Reals],
         kind: Sequence[Weight | None],
         rows: Integers,

@@ -247,7 +247,7 @@ def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class FamilyBatch:
     """Some families of one shape, few enough to be worked on at once.
 
     With x = 1 + (E - 1) 1_B on H, X its discrete Fourier transform and s = sum of x, a family of
@@ -301,7 +301,7 @@ class Batch:
             _, chosen, kinds = np.unique(
                 cluster.parameters, axis=0, return_index=True, return_inverse=True
             )
-            sets = Batch(cluster.pick(chosen), chosen, self.odds)
+            sets = FamilyBatch(cluster.pick(chosen), chosen, self.odds)
             return np.asarray(np.abs(sets.transform)[kinds] ** 2)
         scale = (self.odds - 1.0) / (cluster.phases + (self.odds - 1.0) * cluster.sizes)
         power = scale**2
@@ -408,7 +408,7 @@ def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complex
 
 def batches(
     table: FamilyTable, odds: float, chosen: Integers | None = None, most: int = _BATCH
-) -> Iterator[Batch]:
+) -> Iterator[FamilyBatch]:
     """All or the chosen families, in order.
 
     chosen: numbers of families, ascending.  most: phases of a batch, if it has several families.
@@ -421,7 +421,7 @@ def batches(
         step = max(1, most // cluster.phases)
         for first in in_time(range(low, high, step)):
             families = wanted[first : min(first + step, high)]
-            yield Batch(cluster.pick(families - start), families, odds)
+            yield FamilyBatch(cluster.pick(families - start), families, odds)
 
 
 def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
@@ -466,7 +466,7 @@ def _inform_one_by_one(cluster: Cluster, shares: Reals, odds: float, into: Reals
     step = max(1, _BATCH // cluster.phases)
     for first in in_time(range(0, len(cluster), step)):
         numbers = np.arange(first, min(first + step, len(cluster)))
-        batch = Batch(cluster.pick(numbers), numbers, odds)
+        batch = FamilyBatch(cluster.pick(numbers), numbers, odds)
         power = batch.power * batch.halves
         power *= batch.spread(shares[numbers])
         # In place: many clusters inform few of many frequencies each.

@@ -98,7 +98,7 @@ class BlockShape:
         return np.asarray(scipy.fft.irfftn(halves, s=lengths, axes=self._axes))
 
 
-class Layout:
+class CoefficientLayout:
     """Where the coefficients of blocks stand in one vector, whose row 0 is f = 0.
 
     The vector holds every coefficient of every block once, and of each pair f, -f only one (the
@@ -214,7 +214,7 @@ class Projected:
 
 
 def project(
-    layout: Layout, targets: Coefficients, kappa: Array, people: float, stop: Stop = FINE
+    layout: CoefficientLayout, targets: Coefficients, kappa: Array, people: float, stop: Stop = FINE
 ) -> Projected:
     """Project R vectors, targets t (R, K), in R metrics, kappa (R, K):
 
@@ -238,7 +238,7 @@ def project(
 
 
 def _project_batch(
-    layout: Layout, targets: Coefficients, kappa: Array, people: float, stop: Stop
+    layout: CoefficientLayout, targets: Coefficients, kappa: Array, people: float, stop: Stop
 ) -> Projected:
     """The iterations of some rows together, which leave as they converge.
 

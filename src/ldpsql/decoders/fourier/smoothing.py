@@ -21,9 +21,9 @@ from ldpsql.decoders.fourier.prior import fit_power
 from ldpsql.decoders.fourier.projection import (
     FINE,
     Block,
+    CoefficientLayout,
     Coefficients,
     Indices,
-    Layout,
     Projected,
     Stop,
     project,
@@ -153,7 +153,7 @@ class SmoothingProblem:
     def __init__(
         self, blocks: Sequence[Block], people: float, unordered: frozenset[int] = frozenset()
     ) -> None:
-        self.people, self.layout = float(people), Layout(blocks)
+        self.people, self.layout = float(people), CoefficientLayout(blocks)
         axes = sorted({axis for block in blocks for axis in block.axes})
         self.is_ordered = [axis not in unordered for axis in axes]
         starts = self.layout.starts
@@ -309,7 +309,7 @@ class SmoothingProblem:
         return prior
 
 
-def bands(layout: Layout) -> Indices:
+def bands(layout: CoefficientLayout) -> Indices:
     """The number of every coefficient's band, shape (K,).
 
     A band is a product of octaves {0}, {1}, {2, 3}, {4..7}, ... of min(f, m - f) on every axis; an
@@ -449,7 +449,7 @@ def smooth(
     )
 
 
-def _by_block(tables: Sequence[Array], layout: Layout) -> list[Array]:
+def _by_block(tables: Sequence[Array], layout: CoefficientLayout) -> list[Array]:
     """Tables per kind as tables per block, without padding: (R, *sizes)."""
     by_block: dict[int, Array] = {}
     for table, kind in zip(tables, layout.kinds, strict=True):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ldpsql import limits
 from ldpsql.boxes import Weight
 from ldpsql.decoders.fourier.contributions import SecondMoments
-from ldpsql.decoders.fourier.families import Batch, Complexes
+from ldpsql.decoders.fourier.families import Complexes, FamilyBatch
 from ldpsql.decoders.fourier.group import Axes, Group, Reals, face_slices, zero_parts
 from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm, Spectrum
 from ldpsql.report import Pair
@@ -185,7 +185,9 @@ def _sum_contributions(
     return first, second
 
 
-def _correlate(total: Complexes, batch: Batch, excess: Reals, product: Reals, moved: Axes) -> None:
+def _correlate(
+    total: Complexes, batch: FamilyBatch, excess: Reals, product: Reals, moved: Axes
+) -> None:
     """Add the spectrum, over the axes that are moved, of sum over phi of e(phi) p(phi - theta(u)).
 
     It is that of e times the conjugate of that of p, over |H|, at f = h k.

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.fourier.families import Batch, Cluster, arc_transform
+from ldpsql.decoders.fourier.families import Cluster, FamilyBatch, arc_transform
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals
 from ldpsql.recipes.fourier.folding import Folding
 from ldpsql_device.plan import LARGEST_LISTED
@@ -326,7 +326,7 @@ def emit_arcs(
 
 
 @dataclass(frozen=True, eq=False)
-class Scrambled:
+class ScrambledFamilies:
     """Scrambled families before they are made: all characters, lengths and seeds.
 
     listed: axes that are mapped at random.  part: the other axes, of which the characters are,
@@ -623,7 +623,7 @@ class Dictionary:
             if own <= most:
                 yield self._randomize(each)
 
-    def _scramble(self, block: Axes) -> Iterator[Scrambled]:
+    def _scramble(self, block: Axes) -> Iterator[ScrambledFamilies]:
         """Arcs along the needed characters of the other axes, whose start depends on the listed
         axes of a block by a random map, and random subsets of the listed axes."""
         signs = self.folding.group.dimensions
@@ -633,13 +633,13 @@ class Dictionary:
         if not listed or not 3 <= cells <= LARGEST_LISTED:
             return
         length = min(max(1, round(cells * self._least)), cells - 1)
-        yield Scrambled(listed, (), np.zeros((1, 0), np.int64), 1, (length,), _SUBSET_SEEDS)
+        yield ScrambledFamilies(listed, (), np.zeros((1, 0), np.int64), 1, (length,), _SUBSET_SEEDS)
         for size in range(1, len(others) + 1):
             for part in combinations(others, size):
                 if size <= LARGEST_ACTIVE - 1 or any(axis >= signs for axis in part):
                     yield from self._twist(listed, part, cells)
 
-    def _twist(self, listed: Axes, part: Axes, cells: int) -> Iterator[Scrambled]:
+    def _twist(self, listed: Axes, part: Axes, cells: int) -> Iterator[ScrambledFamilies]:
         """Scrambled arcs."""
         need = self._weigh_needed(part)
         characters = np.argwhere(need > 0.0) + 1
@@ -649,9 +649,9 @@ class Dictionary:
         for order in map(int, np.unique(orders)):
             if cells * order <= _SCRAMBLED_CELLS:
                 lengths, own = tuple(self._box_lengths(order, 3).tolist()), chosen[orders == order]
-                yield Scrambled(listed, part, own, order, lengths, _SCRAMBLED_SEEDS)
+                yield ScrambledFamilies(listed, part, own, order, lengths, _SCRAMBLED_SEEDS)
 
-    def _randomize(self, given: Scrambled) -> ListedSets:
+    def _randomize(self, given: ScrambledFamilies) -> ListedSets:
         """Scrambled families, with their reflections."""
         listed, part, group = given.listed, given.part, self.folding.group
         owners, reflected = reflections(given.characters, part, self.folding)
@@ -684,13 +684,13 @@ class Dictionary:
         _, chosen, kinds = np.unique(
             cluster.parameters[ones], axis=0, return_index=True, return_inverse=True
         )
-        sets = Batch(cluster.pick(ones[chosen]), chosen, self.odds)
+        sets = FamilyBatch(cluster.pick(ones[chosen]), chosen, self.odds)
         # h and -h count, so half spectra double.
         values = 2.0 * sets.halves * np.abs(sets.transform) ** 2
         step = max(1, (1 << 20) // max(cluster.phases, cells))
         for first in range(0, count, step):
             numbers = np.arange(first, min(first + step, count))
-            batch = Batch(cluster.pick(ones[numbers]), numbers, self.odds)
+            batch = FamilyBatch(cluster.pick(ones[numbers]), numbers, self.odds)
             flat = folded[batch.frequencies] + batch.spread((numbers - first) * cells)
             value = values[kinds[numbers]].ravel()
             own = np.bincount(flat.ravel(), value, len(numbers) * cells)

@@ -56,7 +56,7 @@ likely as a smooth distribution."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class DesignProblem:
     """Weights for the candidates of some components, one after the other in one flat array.
 
     demand: gamma by class.  floor: mean over the queries of (q^(0) / N)^2 - mean of q^2; the
@@ -157,7 +157,7 @@ class Problem:
         weights = np.concatenate(parts)
         return np.asarray(weights / weights.sum())
 
-    def drop(self, weights: Reals) -> tuple[Problem, Reals]:
+    def drop(self, weights: Reals) -> tuple[DesignProblem, Reals]:
         """The problem and weights without candidates that weigh nothing."""
         kept = weights / weights.sum()
         pairs = [c.drop(w) for c, w in zip(self.components, self.split(kept), strict=True)]
@@ -227,7 +227,7 @@ def design_families(
         cells = RealCells(group)
         continued = cells, cells.grams(workload)
     # Nothing else refers to the candidates, of which those that are dropped take much memory.
-    problem = Problem(
+    problem = DesignProblem(
         folding,
         needed,
         floor(wanted),
@@ -258,7 +258,7 @@ def _expected_power(folding: Folding) -> Reals:
     return folding.fold_faces(faces)
 
 
-def _lean(problem: Problem, weights: Reals, power: Reals, steps: int) -> Reals:
+def _lean(problem: DesignProblem, weights: Reals, power: Reals, steps: int) -> Reals:
     """Weights for answers that are shrunk towards what is likely, of candidates for unbiased ones.
 
     With n people and a prior of the power s of their shares, the best linear estimate of a
@@ -285,7 +285,7 @@ def find_equality_axes(workload: Workload) -> frozenset[int]:
 # -- pruning --------------------------------------------------------------------------------------
 
 
-def _prune(problem: Problem, weights: Reals, steps: int) -> tuple[Problem, Reals]:
+def _prune(problem: DesignProblem, weights: Reals, steps: int) -> tuple[DesignProblem, Reals]:
     """The heaviest candidates within the budgets, re-optimised.
 
     The coverage rule: while some needed frequency has less than _COVERED of the information that
@@ -306,7 +306,7 @@ def _prune(problem: Problem, weights: Reals, steps: int) -> tuple[Problem, Reals
     return problem, problem.solve(kept, steps)
 
 
-def _keep_informed(problem: Problem, weights: Reals, kept: Reals) -> Reals:
+def _keep_informed(problem: DesignProblem, weights: Reals, kept: Reals) -> Reals:
     """What is kept of the weights, and what more it takes to inform every needed frequency: its own
     arc where it has one, else products; again with sum 1.
 
@@ -343,7 +343,7 @@ def _keep_informed(problem: Problem, weights: Reals, kept: Reals) -> Reals:
     return _restore_arcs(problem, problem.split(weights), kept, lost) if lost.size else kept
 
 
-def _keep_heaviest(problem: Problem, weights: Reals) -> Reals:
+def _keep_heaviest(problem: DesignProblem, weights: Reals) -> Reals:
     """Weights with all but the heaviest candidates set to 0; again with sum 1.
 
     Components of products that would lose all of them keep the heaviest few: where characters are
@@ -375,7 +375,7 @@ def _keep_heaviest(problem: Problem, weights: Reals) -> Reals:
     return np.asarray(pruned / pruned.sum())
 
 
-def _find_arcs(problem: Problem) -> NDArray[np.bool_]:
+def _find_arcs(problem: DesignProblem) -> NDArray[np.bool_]:
     """Which classes of frequencies have arcs of their own among the candidates."""
     has_arc = np.zeros(len(problem.demand), dtype=bool)
     for component in problem.components:
@@ -392,7 +392,9 @@ def _heaviest(component: Component, weights: Reals, count: int, cells: float) ->
     return ranked[: max(int(np.searchsorted(np.cumsum(phases), cells, "right")), 1)]
 
 
-def _restore_arcs(problem: Problem, full: Sequence[Reals], kept: Reals, lost: Integers) -> Reals:
+def _restore_arcs(
+    problem: DesignProblem, full: Sequence[Reals], kept: Reals, lost: Integers
+) -> Reals:
     """Weights with one arc for every lost character, its heaviest, with the weight that all its
     arcs had before pruning, or a tenth of a mean one. Sum 1.
 

@@ -62,7 +62,7 @@ def tidy(cursor: Connection, layout: Layout) -> None:
     A batch is either counted in the histogram or in its tail, so one that is partly counted stays
     in two parts until the next merge.
     """
-    counted = fold.Progress.of(cursor, layout).counted
+    counted = fold.FoldProgress.of(cursor, layout).counted
     groups = cursor.execute(
         "SELECT name, day, list(number), max(number), sum(reports)::BIGINT FROM batches "
         "WHERE survey = ? AND kept AND day IS NOT NULL "

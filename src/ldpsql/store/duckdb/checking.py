@@ -9,7 +9,7 @@ import numpy as np
 from ldpsql.intake import Intake
 from ldpsql.lookups import PublicTable
 from ldpsql.report import TYPES, Reals
-from ldpsql.report_files import Piece, check_rows, read_arrow
+from ldpsql.report_files import ReportPiece, check_rows, read_arrow
 from ldpsql.sql import literal
 from ldpsql.store.counting import COUNT_COLUMN, Column
 from ldpsql.store.duckdb import decoded, fold
@@ -107,7 +107,7 @@ def _check_reports(cursor: Connection, layout: Layout) -> Iterator[str]:
     rows, bad = cursor.sql(f"SELECT {layout.columns} FROM {layout.reports}"), 0
     for batch in rows.to_arrow_reader(_ROWS):
         columns = dict(zip(layout.intake.columns, batch.columns, strict=True))
-        bad += check_rows(layout.intake, Piece(batch.num_rows, columns, read_arrow)).refused
+        bad += check_rows(layout.intake, ReportPiece(batch.num_rows, columns, read_arrow)).refused
     if bad:
         yield f"{bad:,} of its rows are no reports of the survey"
 
@@ -158,7 +158,7 @@ def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[
         return
     if decoding is None or place is None:
         return
-    counts = fold.counts(layout, fold.Progress.of(cursor, layout).counted)
+    counts = fold.counts(layout, fold.FoldProgress.of(cursor, layout).counted)
     anew, later = (
         decoded.LocalRows(cursor, layout, decoding, rows).split(place.columns)
         for rows in (counts, place.later)
@@ -180,7 +180,9 @@ def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[
         yield "what is kept of its decoded reports is not what they decode to"
 
 
-def _check_totals(cursor: Connection, layout: Layout, place: decoded.Place | None) -> Iterator[str]:
+def _check_totals(
+    cursor: Connection, layout: Layout, place: decoded.StoredSums | None
+) -> Iterator[str]:
     """The sums are those of as many reports as there should be, and those of parts add up to those
     of everybody: all that can be said once counts were deleted."""
     if place is None:

@@ -202,7 +202,7 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
             for table in (f"parts_{key}", f"{SUMS}{key}", f"whole_{key}"):
                 yield f"CREATE TABLE {_COPY}.{quote(table)} AS FROM {quote(table)}"
     for layout in layouts:
-        progress = fold.Progress.of(cursor, layout)
+        progress = fold.FoldProgress.of(cursor, layout)
         if progress.merged + progress.recent <= MOST_COUNTS:
             yield from _count(layout, progress)
     for (schema, name), comment in there.items():
@@ -212,7 +212,7 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
             yield f"COMMENT ON TABLE {_COPY}.{lookup_table(name)} IS {literal(comment)}"
 
 
-def _count(layout: Layout, progress: fold.Progress) -> Iterable[str]:
+def _count(layout: Layout, progress: fold.FoldProgress) -> Iterable[str]:
     """All reports of a survey counted, those that the store counts when they are read as well."""
     key, histogram = literal(layout.key), f"{_COPY}.{layout.histogram}"
     yield create(f"{_COPY}.{layout.reports}", layout.kept_columns)

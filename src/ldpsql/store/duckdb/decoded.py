@@ -50,7 +50,7 @@ Arrays = Mapping[str, Reals]
 
 
 @dataclass(frozen=True)
-class Place:
+class StoredSums:
     """The sums of one survey.
 
     columns: those that tell its parts apart.  batch: the last one whose reports are in.
@@ -111,7 +111,7 @@ class Place:
         return self.sums if part >= 0 else self.whole
 
 
-def find(cursor: Connection, layout: Layout, decoding: Decoding) -> Place | None:
+def find(cursor: Connection, layout: Layout, decoding: Decoding) -> StoredSums | None:
     """The sums of a survey, if they are this decoder's, and if all reports of later batches are
     there to be decoded."""
     key = literal(layout.key)
@@ -128,7 +128,7 @@ def find(cursor: Connection, layout: Layout, decoding: Decoding) -> Place | None
     ).fetchall()
     if not rows:
         return None
-    return Place(layout, layout.public_columns[: columns[0][0]], *rows[0])
+    return StoredSums(layout, layout.public_columns[: columns[0][0]], *rows[0])
 
 
 def find_last_batch(cursor: Connection, key: str) -> int:
@@ -167,7 +167,7 @@ def forget(cursor: Connection, layout: Layout) -> None:
 def drop(cursor: Connection, layout: Layout) -> None:
     """Delete what is kept of decoded reports."""
     forget(cursor, layout)
-    place = Place(layout, (), 0)
+    place = StoredSums(layout, (), 0)
     for table in (place.parts, place.sums, place.whole):
         cursor.execute(f"DROP TABLE IF EXISTS {table}")
 
@@ -227,7 +227,7 @@ def catch_up(
         if list_alone(cursor, layout.key):  # the counts lack reports; sums of them would, too
             return
         place = begin(cursor, layout, decoding)
-        rows = fold.counts(layout, fold.Progress.of(cursor, layout).counted)
+        rows = fold.counts(layout, fold.FoldProgress.of(cursor, layout).counted)
     else:
         rows = place.later
     if more is not None:
@@ -236,9 +236,9 @@ def catch_up(
     add(cursor, place, decoding, LocalRows(cursor, layout, decoding, rows), last)
 
 
-def begin(cursor: Connection, layout: Layout, decoding: Decoding) -> Place:
+def begin(cursor: Connection, layout: Layout, decoding: Decoding) -> StoredSums:
     """Make the sums of nobody, in the place of any there are."""
-    place = Place(layout, layout.public_columns, 0)
+    place = StoredSums(layout, layout.public_columns, 0)
     cursor.execute(create(place.sums, _SUMS))
     cursor.execute(create(place.whole, _SUMS))
     cursor.execute(create(place.parts, (_PART, *place.columns)))
@@ -246,7 +246,9 @@ def begin(cursor: Connection, layout: Layout, decoding: Decoding) -> Place:
     return place
 
 
-def add(cursor: Connection, place: Place, decoding: Decoding, rows: DecodedRows, last: int) -> None:
+def add(
+    cursor: Connection, place: StoredSums, decoding: Decoding, rows: DecodedRows, last: int
+) -> None:
     """Add rows to sums.  last: the number of the last batch whose reports are in by that."""
     layout = place.layout
     place = _narrow(cursor, place, rows, min(MOST_PARTS, MOST_NUMBERS // decoding.numbers))
@@ -268,7 +270,7 @@ def add(cursor: Connection, place: Place, decoding: Decoding, rows: DecodedRows,
     )
 
 
-def _narrow(cursor: Connection, place: Place, rows: DecodedRows, most: int) -> Place:
+def _narrow(cursor: Connection, place: StoredSums, rows: DecodedRows, most: int) -> StoredSums:
     """The same sums by fewer columns, until there are few enough parts with those of new rows."""
     columns = place.columns
     while columns:
@@ -282,7 +284,7 @@ def _narrow(cursor: Connection, place: Place, rows: DecodedRows, most: int) -> P
         columns = columns[:-1]
     if columns == place.columns:
         return place
-    narrow, joined = Place(place.layout, columns, place.batch), dict[Values, list[int]]()
+    narrow, joined = StoredSums(place.layout, columns, place.batch), dict[Values, list[int]]()
     for part, *own in cursor.execute(f"FROM {place.parts} ORDER BY {_PART.sql}").fetchall():
         joined.setdefault(tuple(own[: len(columns)]), []).append(part)
     stored = place.read(cursor, [part for parts in joined.values() for part in parts])
@@ -298,13 +300,13 @@ def _narrow(cursor: Connection, place: Place, rows: DecodedRows, most: int) -> P
     return narrow
 
 
-def recall(cursor: Connection, place: Place, decoding: Decoding) -> None:
+def recall(cursor: Connection, place: StoredSums, decoding: Decoding) -> None:
     """Give a design what follows from it alone."""
     decoding.recall(place.read(cursor, [_DESIGN])[_DESIGN])
 
 
 def read(
-    cursor: Connection, place: Place, decoding: Decoding, selection: Selection
+    cursor: Connection, place: StoredSums, decoding: Decoding, selection: Selection
 ) -> list[tuple[Values, Decoded]] | None:
     """Per combination of key values, ascending, NULL last, the sums of its people; without keys
     exactly one. None where the parts do not say who is selected."""
@@ -321,7 +323,7 @@ def read(
     return _select(cursor, place, later, selection)
 
 
-def _are_told(place: Place, selection: Selection) -> bool:
+def _are_told(place: StoredSums, selection: Selection) -> bool:
     """Whether a selection names no public column but those that tell the parts apart."""
     keys = [key if isinstance(key, str) else key.text for key in selection.keys]
     weights = [weight.column for pair in selection.moments for weight in pair if weight]
@@ -334,7 +336,10 @@ def _are_told(place: Place, selection: Selection) -> bool:
 
 
 def _select(
-    cursor: Connection, place: Place, later: Sequence[tuple[Values, Arrays]], selection: Selection
+    cursor: Connection,
+    place: StoredSums,
+    later: Sequence[tuple[Values, Arrays]],
+    selection: Selection,
 ) -> list[tuple[Values, Decoded]]:
     """The parts of the people who are selected, by key values; those of later reports are parts of
     their own."""

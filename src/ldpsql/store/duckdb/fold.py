@@ -25,7 +25,7 @@ _WORTHWHILE = 2
 
 
 @dataclass(frozen=True)
-class Progress:
+class FoldProgress:
     """How far the histogram of a survey goes.
 
     counted: the last batch in the table.  merged: rows of the table when equal reports were last
@@ -37,7 +37,7 @@ class Progress:
     recent: int
 
     @classmethod
-    def of(cls, cursor: Connection, layout: Layout) -> Progress:
+    def of(cls, cursor: Connection, layout: Layout) -> FoldProgress:
         """As the cursor sees it; StoreError for a survey that is not in the store."""
         tail = (
             "coalesce((SELECT sum(b.reports) FROM batches b WHERE b.kept AND b.survey = s.name "
@@ -77,7 +77,7 @@ def merge_if_worthwhile(cursor: Connection, layout: Layout, before: int) -> bool
     before: what was recent before them. It is looked at when it has doubled and is no less than the
     table, so that all merges together cost no more than a few passes over the reports.
     """
-    progress = Progress.of(cursor, layout)
+    progress = FoldProgress.of(cursor, layout)
     now = progress.recent
     has_doubled = now >= _SMALL and now.bit_length() != before.bit_length()
     pays = has_doubled and now >= progress.merged and _shrinks(cursor, layout, progress)
@@ -86,7 +86,7 @@ def merge_if_worthwhile(cursor: Connection, layout: Layout, before: int) -> bool
     return pays
 
 
-def _shrinks(cursor: Connection, layout: Layout, progress: Progress) -> bool:
+def _shrinks(cursor: Connection, layout: Layout, progress: FoldProgress) -> bool:
     """Whether merging would leave at most half of the recent rows."""
     form = layout.format
     if not layout.public_columns:  # then there is a limit to how many different rows there can be
@@ -105,7 +105,7 @@ def merge(cursor: Connection, layout: Layout) -> None:
     """Rewrite the table with one row per report, the tail included, sorted by report type so that
     one type is read fast."""
     keys, key = layout.keys, literal(layout.key)
-    source = counts(layout, Progress.of(cursor, layout).counted)
+    source = counts(layout, FoldProgress.of(cursor, layout).counted)
     cursor.execute(
         f"CREATE OR REPLACE TABLE {layout.histogram} AS SELECT {keys}, sum({COUNT_COLUMN})::BIGINT "
         f"AS {COUNT_COLUMN} FROM {source} GROUP BY {keys} HAVING sum({COUNT_COLUMN}) <> 0 "
@@ -146,7 +146,7 @@ def recount(cursor: Connection, layout: Layout, batches: str) -> None:
     """
     counted = "true"
     if not layout.format.unary:
-        counted = f"{BATCH_COLUMN} <= {Progress.of(cursor, layout).counted}"
+        counted = f"{BATCH_COLUMN} <= {FoldProgress.of(cursor, layout).counted}"
     cursor.execute(create(RECOUNT, layout.histogram_columns, "TEMP TABLE"))
     reports = f"SELECT * FROM {layout.reports} WHERE {batches} AND {counted}"
     append(cursor, layout, reports, RECOUNT)
@@ -171,7 +171,7 @@ def withdraw(cursor: Connection, layout: Layout, numbers: Sequence[int]) -> None
 def delete_reports(cursor: Connection, layout: Layout, numbers: Sequence[int]) -> None:
     """Delete the reports of some batches, once they are counted."""
     listed = ", ".join(map(str, numbers))
-    if not layout.format.unary and max(numbers) > Progress.of(cursor, layout).counted:
+    if not layout.format.unary and max(numbers) > FoldProgress.of(cursor, layout).counted:
         merge(cursor, layout)
     cursor.execute(f"DELETE FROM {layout.reports} WHERE {BATCH_COLUMN} IN ({listed})")
     own = f"survey = {literal(layout.key)} AND number IN ({listed})"

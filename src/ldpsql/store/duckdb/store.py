@@ -246,7 +246,7 @@ class DuckDBStore(Store):
         layout, is_kept = Layout(intake), keep == "reports"
         with self._read_snapshot() as cursor:
             number = decoded.find_last_batch(cursor, layout.key) + 1
-            self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
+            self._recent[layout.key] = fold.FoldProgress.of(cursor, layout).recent
             known = self._known_ids(cursor, layout, reports)
             taken = arrivals.receive(cursor, layout, reports, last, known)
             if known is not None:
@@ -540,7 +540,7 @@ class DuckDBStore(Store):
                     "together decode to, in one of the stores; nothing was taken. Keep the two "
                     "apart, or ingest the report files of one into the other"
                 )
-            self._recent[layout.key] = fold.Progress.of(cursor, layout).recent
+            self._recent[layout.key] = fold.FoldProgress.of(cursor, layout).recent
             oldest = day_of_forgetting(utc_today(), self._latest_day())
             imported = importing.take(theirs, cursor, layout, oldest)
             self._decode_anew(cursor, layout)
@@ -666,7 +666,7 @@ class DuckDBStore(Store):
         """What reads a selection of the counts that a cursor sees.  counted: which columns of a
         report will be asked for."""
         layout = self._layout(table)
-        progress = fold.Progress.of(cursor, layout)
+        progress = fold.FoldProgress.of(cursor, layout)
         counts, is_merged = fold.counts(layout, progress.counted), progress.recent == 0
         return Reading(cursor, layout, selection, counts, is_merged=is_merged)
 

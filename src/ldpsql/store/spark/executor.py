@@ -26,7 +26,7 @@ from ldpsql.store.counting import ReportTable
 from ldpsql.store.duckdb.opening import open_memory
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.incoming import read_file
-from ldpsql.store.rules import Policy, admit, batch_id, choose_survey
+from ldpsql.store.rules import IngestPolicy, admit, batch_id, choose_survey
 from ldpsql.store.spark.columns import NAME, PLACE, ROW, SAID, SUMS, arriving_schema, key_fields
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
@@ -50,7 +50,7 @@ class Arriving:
     """
 
     intake: Intake
-    policy: Policy
+    policy: IngestPolicy
     today: date
     places: Mapping[str, tuple[int, str]]
     is_table: bool = False

@@ -33,7 +33,7 @@ from ldpsql.store.duckdb.opening import Connection, connect, disconnect, open_me
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.store import DuckDBStore
 from ldpsql.store.incoming import SUFFIXES
-from ldpsql.store.rules import Batch, Imported, Policy, require_batch_size
+from ldpsql.store.rules import Batch, Imported, IngestPolicy, require_batch_size
 from ldpsql.store.spark.columns import (
     PLACE,
     ROW,
@@ -288,7 +288,7 @@ class SparkStore(DuckDBStore):
     ) -> list[Batch]:
         if progress is not None:  # Spark takes all files at once
             progress(0, None)
-        found, policy = expand(paths, SUFFIXES), _require_reports(Policy(**options))
+        found, policy = expand(paths, SUFFIXES), _require_reports(IngestPolicy(**options))
         files, shown = (
             self._folder.list_files([str(path.absolute()) for path in found]),
             map(str, found),
@@ -300,7 +300,7 @@ class SparkStore(DuckDBStore):
     def ingest_table(
         self, reports: pa.Table, survey: Survey | Intake | None = None, **options: Any
     ) -> Batch:
-        policy, content = _require_reports(Policy(**options)), pa.BufferOutputStream()
+        policy, content = _require_reports(IngestPolicy(**options)), pa.BufferOutputStream()
         pq.write_table(reports, content)
         rows: list[Any] = [("table.parquet", content.getvalue().to_pybytes())]
         source = self._spark.createDataFrame(rows, "path STRING, content BINARY")
@@ -337,7 +337,7 @@ class SparkStore(DuckDBStore):
                     places = self._number(new, [f.name_in(self._folder.reports) for f in new])
                     source = self._folder.read_files(new)
                     found = self._take_source(
-                        intake, source, places, Policy(), dict, is_table=False
+                        intake, source, places, IngestPolicy(), dict, is_table=False
                     )
                     self._know(new, found)
             with super().snapshot():
@@ -396,7 +396,7 @@ class SparkStore(DuckDBStore):
         files: Sequence[File],
         shown: Sequence[str],
         survey: Survey | Intake | None,
-        policy: Policy,
+        policy: IngestPolicy,
     ) -> Outcomes:
         """Take files in this order, each whole or not at all, until one is refused.
 
@@ -421,7 +421,7 @@ class SparkStore(DuckDBStore):
         intake: Intake,
         source: DataFrame,
         places: Mapping[str, tuple[int, str]],
-        policy: Policy,
+        policy: IngestPolicy,
         choose: Callable[[Outcomes], Outcomes],
         *,
         is_table: bool,
@@ -467,7 +467,7 @@ class SparkStore(DuckDBStore):
         intake: Intake,
         places: Mapping[str, tuple[int, str]],
         outcomes: Mapping[int, Mapping[str, Any]],
-        policy: Policy,
+        policy: IngestPolicy,
     ) -> Outcomes:
         """What is to become of files, in order, by what executors say of each that was there."""
         found, accepted = dict[int, _Accepted | Batch | errors.Error](), set[str | None]()
@@ -706,7 +706,7 @@ def _tell_uncounted(new: Sequence[File], refused: Mapping[str, str]) -> str | No
     return "; ".join(said) or None
 
 
-def _require_reports(policy: Policy) -> Policy:
+def _require_reports(policy: IngestPolicy) -> IngestPolicy:
     """NotSupportedError for a policy that deletes reports: the files are not the store's."""
     if policy.keep != "reports":
         raise NotSupportedError(
