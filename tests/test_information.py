@@ -74,7 +74,7 @@ def test_counts_alone_tell_what_is_known(epsilon):
     assert 1.0 < information_of_sums(budget) / limit_of_information(budget) < 9.0 / 4.0
 
 
-@pytest.mark.fast(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2"])
 @pytest.mark.parametrize("counted", [0.0, 0.25, 0.6])
 def test_no_design_is_better_than_the_bound(epsilon, counted):

@@ -265,6 +265,7 @@ def test_a_token_is_a_word(served, token, monkeypatch):
     assert [survey.table for survey in RemoteStore(served[0], None).surveys()] == ["app"]
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_an_address_for_a_file(served, tmp_path, monkeypatch):
     address, token, admin, copy = served
     monkeypatch.chdir(tmp_path)

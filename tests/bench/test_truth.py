@@ -271,6 +271,7 @@ def test_persons_are_sampled_with_all_their_rows(users):
     assert spent == pytest.approx(np.minimum(10, 12 / sizes[drawn.persons]))  # whole persons
 
 
+@pytest.mark.slow
 def test_estimates_are_unbiased_about_it():
     """Of the persons, and not of the rows."""
     survey = design(VISITS)

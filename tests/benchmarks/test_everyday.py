@@ -12,6 +12,7 @@ from benchmarks.everyday import EPSILONS, SETS, distances
 FAST = [("counts alone", "1")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "epsilon"), keep_fast(product(SETS, EPSILONS), FAST))
 def test_five_questions_are_near_the_least(name: str, epsilon: str) -> None:
     mechanism, levels, whole, rounded = distances(name, epsilon)

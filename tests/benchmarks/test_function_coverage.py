@@ -122,6 +122,7 @@ def test_intervals_of_a_third_of_the_variance_do_not(asked: Trial, sums: Sums) -
     assert not any(found[sql] for sql in OF_TWO if "MEDIAN" not in sql)
 
 
+@pytest.mark.slow
 def test_intervals_of_quantiles_cover() -> None:
     """Over 74 values; with a third of the standard errors they do not."""
     random = np.random.default_rng(4)

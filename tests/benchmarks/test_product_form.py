@@ -12,6 +12,7 @@ from ldpsql.boxes import Box, LinearQuery
 CASE = Case((12, 10), 1, "1")
 
 
+@pytest.mark.slow
 def test_every_table_is_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

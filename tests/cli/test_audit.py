@@ -124,6 +124,7 @@ def test_the_device_is_compared_with_the_law_of_its_plan():
     assert 0.999 < found["device"]["epsilon"] <= 1
 
 
+@pytest.mark.slow
 def test_a_large_epsilon_is_warned_of_and_an_error_where_asked(published):
     limit = ("--warn-above", "1.5")
     assert "warning" not in run(*QUICK, published).stdout

@@ -63,6 +63,7 @@ def test_combinations_of_levels_and_paths() -> None:
     assert (fakes.answers[0].path, fakes.answers[0].nodes) == (12, 105)
 
 
+@pytest.mark.slow
 def test_the_demonstration() -> None:
     """Trees, probabilities, all queries by all mechanisms; the sound intervals mostly hold."""
     shown = run("demo", "--paper", "--people", 8_000)

@@ -95,6 +95,7 @@ def test_what_is_left_out_says_why():
     assert {c.name for c in choice.ranked} | set(choice.left_out) == set(MECHANISMS)
 
 
+@pytest.mark.slow
 def test_sensitive_values_bring_in_what_spares_the_others():
     """The stronger definition only; the weaker one is left to whoever names it."""
     domain = RecordDomain(("x", "y"), (8, 8), (), (), (), (8, 8), ((0,), (0,)))

@@ -84,6 +84,7 @@ def test_a_design_without_sql_does_not_load_the_parser():
     assert done.stdout.split() == ["False"]
 
 
+@pytest.mark.slow
 def test_a_file_that_names_no_mechanism_gets_the_best_one():
     survey = chosen()
     assert survey == design(few_ages(named("auto")))

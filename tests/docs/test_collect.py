@@ -103,6 +103,7 @@ def test_a_backend_in_python_sends_each_persons_report_once(folder: Path) -> Non
     assert count(folder) == 3
 
 
+@pytest.mark.slow
 def test_a_backend_in_node_sends_each_persons_report_once(folder: Path) -> None:
     node = shutil.which("node")
     if node is None:
@@ -210,6 +211,7 @@ def check_https(folder: Path, address: str, certificate: Path, token: str) -> No
     assert answer[-1].strip() == "2003"
 
 
+@pytest.mark.slow
 def test_tls_without_a_proxy(folder: Path, certificate: Path) -> None:
     token = Tokens.beside(folder / "people.duckdb").add("ann", "admin")
     files = [str(certificate / name) for name in ("collect.key", "collect.pem")]

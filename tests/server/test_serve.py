@@ -158,6 +158,7 @@ def test_what_is_no_key_or_certificate_is_said(tmp_path, survey):
         pass
 
 
+@pytest.mark.slow
 def test_the_javascript_client_finds_a_survey_and_its_reports_are_counted(tmp_path, survey):
     node = shutil.which("node")
     if node is None:
@@ -178,6 +179,7 @@ def test_the_javascript_client_finds_a_survey_and_its_reports_are_counted(tmp_pa
         assert store.sizes("people").tolist() == [5]
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_once_there_is_room_it_goes_on(tmp_path, survey):
     resource = pytest.importorskip("resource")
     if not hasattr(resource, "prlimit"):

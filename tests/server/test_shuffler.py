@@ -105,7 +105,8 @@ def test_reports_of_other_surveys_are_not_taken(home):
         pass
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 60])
 def test_no_kill_loses_a_report_or_releases_one_twice(home, kills):
     lines = [line(random.randrange(18, 42)) for _ in range(10 * USERS + 7)]
 

@@ -190,6 +190,7 @@ def test_row_groups_do_not_tell_which_file_a_report_came_from(survey, tmp_path, 
     assert counted(pq.read_table(target)) == counted(table)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_reports(tmp_path, monkeypatch):
     """300,000 reports with buckets of 4,096: the peak is a fraction of what they take."""
     survey = made()

@@ -292,6 +292,7 @@ def test_two_processes_at_once_count_each_report_once(overlapping):
         assert people(store) == 40_000
 
 
+@pytest.mark.slow
 def test_a_kill_between_leaves_neither_ids_without_reports_nor_reports_without_ids(overlapping):
     path, files = overlapping
     for calls in (1, 2, 3):

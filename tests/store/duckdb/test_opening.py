@@ -144,7 +144,7 @@ def limited(how, size, path):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.fast(1)
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of files are Linux's")
 @pytest.mark.parametrize("how", ["killed", "full"])
 def test_a_store_that_could_not_be_made_is_made_by_the_next(tmp_path, how):
