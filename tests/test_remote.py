@@ -244,7 +244,7 @@ def test_an_answer_that_is_too_large_or_compressed_within_is_not_read(monkeypatc
         with listening(status, body=deep) as (address, _), pytest.raises(StoreError, match=said):
             RemoteStore(address, "x").surveys()
     monkeypatch.setattr(ldpsql.remote, "LARGEST_ANSWER", len(packed) - 1)
-    too_large = pytest.raises(StoreError, match=r"answers more than \d+ bytes; ask for less")
+    too_large = pytest.raises(StoreError, match=r"answers with more than \d+ bytes; ask for less")
     with listening(200, body=packed) as (address, _), too_large:
         RemoteStore(address, "x").synthesize()
 

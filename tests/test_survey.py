@@ -218,7 +218,7 @@ def test_a_changed_collectors_part_is_refused():
         (published().device_text, "with its collector's part"),
         (forged(ldpsql_collector=99), "unknown version"),
         (forged(extra=1), "unknown key 'extra'"),
-        (forged(epsilon="0.8"), "promises other than its mechanism keeps"),
+        (forged(epsilon="0.8"), "its promise is not that of its mechanism"),
         (forged(decoder={}), "not a survey|design"),
         (forged(mechanism="magic"), "unknown mechanism"),
         (forged(options=[1]), "options must be an object"),

@@ -133,5 +133,5 @@ def read_people(text: str) -> int:
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([km]?)", text.strip().replace("_", ""), re.I)
     number = Decimal(match[1]).scaleb({"": 0, "k": 3, "m": 6}[match[2].lower()]) if match else None
     if number is None or number != int(number):
-        raise ValueError(f"{text!r:.60} is no number of people; write 45000, 45k, 1m or 1.5m")
+        raise ValueError(f"{text!r:.60} is not a number of people; write 45000, 45k, 1m or 1.5m")
     return int(number)

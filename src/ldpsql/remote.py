@@ -176,7 +176,9 @@ class RemoteStore:
             said = getattr(reason, "strerror", None) or type(reason).__name__
             raise StoreError(f"cannot reach {self.url}: {said}; check that it runs") from None
         if len(data) > LARGEST_ANSWER:
-            raise StoreError(f"{self.url} answers more than {LARGEST_ANSWER:,} bytes; ask for less")
+            raise StoreError(
+                f"{self.url} answers with more than {LARGEST_ANSWER:,} bytes; ask for less"
+            )
         return data
 
     @contextmanager

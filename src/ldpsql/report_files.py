@@ -197,7 +197,7 @@ class ShuffledBatch:
 
 
 def require_columns(intake: Intake, name: str, columns: Sequence[str]) -> None:
-    """ReportError for a column that is missing or there twice, and for one that reports lack.
+    """ReportError for a column that is missing or appears twice, and for one that reports lack.
 
     name: of the file. The names of columns may be raw values, as in a CSV file without a header, so
     messages give positions; two names that differ in nothing but case are the same.

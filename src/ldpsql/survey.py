@@ -361,7 +361,7 @@ class Survey(Published):
         own, stated = survey.design.guarantee, device.guarantee
         keeps = (own.kind, own.epsilon) == (stated.kind, stated.epsilon)
         if not keeps or own.delta > stated.delta:
-            raise SurveyError("not a survey: it promises other than its mechanism keeps")
+            raise SurveyError("not a survey: its promise is not that of its mechanism")
         if survey.plan != device.plan:  # devices follow the latter, and answers would be wrong
             raise SurveyError(
                 f"not a survey: its decoder, as this version of {survey.design.name} makes it, "

@@ -72,7 +72,9 @@ class Collector:
         """InterfaceError for what is not an address over http or https."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InterfaceError(f"a collector's address is like https://collect.example: {url!r}")
+            raise InterfaceError(
+                f"a collector's address looks like https://collect.example, not {url!r}"
+            )
         self.url, self._timeout = url.rstrip("/"), timeout
         self._opener = open_directly(parts.scheme)
 

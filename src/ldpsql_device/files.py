@@ -226,7 +226,7 @@ def _match(
         ]
         if len(alike) != 1:
             problem = "more than one column" if alike else "no column"
-            raise RecordError(f"{source} has {problem} {wanted!a:.60}, by which rows are persons'")
+            raise RecordError(f"{source} has {problem} {wanted!a:.60}, which tells persons apart")
         given[name] = alike[0]
     return given
 

@@ -489,7 +489,7 @@ def _read_tables(role: str, entries: Any) -> dict[str, dict[str, Any]]:
             raise SurveyError(f"schema.{role} holds objects with a name")
         check_name(name := entry["name"])
         if name in tables:
-            raise SurveyError(f"{role} {name} is there twice")
+            raise SurveyError(f"{role} {name} appears twice")
         table = tables[name] = {key: value for key, value in entry.items() if key != "name"}
         kind = table.get("type", "float")
         numbers = ("domain", "edges", "bounds") if kind in ("int", "float") else ()

@@ -291,7 +291,7 @@ class Survey(Published):
         require_keys(data, "the survey", _NEEDED, _OPTIONAL)
         for key, value in data.items():
             if value is None:
-                raise SurveyError(f"not a survey: {key} is null, as no key is; leave it out")
+                raise SurveyError(f"not a survey: {key} is null; leave the key out")
         guarantee, shuffled = read_promise(data["promise"])
         survey = cls(
             text or canonical(data),

@@ -92,7 +92,7 @@ def test_what_came_before_a_day_is_forgotten(database: Path) -> None:
 def test_a_survey_is_copied_deleted_and_vacuumed_away(database: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.duckdb"
     assert run("db", "export", "app", "-o", copy, "--db", database).exit_code == 0
-    assert "is there already" in refusal(run("db", "export", "-o", copy, "--db", database), 3)
+    assert "already exists" in refusal(run("db", "export", "-o", copy, "--db", database), 3)
     assert run("db", "forget", "app", "--all", "--db", database).stderr == "app: removed\n"
     assert run("db", "list", "--db", database).stdout == "no batches\n"
     assert " MB, before " in run("db", "vacuum", "--db", database).stderr
@@ -154,4 +154,4 @@ def test_a_copy_is_imported_and_databases_are_merged(database: Path, tmp_path: P
     done = run("db", "merge", database, "-o", merged)
     assert done.stderr == "app: 2500 reports in 2 batches\n"
     assert run("db", "check", "--db", merged).exit_code == 0
-    assert "is there already" in refusal(run("db", "merge", copy, "-o", merged), 3)
+    assert "already exists" in refusal(run("db", "merge", copy, "-o", merged), 3)

@@ -89,7 +89,7 @@ def test_without_a_statement_a_pinned_author_is_not_enough() -> None:
     """A collector could hand out an earlier survey of the same author."""
     with answering(handing_out(NAMED, TEXT)) as address:
         assert Collector(address).fetch("app", policy=ANYTHING) == (SURVEY, None)
-        with pytest.raises(SurveyError, match="no statement that an author has signed"):
+        with pytest.raises(SurveyError, match="not a statement signed by an author"):
             Collector(address).fetch("app", policy=PINNED)
 
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_reached_is_said_so(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(OperationalError, match="cannot reach http://127"):
         Collector(address).fetch("app", policy=ANYTHING)
     for url in ("collect.example", "file:///etc/passwd", "http://"):
-        with pytest.raises(InterfaceError, match="address is like https"):
+        with pytest.raises(InterfaceError, match="address looks like https"):
             Collector(url)
 
 

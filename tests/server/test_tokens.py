@@ -22,7 +22,11 @@ def test_tokens_are_found_by_their_text_alone(tmp_path):
 def test_names_are_names_and_taken_once(tmp_path):
     tokens = Tokens(tmp_path / "t")
     tokens.add("ann", "analyst")
-    for name, words in (("ann", "there is a token ann"), ("a b", "is no name"), ("", "is no name")):
+    for name, words in (
+        ("ann", "a token ann already exists"),
+        ("a b", "is no name"),
+        ("", "is no name"),
+    ):
         with pytest.raises(DataError, match=words):
             tokens.add(name, "analyst")
     with pytest.raises(DataError, match="there is no token"):
@@ -74,5 +78,5 @@ def test_two_that_add_one_name_do_not_both_succeed(tmp_path):
     first, second = (Tokens(tmp_path / "t") for _ in range(2))
     assert (first.read_known(), second.read_known()) == ({}, {})
     first.add("ann", "analyst")
-    with pytest.raises(DataError, match="there is a token ann"):
+    with pytest.raises(DataError, match="a token ann already exists"):
         second.add("ann", "admin")

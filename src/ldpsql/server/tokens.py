@@ -74,7 +74,9 @@ class Tokens:
         own = Token(name, role, hashlib.sha256(text.encode()).hexdigest())
         with self._change() as known:
             if name in {token.name for token in known.values()}:
-                raise DataError(f"there is a token {name}; remove it first, or give another name")
+                raise DataError(
+                    f"a token {name} already exists; remove it first, or choose another name"
+                )
             known[own.sha256] = own
         return text
 

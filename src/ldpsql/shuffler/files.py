@@ -162,7 +162,7 @@ def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> Non
         raise ReportError(f"{path} was shuffled before; shuffle the reports as they came in")
     for name in intake.report_columns:
         if schema.names.count(name) != 1:
-            raise ReportError(f"{path}: column {name!r} is missing or there twice")
+            raise ReportError(f"{path}: column {name!r} is missing or appears twice")
     if schema.names.count(ID_COLUMN) != 1:
         raise refuse_without_ids(str(path))
     require_types(intake, str(path), schema)

@@ -117,7 +117,7 @@ def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
     from ldpsql.store.duckdb.copying import put_in_place, write_beside  # noqa: PLC0415
 
     if target.exists():
-        raise StoreError(f"{target} is there already; name another file")
+        raise StoreError(f"{target} already exists; name another file")
     done = list[Imported]()
     with write_beside(target) as unfinished:
         try:

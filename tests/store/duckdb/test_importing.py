@@ -253,7 +253,7 @@ def test_stores_are_merged_into_a_new_one(make, tmp_path):
         assert store.check() == []
     assert files_in(tmp_path) == sorted([*before, "merged.duckdb"])
     assert merged.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         merge_stores([one], merged)
     with pytest.raises(StoreError, match="there is no store"):
         merge_stores([one, tmp_path / "none.duckdb"], tmp_path / "other.duckdb")

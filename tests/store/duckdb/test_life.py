@@ -429,7 +429,7 @@ def test_a_copy_holds_the_named_surveys_and_nothing_else(tmp_path, read_only):
         truth = everything(store, "shop")
         store.export(whole)
         store.export(part, ["SHOP"])
-        with pytest.raises(StoreError, match="is there already"):
+        with pytest.raises(StoreError, match="already exists"):
             store.export(part)
         with pytest.raises(QueryError, match="no survey 'x'"):
             store.export(tmp_path / "x.duckdb", ["x"])

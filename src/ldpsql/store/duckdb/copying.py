@@ -34,7 +34,7 @@ def export(cursor: Connection, target: Path, keys: Sequence[str]) -> None:
     cursor's store meanwhile. StoreError for a file that is there, and as the file system says.
     """
     if target.exists():
-        raise StoreError(f"{target} is there already; name another file")
+        raise StoreError(f"{target} already exists; name another file")
     with write_beside(target) as unfinished:
         _fill(cursor, unfinished, keys)
     if target.exists():
