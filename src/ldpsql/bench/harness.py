@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import inspect
 import json
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,8 +40,9 @@ from ldpsql.designer.file import SurveyFile
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.estimate import CONFIDENCE, Array
 from ldpsql.parser.query import GroupKey, Measurement
+from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.simulation import SeededEntropy, Spent, simulate
-from ldpsql.survey import Survey
+from ldpsql.survey import AUTO, Survey
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, InternalError, OperationalError, SurveyError
@@ -99,7 +102,7 @@ class ComparisonPlan:
     def key(self) -> str:
         """A hash of what determines results and does not differ between cases, source included."""
         content = {
-            "source": _source_digest(),
+            "source": [_source_digest(), *map(_digest_of_recipe, sorted(self._installed))],
             "survey": [self.file.table, schema_to_keys(self.file.schema), self.file.mechanism],
             "options": dict(self.file.options),
             "estimator": self.file.estimator,
@@ -113,12 +116,31 @@ class ComparisonPlan:
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
+    @property
+    def _installed(self) -> set[str]:
+        """The mechanisms that other distributions bring."""
+        return {each.mechanism for each in self.candidates} - {AUTO, *MECHANISMS}
+
 
 @lru_cache(maxsize=1)
 def _source_digest() -> str:
     """Hash of this project's source: another version may give other results."""
-    digest, root = hashlib.sha256(), Path(__file__).parents[2]
-    for path in sorted([*root.glob("ldpsql/**/*.py"), *root.glob("ldpsql_device/**/*.py")]):
+    root = Path(__file__).parents[2]
+    return _digest_files(root, [*root.glob("ldpsql/**/*.py"), *root.glob("ldpsql_device/**/*.py")])
+
+
+def _digest_of_recipe(name: str) -> str:
+    """Hash of the source that an installed mechanism comes from: its module, or its package."""
+    recipe = type(mechanism(name))
+    package = sys.modules[recipe.__module__.partition(".")[0]]
+    place = Path(inspect.getfile(package))
+    own = [*place.parent.rglob("*.py")] if hasattr(package, "__path__") else [place]
+    return _digest_files(place.parent, own)
+
+
+def _digest_files(root: Path, paths: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
         digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
 

@@ -3,17 +3,21 @@
 Its recipe is the module's constant of that name, `SRR_SS` for srr-ss. A question to one survey
 needs one recipe, and importing them all takes longer than answering it: so a module is imported
 when one of its recipes is first asked for.
+
+Other distributions bring mechanisms as entry points of the group `ldpsql.mechanisms`. They are
+looked for where a name is not one of ours, and `auto` does not consider them.
 """
 
 from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Mapping, MutableMapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from ldpsql.errors import did_you_mean
-from ldpsql.recipes.base import AnyRecipe
+from ldpsql.recipes.base import AnyRecipe, Recipe
 from ldpsql_device.errors import SurveyError
 
 _MODULES: Mapping[str, str] = {
@@ -45,15 +49,46 @@ class _Registry(UserDict[str, Any]):
         return recipe
 
 
+GROUP = "ldpsql.mechanisms"
+"""The group of entry points under which other distributions name their recipes."""
 MECHANISMS: MutableMapping[str, AnyRecipe] = _Registry(dict.fromkeys(_MODULES))
 
 
 def mechanism(name: str) -> AnyRecipe:
-    """A mechanism by its name; SurveyError lists those there are."""
-    try:
-        return MECHANISMS[name]
-    except KeyError:
+    """A mechanism by its name, ours or an installed one; SurveyError lists those there are."""
+    found = MECHANISMS[name] if name in MECHANISMS else _installed(name)
+    if found is None:
+        from importlib.metadata import entry_points  # noqa: PLC0415
+
+        known = dict.fromkeys((*MECHANISMS, *sorted(entry_points(group=GROUP).names)))
         raise SurveyError(
-            f"unknown mechanism {name!r:.60}; {did_you_mean(name, MECHANISMS)}there are "
-            f"{', '.join(MECHANISMS)}"
+            f"unknown mechanism {name!r:.60}; {did_you_mean(name, known)}there are "
+            f"{', '.join(known)}"
+        )
+    return found
+
+
+@cache
+def _installed(name: str) -> AnyRecipe | None:
+    """The recipe that another distribution brings, None where none does.
+
+    SurveyError where several do, or where it cannot be imported, or is none of this name.
+    """
+    from importlib.metadata import entry_points  # noqa: PLC0415  (takes as long as a small answer)
+
+    entries = tuple(entry_points(group=GROUP, name=name))
+    if not entries:
+        return None
+    if len(entries) > 1:
+        owners = ", ".join(sorted(entry.dist.name if entry.dist else "?" for entry in entries))
+        raise SurveyError(f"several packages bring a mechanism {name}: {owners}; keep one of them")
+    (entry,) = entries
+    try:
+        recipe = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise SurveyError(
+            f"mechanism {name} cannot be loaded from {entry.value}: {error}"
         ) from None
+    if not isinstance(recipe, Recipe) or recipe.name != name:
+        raise SurveyError(f"mechanism {name}: {entry.value} is no recipe of the name {name}")
+    return recipe

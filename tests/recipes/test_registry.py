@@ -1,0 +1,134 @@
+"""Mechanisms by name, those that other distributions bring among them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.command_line import refusal, run
+from support.surveys import integer, survey_toml
+
+from ldpsql.bench import harness
+from ldpsql.recipes import registry
+from ldpsql.recipes.registry import GROUP, MECHANISMS, mechanism
+from ldpsql_device.errors import SurveyError
+
+PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder as pip leaves it; what is imported from there is forgotten afterwards."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    before = set(sys.modules)
+    registry._installed.cache_clear()
+    yield folder
+    registry._installed.cache_clear()
+    for name in set(sys.modules) - before:
+        if name.startswith("brought"):
+            del sys.modules[name]
+
+
+def bring(site, name="arc", value="brought_arc:ARC", distribution="brought"):
+    """Metadata of a distribution with one entry point."""
+    info = site / f"{distribution}-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {value}\n")
+
+
+def write_arc(site):
+    """The mechanism of docs/architecture.md as a module of its own."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = (block for block in blocks if "ARC = Arc()" in block)
+    (site / "brought_arc.py").write_text(code, encoding="utf-8")
+
+
+def test_an_installed_mechanism_is_compared_and_audited(site, tmp_path, monkeypatch):
+    """By its name, in a survey file, in `bench` and in `audit`; `auto` does not meet it."""
+    monkeypatch.chdir(tmp_path)
+    write_arc(site)
+    bring(site)
+    Path("age.toml").write_text(survey_toml(integer("age", 0, 9), mechanism="arc", epsilon="1"))
+    ages = np.random.default_rng(1).binomial(9, 0.4, 3000)
+    pq.write_table(pa.table({"age": ages}), "people.parquet")
+    made = run("design", "age.toml", "-o", "age.json")
+    assert made.exit_code == 0, made.stderr
+    audited = run("audit", "age.json")
+    assert (audited.exit_code, "the promise holds" in audited.stdout) == (0, True)
+    compare = (
+        *("bench", "people.parquet", "--survey", "age.toml", "--mechanisms", "arc:width=3,grr"),
+        *("--predicates", "1", "--queries", "4", "--jobs", "1", "--cases", "cases"),
+    )
+    compared = run(*compare)
+    assert compared.exit_code == 0, compared.stderr
+    assert re.search(r"^arc:width=3 .*%", compared.stdout, re.MULTILINE)
+    assert "arc" not in MECHANISMS
+
+
+def test_finished_runs_of_an_installed_mechanism_are_those_of_its_source(site):
+    """Whoever changes a recipe compares anew; the others' source is that of this project."""
+    write_arc(site)
+    bring(site)
+    digest = harness._digest_of_recipe("arc")
+    assert harness._digest_of_recipe("arc") == digest
+    with (site / "brought_arc.py").open("a") as code:
+        code.write("# another version\n")
+    assert harness._digest_of_recipe("arc") != digest
+
+
+def test_an_unknown_name_names_installed_ones_too(site):
+    write_arc(site)
+    bring(site)
+    with pytest.raises(SurveyError, match=r"^unknown mechanism 'arx'; did you mean arc\? there"):
+        mechanism("arx")
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("brought_nowhere:ARC", "cannot be loaded from brought_nowhere:ARC: No module named"),
+        ("brought_arc:ARK", "cannot be loaded from brought_arc:ARK: .*no attribute 'ARK'"),
+        ("brought_arc:Arc", "brought_arc:Arc is no recipe of the name arc"),
+    ],
+)
+def test_a_broken_distribution_is_refused(site, value, problem):
+    write_arc(site)
+    bring(site, value=value)
+    with pytest.raises(SurveyError, match=f"^mechanism arc.* {problem}|^mechanism arc: {problem}"):
+        mechanism("arc")
+
+
+def test_a_recipe_under_another_name_is_refused(site):
+    """The collector's part would name what nobody finds again."""
+    write_arc(site)
+    bring(site, name="bow")
+    with pytest.raises(SurveyError, match="is no recipe of the name bow"):
+        mechanism("bow")
+
+
+def test_two_distributions_with_one_name_are_refused(site):
+    write_arc(site)
+    bring(site)
+    bring(site, distribution="brought_twice")
+    with pytest.raises(SurveyError, match=r"several packages bring .* arc: brought, brought_twice"):
+        mechanism("arc")
+
+
+def test_nobody_takes_the_place_of_ours(site):
+    write_arc(site)
+    bring(site, name="grr")
+    assert type(mechanism("grr")).__module__.startswith("ldpsql.recipes")
+
+
+def test_a_misspelt_name_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("age.toml").write_text(survey_toml(integer("age", 0, 9), mechanism="grrr", epsilon="1"))
+    assert "did you mean grr?" in refusal(run("design", "age.toml"), 1)
