@@ -359,6 +359,11 @@ def test_totals_of_rows_are_sums_over_people() -> None:
     assert [output.is_estimate for output in statement.outputs] == [False, False, True]
 
 
+def test_a_quotient_of_people_has_a_way_out() -> None:
+    assert "SUM(a) / SUM(b)" in refusal("SELECT AVG(purchase / build) FROM app").hint
+    assert "SUM(a)" not in refusal("SELECT AVG(18 / purchase) FROM app").hint
+
+
 @pytest.mark.parametrize(
     ("called", "hint"),
     [

@@ -11,6 +11,7 @@ rounded to hours and more.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -53,6 +54,8 @@ _OF_HOURS = (
     *(exp.Year, exp.Quarter, exp.Month, exp.Week, exp.WeekOfYear, exp.Day, exp.DayOfMonth),
     *(exp.DayOfWeek, exp.DayOfWeekIso, exp.DayOfYear, exp.Hour, exp.Dayname, exp.Monthname),
 )
+_FORMAT_OF_HOURS = re.compile(r"(?:[^%]|%-?[YyGmbBdjaAuwUWVHIp%])*")
+"""What strftime writes of a moment without its minutes."""
 
 
 def read_scalar(node: exp.Expr, columns: Columns) -> Scalar:
@@ -487,11 +490,13 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
         linear, others = [], children
     for other in others:
         if _check_linear(other, columns):
-            raise refuse(
-                "this is not linear in measures and public columns",
-                other,
-                "sum them times expressions over dimensions; put conditions into FILTER",
+            is_quotient = isinstance(node, exp.Div) and _check_linear(node.this, columns)
+            hint = (
+                "divide sums: SUM(a) / SUM(b), the average of the quotient weighted by b"
+                if is_quotient
+                else "sum them times expressions over dimensions; put conditions into FILTER"
             )
+            raise refuse("this is not linear in measures and public columns", other, hint)
     return sum(_check_linear(each, columns) for each in linear) > 0
 
 
@@ -563,7 +568,15 @@ def _check_bins(node: exp.Column, name: str, columns: Columns) -> None:
         unit = parent.expressions[0]
     is_date = isinstance(parent, exp.Cast) and parent.args["to"].is_type("date")
     is_unit = isinstance(unit, exp.Expr) and unit.name.upper() in _HOURS
-    if not (is_unit or is_date or isinstance(parent, _OF_HOURS)):
+    is_of_hours = isinstance(parent, _OF_HOURS) or (
+        isinstance(parent, exp.Anonymous) and parent.name.upper() in (*_HOURS, "WEEKDAY")
+    )
+    is_text = (
+        isinstance(parent, exp.TimeToStr)
+        and isinstance(wanted := parent.args["format"], exp.Literal)
+        and _FORMAT_OF_HOURS.fullmatch(wanted.name) is not None
+    )
+    if not (is_unit or is_date or is_of_hours or is_text):
         raise refuse(
             f"moments of {name} within an hour are not told apart here",
             node,
