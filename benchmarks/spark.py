@@ -32,7 +32,7 @@ from ldpsql.store.spark.store import SparkStore
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.table import randomize_batch
 
-REPORTS, FILES, RUNS = (100_000, 1_000_000), 8, 3
+REPORTS, FILES, RUNS = (100_000,), 8, 3
 
 
 def run() -> None:
