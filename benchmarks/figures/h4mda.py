@@ -150,7 +150,7 @@ QUICK = {
     "windows": 20,
     "sweeps": QUICK_SWEEPS,
     "mechanisms": (
-        *("hio", "ahio", "ehio", "hgrr", "ahead", "fourier"),
+        *("hio", "ahio", "ehio", "hgrr", "ahead"),
         *("lgrr-fd, published", "lgrr, published"),
     ),
 }

@@ -219,7 +219,7 @@ FIGURES = (
         judge=judge,
         quick={
             "tables": ("bank_marketing, all attributes",),
-            "mechanisms": ("arr-ss", "psrr-ss", "srr-ss"),
+            "mechanisms": ("arr-ss", "psrr-ss"),
             "epsilons": ("1",),
             "cells": 100,
             "runs": 10,

@@ -106,7 +106,7 @@ CONTENDERS = (
 )
 CALMS = tuple(CALM.format(name) for name in ("SRR-MS", "ARR-SS"))
 PSRR = CALM.format("PSRR-SS")
-QUICK = ("Fourier response", "pairs by SRR-SS, shuffled", *CALMS, PSRR)
+QUICK = ("Fourier response", "pairs by SRR-SS, shuffled", CALMS[1], PSRR)
 SEED = 20_261_126
 """Chosen after the number of runs was, and before anything was measured with it."""
 
@@ -388,7 +388,7 @@ def judge(measured: Measured) -> list[Verdict]:
             votes = [is_above(at(t, e), at(PSRR, e), cases=len(pairs)) for t, e in pairs]
             verdicts.append(
                 Verdict(
-                    f"{model}: CALM with PSRR-SS is better than with SRR-MS and ARR-SS",
+                    f"{model}: {PSRR} is better than {' and '.join(calms)}",
                     in_every_case(votes),
                     f"{tally(votes)}; at {low:g} "
                     + ", ".join(f"{t} {_told(at(t, low))}" for t in (PSRR, *calms)),
@@ -422,7 +422,7 @@ FIGURES = (
         draw=draw,
         judge=judge,
         quick={
-            "people": 60_000,
+            "people": 30_000,
             "epsilons": (1.0, 4.0),
             "runs": 3,
             "labels": QUICK,

@@ -146,6 +146,6 @@ def test_models_by_calm_are_compared(error: float, holds: bool) -> None:
         for learner in shuffle_learning.LEARNERS
     ]
     found = shuffle_learning.judge(Measured(rows, "made up"))
-    told = [each for each in found if "CALM with PSRR-SS is better" in each.claim]
+    told = [each for each in found if "CALM with PSRR-SS, shuffled is better" in each.claim]
     assert [each.holds for each in told] == [holds] * 3
     assert not any("at epsilon 1 a shuffled table" in each.claim for each in found)
