@@ -39,7 +39,7 @@ def test_only_its_author_says_that_a_survey_is_asked(tmp_path):
 
 
 def test_an_answer_without_a_signature_is_no_statement():
-    with pytest.raises(SurveyError, match="no statement that an author has signed"):
+    with pytest.raises(SurveyError, match="not a statement signed by an author"):
         Statement.from_json(f'{{"fingerprint":"{SURVEY.fingerprint}"}}')
 
 
