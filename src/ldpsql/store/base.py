@@ -39,20 +39,26 @@ from ldpsql.store.incoming import (
     read_table,
 )
 from ldpsql.store.rules import (
+    MOST_ROWS,
+    MOST_TOGETHER,
     Batch,
     Imported,
     IngestPolicy,
     KnownSurvey,
+    Small,
     StoredBatch,
     admit,
     batch_id,
     choose_survey,
     require_batch_size,
     require_open,
+    split_small,
+    try_digests,
 )
 from ldpsql.survey import Survey
 from ldpsql_device.errors import (
     DataError,
+    Error,
     FingerprintError,
     IntegrityError,
     NotSupportedError,
@@ -336,15 +342,22 @@ class Store(ABC):
         policy, batches = IngestPolicy(**options), list[Batch]()
         files, done = expand(paths, SUFFIXES), 0
         total = None if progress is None else count_rows(files)
-        for path in files:
+        given = None if survey is None else Intake.of(survey)
+
+        def read(path: Path) -> Incoming:
+            nonlocal done
             incoming = read_file(path)
             if progress is not None:
                 progress(done, total)
                 incoming = incoming.tell(progress, done, total)
                 done += incoming.rows or 0
-            batches.append(self._take(incoming, path, survey, policy))
-            if tell is not None:
-                tell(batches[-1])
+            return incoming
+
+        for some in split_small(files):
+            for batch in self._take_paths(some, read, given, policy):
+                batches.append(batch)
+                if tell is not None:
+                    tell(batch)
         with suppress(StoreError):  # as in `_settle`
             self.catch_up()
         self._publish()
@@ -354,28 +367,90 @@ class Store(ABC):
         self, reports: pa.Table, survey: Survey | Intake | None = None, **options: Any
     ) -> Batch:
         """Take a table of reports from memory; options as for `ingest`."""
-        batch = self._take(read_table(reports), None, survey, IngestPolicy(**options))
+        given = None if survey is None else Intake.of(survey)
+        batch = self._take(read_table(reports), None, given, IngestPolicy(**options))
         self._publish()
         return batch
 
-    def _take(
+    def _take_paths(
         self,
-        incoming: Incoming,
-        path: Path | None,
-        survey: Survey | Intake | None,
+        paths: Sequence[Path],
+        read: Callable[[Path], Incoming],
+        given: Intake | None,
         policy: IngestPolicy,
+    ) -> Iterator[Batch]:
+        """Take files, those of one survey that are small in one change, each whole or not at all.
+
+        Where one is refused those before it are taken all the same.
+        """
+        if len(paths) == 1 or policy.keep != "reports":
+            for path in paths:
+                yield self._take(read(path), path, given, policy)
+            return
+        waiting, found, today = list[Small](), dict[str | None, Intake](), utc_today()
+        known = self._find_batches(try_digests(paths))
+        for path in paths:
+            try:
+                incoming = read(path)
+                if incoming.claim not in found:
+                    surveys = [] if given is not None else self._known_surveys()
+                    chosen = choose_survey(incoming, given, surveys, self._read_intake)
+                    found[incoming.claim] = chosen
+                intake, own = found[incoming.claim], None
+                if intake.shuffled is None and (incoming.rows or 0) <= MOST_ROWS:
+                    own = Small.read(intake, incoming, path, policy, today, known)
+            except Error:
+                yield from self._take_small(waiting)
+                raise
+            is_other = bool(waiting) and waiting[0].intake.fingerprint != intake.fingerprint
+            if own is None or is_other:
+                yield from self._take_small(waiting)
+                waiting = []
+            if own is None:
+                yield self._take(incoming, path, given, policy)
+                continue
+            waiting.append(own)
+            if sum(file.size for file in waiting) > MOST_TOGETHER:
+                yield from self._take_small(waiting)
+                waiting = []
+        yield from self._take_small(waiting)
+
+    def _take_small(self, files: Sequence[Small]) -> list[Batch]:
+        """Take small files of one survey, all of them or none."""
+        if not files:
+            return []
+        intake, new = files[0].intake, dict[str, Small]()
+        self._look_at_today()
+        with self._change():
+            self._register(intake, f"{files[0].name}: ")
+            known = self._find_batches([file.id for file in files])
+            for file in files:
+                if (intake.key, file.id) not in known and file.reports is not None:
+                    new.setdefault(file.id, file)
+            last, counts = intake.schedule.last_sending_day(self._arrival), list[int]()
+            if new:
+                rows = list(new.values())
+                counts = self._add_reports(intake, rows, list(new), "reports", last, None)
+        self._settle(intake)
+        taken = dict(zip(new, counts, strict=True))
+        return [
+            file.describe(taken[file.id] if new.get(file.id) is file else None) for file in files
+        ]
+
+    def _take(
+        self, incoming: Incoming, path: Path | None, given: Intake | None, policy: IngestPolicy
     ) -> Batch:
         """Take one file or table, whole or not at all.  path: of the file."""
-        given, today = None if survey is None else Intake.of(survey), self._look_at_today()
+        today = self._look_at_today()
         with self._change():
             intake = choose_survey(incoming, given, self._known_surveys(), self._read_intake)
             self._register(intake, f"{incoming.name}: ")
             known_as = batch_id(incoming, path)
-            if known_as is not None and self._has_batch(intake, known_as):
+            if known_as is not None and (intake.key, known_as) in self._find_batches([known_as]):
                 return Batch(incoming.name, 0, 0, known=True)
             reports = admit(intake, incoming, policy, today)
             last = intake.schedule.last_sending_day(self._arrival)
-            taken = self._add_reports(intake, reports, known_as, policy.keep, last, None)
+            [taken] = self._add_reports(intake, [reports], [known_as], policy.keep, last, None)
             require_batch_size(intake, incoming.name, taken, policy)
             repeats = reports.accepted - taken
             batch = Batch(incoming.name, taken, reports.skipped, known=False, repeats=repeats)
@@ -396,7 +471,7 @@ class Store(ABC):
         with self._change():
             last = intake.schedule.last_sending_day(self._arrival)
             rows = ArrivedRows(source, reports)
-            taken = self._add_reports(intake, rows, None, "reports", last, self._arrival)
+            [taken] = self._add_reports(intake, [rows], [None], "reports", last, self._arrival)
         self._settle(intake)
         return taken
 
@@ -459,20 +534,21 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def _has_batch(self, intake: Intake, batch_id: str) -> bool:
-        """Whether a batch of a survey was taken before."""
+    def _find_batches(self, batch_ids: Sequence[str]) -> set[tuple[str, str]]:
+        """Which of some batches were taken before: the keys of their surveys, and their ids."""
 
     @abstractmethod
     def _add_reports(
         self,
         intake: Intake,
-        reports: AcceptedRows | ArrivedRows,
-        batch_id: str | None,
+        files: Sequence[AcceptedRows | Small | ArrivedRows],
+        batch_ids: Sequence[str | None],
         keep: str,
         last: date,
         day: date | None,
-    ) -> int:
-        """Keep or count the reports that are no repeats, and write the batch down; how many.
+    ) -> list[int]:
+        """Keep or count the reports that are no repeats, and write the batches down; how many there
+        are in each. Of several reports with one id the first counts.
 
         day: on which they came, of those that `take` takes.  last: the day until which their ids
         are remembered, apart from the reports. Neither ids nor reports are kept in an order that

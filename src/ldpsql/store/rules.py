@@ -6,11 +6,14 @@ They hold for every backend and know nothing of SQL; `Store` says when they are 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from pathlib import Path
+
+import pyarrow as pa
 
 from ldpsql.intake import Intake
 from ldpsql.report_files import ShuffledBatch
@@ -112,6 +115,95 @@ class Imported:
     reports: int
     batches: int
     known: int
+
+
+# -- small files -------------------------------------------------------------------------------
+# A commit takes many times as long as the few reports of a small file, so files that come one after
+# the other are taken in one, each whole or not at all.
+
+SMALL, MOST_ROWS, MOST_FILES, MOST_TOGETHER = 1 << 16, 1 << 16, 500, 1 << 24
+"""Bytes and rows of a small file, which is held in memory; how many are taken together, and how
+many bytes of reports these may have there, but for the last."""
+
+
+def split_small(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Files in their order, some small ones together and every other one by itself."""
+    some = list[Path]()
+    for path in paths:
+        is_small = False
+        with suppress(OSError):  # of which whoever reads it says more
+            is_small = path.stat().st_size <= SMALL
+        if some and (not is_small or len(some) == MOST_FILES):
+            yield some
+            some = []
+        if is_small:
+            some.append(path)
+        else:
+            yield [path]
+    if some:
+        yield some
+
+
+def try_digests(paths: Iterable[Path]) -> list[str]:
+    """The digests of those files that can be read."""
+    found = list[str]()
+    for path in paths:
+        with suppress(ReportError):
+            found.append(digest(path))
+    return found
+
+
+@dataclass(frozen=True)
+class Small:
+    """A small file that was read and checked, and waits for others that are taken with it.
+
+    id: under which its batch is known.  reports: the accepted ones, None for a file that was taken
+    before and not read.  skipped: as of `AcceptedRows`.
+    """
+
+    intake: Intake
+    name: str
+    id: str
+    reports: Sequence[pa.RecordBatch] | None
+    skipped: int = 0
+
+    @classmethod
+    def read(
+        cls,
+        intake: Intake,
+        incoming: Incoming,
+        path: Path,
+        policy: IngestPolicy,
+        today: date,
+        known: Collection[tuple[str, str]],
+    ) -> Small:
+        """Read a file, unless its batch is among the known ones, by survey and id; ReportError for
+        one that is not taken."""
+        own = digest(path)
+        if (intake.key, own) in known:
+            return cls(intake, incoming.name, own, None)
+        rows = admit(intake, incoming, policy, today)
+        reports = list(rows)
+        return cls(intake, incoming.name, own, reports, rows.skipped)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(self.reports or ())
+
+    @property
+    def accepted(self) -> int:
+        """How many reports it has."""
+        return sum(batch.num_rows for batch in self)
+
+    @property
+    def size(self) -> int:
+        """Bytes that they take in memory."""
+        return sum(batch.nbytes for batch in self)
+
+    def describe(self, taken: int | None) -> Batch:
+        """What became of it; taken: how many of its reports count, None if it was known."""
+        if taken is None:
+            return Batch(self.name, 0, 0, known=True)
+        return Batch(self.name, taken, self.skipped, known=False, repeats=self.accepted - taken)
 
 
 # -- whose reports -----------------------------------------------------------------------------

@@ -7,10 +7,11 @@ one is put in order later, many commits at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 
 from ldpsql.sql import literal
@@ -31,29 +32,53 @@ from ldpsql_device.arrow import ID_COLUMN
 TABLE = "ldpsql_arrived"
 """The temporary table of reports that are no repeats, while a batch is taken."""
 _INCOMING, _FIRST = "ldpsql_incoming", "ldpsql_first"
+_BATCH = Column(BATCH_COLUMN, "UINTEGER")
+_AT_ONCE = 1 << 16
 
 
 def receive(
     cursor: Connection,
     layout: Layout,
-    reports: Iterable[pa.RecordBatch],
+    files: Sequence[Iterable[pa.RecordBatch]],
+    number: int,
     last: date,
     known: KnownIds | None,
-) -> int:
-    """Fill the temporary table and remember the new ids; how many reports are new.
+) -> list[int]:
+    """Fill the temporary table and remember the new ids; how many reports of each file are new.
 
-    last: until which day the ids are remembered.  known: which ids may be there, to which the new
-    ones are added; all are looked for without. Of several reports with one id the first counts.
-    A survey of shuffled reports has no ids, and nothing is dropped.
+    number: of the batch of the first file; the others follow.  last: until which day the ids are
+    remembered.  known: which ids may be there, to which the new ones are added; all are looked for
+    without. Of several reports with one id the first counts. A survey of shuffled reports has no
+    ids, and nothing is dropped.
     """
     has_ids, arrived = layout.intake.shuffled is None, 0
     own_id = (OWN_ID,) if has_ids else ()
-    cursor.execute(create(TABLE, (*_columns(layout), *own_id), "TEMP TABLE"))
-    for batch in reports:
-        cursor.register(_INCOMING, batch)
+    cursor.execute(create(TABLE, (_BATCH, *_columns(layout), *own_id), "TEMP TABLE"))
+    for rows in _number_rows(files, number):
+        cursor.register(_INCOMING, rows)
         cursor.execute(f"INSERT INTO {TABLE} FROM {_INCOMING}")
-        arrived += batch.num_rows
-    return _drop_repeats(cursor, layout, arrived, last, known) if has_ids else arrived
+        arrived += rows.num_rows
+    new = _drop_repeats(cursor, layout, arrived, last, known) if has_ids else arrived
+    if len(files) == 1:
+        return [new]
+    counted = f"SELECT {BATCH_COLUMN}, count(*) FROM {TABLE} GROUP BY ALL"
+    by_batch = dict(cursor.execute(counted).fetchall())
+    return [by_batch.get(number + place, 0) for place in range(len(files))]
+
+
+def _number_rows(files: Sequence[Iterable[pa.RecordBatch]], first: int) -> Iterator[pa.Table]:
+    """The reports of files with the numbers of their batches, those of small files together."""
+    waiting, rows = list[pa.RecordBatch](), 0
+    for number, file in enumerate(files, first):
+        for batch in file:
+            own = np.full(batch.num_rows, number, dtype=np.uint32)
+            waiting.append(batch.add_column(0, BATCH_COLUMN, pa.array(own)))
+            rows += batch.num_rows
+            if rows >= _AT_ONCE:
+                yield pa.Table.from_batches(waiting)
+                waiting, rows = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def tidy(cursor: Connection, layout: Layout) -> None:

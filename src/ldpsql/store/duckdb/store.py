@@ -54,7 +54,7 @@ from ldpsql.store.duckdb.opening import (
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.incoming import AcceptedRows, ArrivedRows
-from ldpsql.store.rules import Imported, KnownSurvey, StoredBatch
+from ldpsql.store.rules import Imported, KnownSurvey, Small, StoredBatch
 from ldpsql_device.errors import (
     DataError,
     InterfaceError,
@@ -230,55 +230,70 @@ class DuckDBStore(Store):
                     known.following = known.version  # not committed, as far as is known here
                 raise
 
-    def _has_batch(self, intake: Intake, batch_id: str) -> bool:
-        query = "SELECT id FROM batches WHERE survey = ? AND id = ?"
-        return bool(self._rows(query, intake.key, batch_id))
+    def _find_batches(self, batch_ids: Sequence[str]) -> set[tuple[str, str]]:
+        if not batch_ids:
+            return set()
+        listed = ", ".join(map(literal, batch_ids))
+        return {*self._rows(f"SELECT survey, id FROM batches WHERE id IN ({listed})")}
 
     def _add_reports(
         self,
         intake: Intake,
-        reports: AcceptedRows | ArrivedRows,
-        batch_id: str | None,
+        files: Sequence[AcceptedRows | Small | ArrivedRows],
+        batch_ids: Sequence[str | None],
         keep: str,
         last: date,
         day: date | None,
-    ) -> int:
+    ) -> list[int]:
         layout, is_kept = Layout(intake), keep == "reports"
         with self._read_snapshot() as cursor:
             number = decoded.find_last_batch(cursor, layout.key) + 1
             self._recent[layout.key] = fold.FoldProgress.of(cursor, layout).recent
-            known = self._known_ids(cursor, layout, reports)
-            taken = arrivals.receive(cursor, layout, reports, last, known)
+            known = self._known_ids(cursor, layout, files)
+            taken = arrivals.receive(cursor, layout, files, number, last, known)
             if known is not None:
-                known.following = known.version + bool(taken)
+                known.following = known.version + any(taken)
             new = f"SELECT {layout.columns} FROM {arrivals.TABLE}"
             if is_kept:
+                kept = f"{BATCH_COLUMN}, {layout.columns}"
                 cursor.execute(
-                    f"INSERT INTO {layout.reports} SELECT {number}, * FROM ({new}) "
-                    f"ORDER BY {layout.columns}"
+                    f"INSERT INTO {layout.reports} SELECT {kept} FROM {arrivals.TABLE} "
+                    f"ORDER BY {kept}"
                 )
             decoding = None if is_kept else self._open_decoding(intake)
             if decoding is not None:
                 decoded.catch_up(cursor, layout, decoding, new)
             if layout.format.unary or not is_kept:
                 fold.append(cursor, layout, new)
-            if taken or day is None:
-                row = [layout.key, number, batch_id, reports.name, taken, reports.skipped]
-                place = "INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
-                cursor.execute(place, [*row, is_kept, day, self._arrival])
+            rows = [
+                [layout.key, number + place, own, file.name, count, file.skipped]
+                for place, (file, own, count) in enumerate(
+                    zip(files, batch_ids, taken, strict=True)
+                )
+                if count or day is None
+            ]
+            if rows:
+                place = "(?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
+                given = [each for row in rows for each in (*row, is_kept, day, self._arrival)]
+                places = ", ".join([place] * len(rows))
+                cursor.execute(f"INSERT INTO batches VALUES {places}", given)
             cursor.execute(f"DROP TABLE {arrivals.TABLE}")
             if not is_kept:
                 fold.discard(cursor, layout, number)
-        if taken:
+        if any(taken):
             self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
         self._make_log()
         return taken
 
     def _known_ids(
-        self, cursor: Connection, layout: Layout, reports: AcceptedRows | ArrivedRows
+        self,
+        cursor: Connection,
+        layout: Layout,
+        files: Sequence[AcceptedRows | Small | ArrivedRows],
     ) -> KnownIds | None:
         """Which ids may be there, for reports that come one by one. A file's are looked for among
         all of them, once; whatever else adds ids, too, has those that are known made anew."""
+        reports = files[0]
         if not isinstance(reports, ArrivedRows):
             return None
         known, version = self._id_filters.get(layout.key), self.version(layout.key)

@@ -476,7 +476,9 @@ class SparkStore(DuckDBStore):
             if own is None:
                 continue
             batch = own.get("batch")
-            if batch is not None and (batch in accepted or self._has_batch(intake, batch)):
+            if batch is not None and (
+                batch in accepted or self._find_batches([batch]) == {(intake.key, batch)}
+            ):
                 found[place] = Batch(name, 0, 0, known=True)
                 continue
             if "error" in own:
