@@ -255,6 +255,42 @@ def test_a_store_of_another_version_is_refused(path, number, written, read_only)
         open_store(path, read_only=read_only)
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [
+            "ALTER TABLE batches RENAME TO hidden",
+            "CREATE VIEW batches AS SELECT * REPLACE ((SELECT content FROM read_text('{secret}')) "
+            "AS name) FROM hidden",
+        ],
+        ["CREATE MACRO coalesce(a, b) AS (SELECT content FROM read_text('{secret}'))"],
+        [
+            "CREATE VIEW more AS SELECT 1",
+            "CREATE MACRO duckdb_views() AS TABLE SELECT 1 AS view_name, true AS internal",
+            "CREATE MACRO duckdb_functions() AS TABLE SELECT 1 AS function_name, true AS internal",
+        ],
+    ],
+    ids=["a view", "a macro", "macros that hide a view"],
+)
+def test_a_store_that_would_run_what_its_author_wrote_is_refused(
+    path, tmp_path, statements, read_only
+):
+    """Such as reading a file, whose content would be in a name of a batch."""
+    secret, own = tmp_path / "secret", tmp_path / "own.duckdb"
+    secret.write_text("secret")
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement.format(secret=secret))
+    with pytest.raises(StoreError, match="a view or a macro, which no ldpsql store has"):
+        open_store(path, read_only=read_only)
+    with (
+        open_store(own, read_only=False) as store,
+        pytest.raises(StoreError, match="a view or a macro"),
+    ):
+        store.import_surveys(path)
+
+
 def test_a_damaged_log_says_what_to_do(path):
     script = (
         "import duckdb, os, sys; c = duckdb.connect(sys.argv[1]); "

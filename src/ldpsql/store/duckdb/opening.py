@@ -383,8 +383,23 @@ def identify(path: Path) -> Identity | None:
     return None
 
 
+_FOREIGN = """
+    SELECT view_name FROM system.main.duckdb_views() WHERE NOT internal
+    UNION ALL SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal
+    """
+
+
 def _recognize(connection: Connection, path: Path | None, *, read_only: bool) -> None:
-    """Make the tables of a new store; StoreError for a database that is something else."""
+    """Make the tables of a new store; StoreError for a database that is something else.
+
+    A view runs what its author wrote, and reads files that whoever asks may read; so does a macro,
+    which may bear the name of any function, and is looked for with none.
+    """
+    if connection.execute(_FOREIGN).fetchone() is not None:
+        raise StoreError(
+            f"{path} has a view or a macro, which no ldpsql store has; nothing of it was run. Ask "
+            "whoever made it for a copy by `ldpsql db export`"
+        )
     tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
     if (MARKER,) in tables:
         [(written,)] = connection.execute(f"SELECT format FROM {MARKER}").fetchall()
