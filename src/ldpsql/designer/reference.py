@@ -88,7 +88,7 @@ _COLUMN = {
     "type": "See the headings.",
     "domain": "`[lowest, highest]`, both included.",
     "bin_width": "How many whole numbers make one bin; 1 if left out.",
-    "edges": "Ascending edges of bins, instead of `domain`.",
+    "edges": "Ascending edges of bins, instead of `domain` or `range`.",
     "bins": "The number of bins, of equal width.",
     "values": "All declared values: texts, or whole numbers.",
     "range": "`[first, last]`, dates or timestamps, both included.",
