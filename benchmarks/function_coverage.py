@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
 from ldpsql.aggregates import Quantile, Target, expand
-from ldpsql.decoders.base import AnyEstimator
 from ldpsql.designer import design
 from ldpsql.engine.arithmetic import Sums, form_of
 from ldpsql.engine.plan import QueryPlan, make_plans
 from ldpsql.engine.relation import Relation
-from ldpsql.engine.sample import Sample
+from ldpsql.engine.sample import Estimators, Sample
 from ldpsql.estimate import CONFIDENCE
 from ldpsql.numerics import bound_probability
 from ldpsql.parser import parse
@@ -204,27 +203,24 @@ class Trial:
         likely = shares @ chances
         return np.array(law.outputs), likely / likely.sum()
 
-    def estimators(self, surveys: int, seed: int) -> Iterator[AnyEstimator]:
-        """That of every simulated survey."""
+    def histograms(self, surveys: int, seed: int) -> Iterator[Histogram]:
+        """The reports of every simulated survey."""
         outputs, chances = self.law
         random = np.random.default_rng(seed)
         for _ in range(surveys):
             counts = random.multinomial(self.table.num_rows, chances)
             some = counts > 0
-            histogram = Histogram(
+            yield Histogram(
                 self.survey.design.report_format.types, tuple(outputs[some].T), counts[some]
             )
-            yield self.survey.design.estimator(histogram)
 
     def sums(self, surveys: int, seed: int) -> Sums:
         """The jointly estimated sums of every simulated survey, one after the other as rows."""
         values, covariances = [], []
-        for estimator in self.estimators(surveys, seed):
-            relation = Relation(
-                Sample(self.plan, ((),), ({(): estimator},), "unbiased"), CONFIDENCE
-            )
-            values.append(relation.sums.values[0])
-            covariances.append(relation.sums.covariance[0])
+        for histogram in self.histograms(surveys, seed):
+            sums = sums_of(self.plan, self.survey, histogram)
+            values.append(sums.values[0])
+            covariances.append(sums.covariance[0])
         return Sums(np.array(values), np.array(covariances), CONFIDENCE)
 
     def judge(self, sums: Sums) -> tuple[Floats, Floats]:
@@ -315,6 +311,12 @@ def quantile_coverage(
     )
 
 
+def sums_of(plan: QueryPlan, survey: Survey, histogram: Histogram) -> Sums:
+    """What reports tell of the sums that a plan asks for."""
+    estimators = Estimators(survey.design, "unbiased", [((), histogram)])
+    return Relation(Sample(plan, ((),), (estimators,), "unbiased"), CONFIDENCE).sums
+
+
 def sums_of_one_survey(mechanism: str, epsilon: str) -> Sums:
     """What a survey of the smooth values tells of the median."""
     survey = design(SURVEY.format(epsilon=epsilon, mechanism=mechanism, columns=LINE))
@@ -322,9 +324,7 @@ def sums_of_one_survey(mechanism: str, epsilon: str) -> Sums:
         sql = "SELECT MEDIAN(value) FROM people"
         (base,) = parse(sql, None, lambda _: survey).bases
         ((_, histogram),) = connection.session.store.histograms(survey.table, Selection())
-        estimator = survey.design.estimator(histogram)
-        plan = make_plans(base, survey, sql)[-1][1]
-        return Relation(Sample(plan, ((),), ({(): estimator},), "unbiased"), CONFIDENCE).sums
+        return sums_of(make_plans(base, survey, sql)[-1][1], survey, histogram)
 
 
 def _quantile_rows(mechanism: str) -> Iterator[tuple[object, ...]]:

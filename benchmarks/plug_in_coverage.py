@@ -23,10 +23,10 @@ from benchmarks.tables import print_table
 from ldpsql.designer import design
 from ldpsql.engine.plan import QueryPlan, make_plans
 from ldpsql.engine.relation import Relation
-from ldpsql.engine.sample import Sample
+from ldpsql.engine.sample import Estimators, Sample
 from ldpsql.estimate import CONFIDENCE
 from ldpsql.parser import parse
-from ldpsql.report import Decoded
+from ldpsql.report import Decoded, Histogram
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.survey import Survey
 from ldpsql_device.columns import round_to_levels
@@ -106,18 +106,13 @@ class Case:
             for place, measure in enumerate(made.record_schema.measures)
         ]
         codes = np.column_stack([self.encoded.codes[chosen], *levels])
-        histogram, decoding = (
-            histogram_of(made.design.randomize(codes, entropy)),
-            made.design.decoding,
-        )
-        if decoding is None:
-            estimator = made.design.estimator(histogram)
-        else:
-            arrays = decoding.decode(histogram)
-            decoded = Decoded({name: own[None] for name, own in arrays.items()})
-            estimator = next(iter(made.design.estimators.values()))(decoded)
+        reports: Histogram | Decoded = histogram_of(made.design.randomize(codes, entropy))
+        if made.design.decoding is not None:
+            arrays = made.design.decoding.decode(reports)
+            reports = Decoded({name: own[None] for name, own in arrays.items()})
+        estimators = Estimators(made.design, "unbiased", [((), reports)])
         for plan in self.plans:
-            yield Relation(Sample(plan, ((),), ({(): estimator},), "unbiased"), CONFIDENCE)
+            yield Relation(Sample(plan, ((),), (estimators,), "unbiased"), CONFIDENCE)
 
 
 def bell(sizes: dict[str, int]) -> Draw:
