@@ -477,7 +477,7 @@ class SparkStore(DuckDBStore):
                 continue
             batch = own.get("batch")
             if batch is not None and (
-                batch in accepted or self._find_batches([batch]) == {(intake.key, batch)}
+                batch in accepted or (intake.key, batch) in self._find_batches([batch])
             ):
                 found[place] = Batch(name, 0, 0, known=True)
                 continue
