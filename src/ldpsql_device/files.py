@@ -226,7 +226,9 @@ def _match(
         ]
         if len(alike) != 1:
             problem = "more than one column" if alike else "no column"
-            raise RecordError(f"{source} has {problem} {wanted!a:.60}, which tells persons apart")
+            raise RecordError(
+                f"{source} has {problem} {wanted!a:.60}, which the rule about persons names"
+            )
         given[name] = alike[0]
     return given
 

@@ -253,7 +253,9 @@ def test_large_files_take_several_passes(source, tmp_path, monkeypatch):
 def test_files_that_do_not_fit_a_rule_are_refused(source, tmp_path):
     target = tmp_path / "r.parquet"
     for rule in (PersonRule("nobody"), PersonRule("customer", "nothing")):
-        with pytest.raises(RecordError, match=r"has no column 'no\w+', by which rows"):
+        with pytest.raises(
+            RecordError, match=r"has no column 'no\w+', which the rule about persons names"
+        ):
             randomize_file(SURVEY, source, target, policy=ANYTHING, person=rule)
     with pytest.raises(RecordError, match="has no place to keep"):
         randomize_file(
