@@ -16,6 +16,7 @@ SURVEYS = {
     for table, columns in {
         "buyers": (integer("age", 0, 19, bin_width=5), integer("size", 0, 3), measure("pay", 0, 9)),
         "sellers": (category("kind", "x", "y"), integer("size", 0, 3), measure("visits", 0, 5)),
+        "others": (integer("size", 0, 3),),
     }.items()
 }
 PAIRS = "buyers AS a JOIN sellers AS b USING (region)"
@@ -80,6 +81,17 @@ def test_nobody_is_asked_twice_for_the_same_sum() -> None:
         (f"SELECT pay, COUNT(*) FROM {PAIRS} GROUP BY pay", QueryError, "pay is a measure"),
         (f"SELECT MAX(pay) FROM {PAIRS}", UnsupportedSQL, "the function MAX is not answered"),
         (f"SELECT COUNT(DISTINCT kind) FROM {PAIRS}", UnsupportedSQL, "DISTINCT is not answered"),
+        (f"SELECT COUNT(*), MEAN(pay) FROM {PAIRS}", UnsupportedSQL, "the function MEAN is not"),
+        (f"SELECT COUNT(*), PRODUCT(a.size) FROM {PAIRS}", UnsupportedSQL,
+         "the function PRODUCT is not answered over a join"),
+        (f"SELECT COUNT(a.size, b.size) FROM {PAIRS}", UnsupportedSQL, "the function COUNT is not"),
+        (f"SELECT SUM(CASE WHEN age < 5 THEN pay END + visits) FROM {PAIRS}", UnsupportedSQL,
+         "this may be NULL, and so is the sum that it stands in"),
+        (f"SELECT COUNT(*) FROM {PAIRS} HAVING age IN (1, 2)", UnsupportedSQL, "age is in bins"),
+        (f"SELECT -age, COUNT(*) FROM {PAIRS} GROUP BY -age", UnsupportedSQL, "age is in bins"),
+        ("SELECT COUNT(*) FROM buyers a JOIN sellers b ON a.size = b.size JOIN others c "
+         "USING (region)", QueryError,
+         "several surveys have a column 'region' at 1:86; write a.region or b.region"),
         (f"SELECT SUM(pay / visits) FROM {PAIRS}", UnsupportedSQL, "not a sum of products"),
         (f"SELECT AVG(pay + visits) FROM {PAIRS}", UnsupportedSQL, "a sum over columns of several"),
         (f"SELECT * FROM {PAIRS}", UnsupportedSQL, "* would show single people"),

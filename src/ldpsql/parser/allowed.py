@@ -79,6 +79,12 @@ def is_deterministic(node: exp.Expr) -> bool:
     return _is_allowed(node, _DOMAIN_NODES, _DOMAIN_FUNCTIONS)
 
 
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node calls an aggregate or a window function that an outer query may call."""
+    is_function = isinstance(node, exp.Func) and not isinstance(node, exp.Exists)
+    return is_function and is_outer(node) and not is_scalar(node)
+
+
 def function_name(node: exp.Expr) -> str:
     """A function's name in capitals; the kind of node for anything else."""
     if isinstance(node, exp.Anonymous):

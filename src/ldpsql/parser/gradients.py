@@ -16,7 +16,7 @@ from itertools import count
 
 from sqlglot import exp
 
-from ldpsql.parser.allowed import function_name, is_scalar
+from ldpsql.parser.allowed import function_name, is_aggregate
 from ldpsql.parser.query import DISPLACED, ROW, TOO_FEW, UNKNOWN, Query, number_terms
 from ldpsql_device.schema import RESERVED_PREFIX
 
@@ -361,7 +361,7 @@ class Tracer:
             return self._case(node, scope)
         if isinstance(node, exp.Coalesce):
             return self._coalesce([node.this, *node.expressions], scope)
-        if isinstance(node, exp.Window) or _is_aggregate(_find_called(node)):
+        if isinstance(node, exp.Window) or is_aggregate(_find_called(node)):
             return self._call(node, scope)
         traces = {part: self._sum(value, scope) for part, value in node.args.items()}
         return _combine(traces.values()) or _derivative(node, traces)
@@ -586,10 +586,6 @@ def _find_called(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _is_aggregate(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Func) and not is_scalar(node) and not isinstance(node, exp.Exists)
-
-
 def _has_aggregate(node: exp.Expr) -> bool:
     """Whether an aggregate that makes groups stands in a node; window functions do not."""
     waiting, windowed = [node], set[int]()
@@ -599,7 +595,7 @@ def _has_aggregate(node: exp.Expr) -> bool:
             continue
         if isinstance(part, exp.Window):
             windowed.add(id(_find_called(part)))
-        elif _is_aggregate(part) and id(part) not in windowed:
+        elif is_aggregate(part) and id(part) not in windowed:
             return True
         waiting += part.iter_expressions()
     return False

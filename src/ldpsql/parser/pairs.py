@@ -19,7 +19,8 @@ from functools import reduce
 
 from sqlglot import exp
 
-from ldpsql.domains import find_dimension, is_listed_out
+from ldpsql.domains import find_dimension, find_measure, find_public_column, is_listed_out
+from ldpsql.parser.allowed import is_aggregate
 from ldpsql.parser.columns import Columns, own_columns
 from ldpsql.parser.joins import all_of
 from ldpsql.parser.select import alias_of, check_parts
@@ -31,6 +32,7 @@ MAX_TERMS = 64
 _ADD = "add COUNT(*), or SUM or AVG of a column"
 _PARTS = {"distinct", "expressions", "from_", "group", "having", "joins", "limit", "offset"}
 _PARTS |= {"order", "qualify", "where", "with_"}
+_LINEAR = (exp.Add, exp.Column, exp.Identifier, exp.Literal, exp.Mul, exp.Neg, exp.Paren, exp.Sub)
 _SEPARATELY = "write JOIN ... ON or USING, or aggregate each survey in a CTE and join the results"
 
 
@@ -59,6 +61,25 @@ class _Side:
         schema = self.columns.schema
         index = find_dimension(schema, self.columns.name(node, "key"))
         return index is not None and not is_listed_out(schema.dimensions[index].domain)
+
+    def may_be_null(self, node: exp.Column) -> bool:
+        """Whether somebody may have NULL in a column."""
+        schema, name = self.columns.schema, self.columns.name(node)
+        index = find_dimension(schema, name)
+        if index is None:
+            return find_public_column(schema, name) is not None
+        return schema.dimensions[index].has_null
+
+    def list_known(self, factor: exp.Expr) -> list[exp.Expr]:
+        """The conditions under which a factor is not NULL; an error where a measure is chosen."""
+        columns = list(own_columns(exp.Paren(this=factor.copy())))
+        if all(isinstance(part, _LINEAR) for part in factor.walk()):
+            return [_is_known(column) for column in columns if self.may_be_null(column)]
+        schema = self.columns.schema
+        if any(find_measure(schema, column.name) is not None for column in columns):
+            reason = "this may be NULL, and so is the sum that it stands in"
+            raise refuse(reason, factor, "write the sum of several aggregates")
+        return [_is_known(factor)]
 
     def sum(self, aggregate: exp.Expr, condition: exp.Expr | None) -> exp.Column:
         """The column for an aggregate over the survey, of whom the condition holds."""
@@ -114,9 +135,11 @@ class _PairWriter:
         args = self.select.args
         items = [self._item(item) for item in self.select.expressions]
         rest = exp.Select(expressions=items, with_=args.get("with_"))
-        for part in ("distinct", "group", "having", "qualify", "order", "limit", "offset"):
+        for part in ("distinct", "group", "having", "qualify", "limit", "offset"):
             if args.get(part):
                 rest.set(part, self._outer(args[part].copy()))
+        if args.get("order"):
+            rest.set("order", self._order(args["order"].copy()))
         if not any(side.sums for side in self.sides):
             where = next(iter(self.select.expressions), self.select)
             raise refuse("a join of surveys without an aggregate is not answered", where, _ADD)
@@ -134,18 +157,21 @@ class _PairWriter:
 
     def _read_conditions(self) -> None:
         """Take WHERE, ON and USING apart: what speaks of one survey, and what compares several."""
+        merged = set[str]()
         for place, join in enumerate(self.joins, 1):
             for name in join.args.get("using") or ():
                 own = self.sides[place]
                 if own.columns.find(name.name) is None:
                     raise own.columns.unknown(name)
-                found = (s for s in range(place) if self.sides[s].columns.find(name.name))
-                other = next(found, None)
-                if other is None:
+                found = [s for s in range(place) if self.sides[s].columns.find(name.name)]
+                if not found:
                     raise self.sides[0].columns.unknown(name)
+                if len(found) > 1 and name.name.lower() not in merged:
+                    raise self._ambiguous(name, found)
+                merged.add(name.name.lower())
                 left, right = (
                     exp.column(name.copy(), table=self.sides[s].columns.alias)
-                    for s in (other, place)
+                    for s in (found[0], place)
                 )
                 self._add_condition(exp.EQ(this=left, expression=right))
             if join.args.get("on"):
@@ -193,9 +219,12 @@ class _PairWriter:
         if not found:
             raise self._unknown(column)
         if len(found) > 1 and name.lower() not in self.merged:
-            hint = " or ".join(f"{self.sides[place].columns.alias}.{name}" for place in found)
-            raise wrong(f"several surveys have a column {name!r}", column, f"write {hint}")
+            raise self._ambiguous(column, found)
         return found[0]
+
+    def _ambiguous(self, node: exp.Expr, places: Sequence[int]) -> Refusal:
+        hint = " or ".join(f"{self.sides[place].columns.alias}.{node.name}" for place in places)
+        return wrong(f"several surveys have a column {node.name!r}", node, f"write {hint}")
 
     def _unknown(self, column: exp.Column) -> Refusal:
         tables = " and ".join(side.columns.table for side in self.sides)
@@ -220,13 +249,17 @@ class _PairWriter:
         """An expression with aggregates over pairs written as sums over products of answers."""
         if isinstance(node, exp.Query):
             return node
-        if isinstance(node, exp.Filter | exp.AggFunc):
+        if isinstance(node, exp.Filter | exp.AggFunc) or is_aggregate(node):
             return self._aggregate(node)
         if isinstance(node, exp.Column):
             return self._named(node)
         if isinstance(node, exp.Window):
-            for part, value in list(node.this.args.items()):
-                node.this.set(part, self._rebuild(value))
+            called = node.this
+            if isinstance(called, exp.Filter):
+                called.set("expression", self._rebuild(called.expression))
+                called = called.this
+            for part, value in list(called.args.items()):
+                called.set(part, self._rebuild(value))
             for part in ("partition_by", "order"):
                 node.set(part, self._rebuild(node.args.get(part)))
             return node
@@ -239,13 +272,25 @@ class _PairWriter:
             return [self._rebuild(part) for part in value]
         return self._outer(value) if isinstance(value, exp.Expr) else value
 
+    def _order(self, order: exp.Expr) -> exp.Expr:
+        """ORDER BY, in which the name of a select item goes before a column's."""
+        for item in order.expressions:
+            if not (isinstance(item.this, exp.Column) and self._is_alias(item.this)):
+                self._outer(item)
+        return order
+
+    def _is_alias(self, node: exp.Column) -> bool:
+        """Whether a select item has the name."""
+        names = {alias_of(item).lower() for item in self.select.expressions}
+        return not node.table and node.name.lower() in names
+
     def _named(self, node: exp.Column) -> exp.Expr:
         """A column outside of aggregates: a key, or the name of a select item."""
-        names = {alias_of(item).lower() for item in self.select.expressions} - {""}
-        is_column = node.table or any(side.columns.find(node.name) for side in self.sides)
-        if not is_column and node.name.lower() in names:
+        is_column = any(side.columns.find(node.name) for side in self.sides)
+        if not is_column and self._is_alias(node):
             return node
-        side, outside = self.sides[self._side_of(node)], node.find_ancestor(exp.Binary, exp.Func)
+        side = self.sides[self._side_of(node)]
+        outside = node.find_ancestor(exp.Binary, exp.Func, exp.Predicate, exp.Neg)
         if outside is not None and side.has_bins(node):
             reason = f"{node.name} is in bins, of which an expression cannot be worked out"
             raise refuse(reason, node, "group by the column itself")
@@ -261,7 +306,8 @@ class _PairWriter:
         if isinstance(call, exp.CountIf):
             conditions += _conjuncts(call.this)
             call = exp.Count(this=exp.Star())
-        if not isinstance(call, exp.Count | exp.Sum | exp.Avg) or call.find(exp.Distinct):
+        is_known = isinstance(call, exp.Count | exp.Sum | exp.Avg)
+        if not is_known or call.find(exp.Distinct) or call.expressions:
             what = "DISTINCT" if call.find(exp.Distinct) else self.source.name_call(call)[1]
             hint = "COUNT, SUM and AVG are; or aggregate each survey in a CTE and join the results"
             raise refuse(f"{what} is not answered over a join of surveys", call, hint)
@@ -275,10 +321,12 @@ class _PairWriter:
             else:
                 joint.append(self._compare(condition.copy()))
         argument = call.this
-        if isinstance(argument, exp.Star):
+        if argument is None or isinstance(argument, exp.Star):
             return self._total(exp.Count, [({}, 1)], own, joint)
         terms = self._terms(argument)
         if isinstance(call, exp.Sum):
+            if len(terms) > 1:
+                self._require_known(terms, own)
             return self._total(exp.Sum, terms, own, joint)
         if len(terms) > 1:
             hint = "write the sum of several aggregates"
@@ -288,6 +336,15 @@ class _PairWriter:
             return count
         total = self._total(exp.Sum, terms, own, joint)
         return exp.Paren(this=exp.Div(this=total, expression=_null_if_zero(count)))
+
+    def _require_known(self, terms: Sequence[tuple[_Term, int]], own: dict[int, exp.Expr]) -> None:
+        """Leave out pairs with a NULL in any product: the sum of all is NULL then, and adds
+        nothing."""
+        for place, side in enumerate(self.sides):
+            factors = dict.fromkeys(part for term, _ in terms for part in term.get(place, ()))
+            known = dict.fromkeys(each for factor in factors for each in side.list_known(factor))
+            if known:
+                own[place] = all_of([*([own[place]] if place in own else []), *known])
 
     def _total(
         self,
@@ -371,6 +428,10 @@ def _conjuncts(node: exp.Expr) -> Iterable[exp.Expr]:
         yield from _conjuncts(node.expression)
     else:
         yield node
+
+
+def _is_known(node: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=exp.Paren(this=node.copy()), expression=exp.Null()))
 
 
 def _merge(left: _Term, right: _Term) -> _Term:
