@@ -69,6 +69,17 @@ def test_files_are_batches_as_if_they_had_come_alone(
         assert together.check() == []
 
 
+def test_files_that_are_known_are_passed_over_by_a_later_process(tmp_path: Path) -> None:
+    """A store that was just opened has counted nothing yet, and has nothing to count."""
+    survey, database = fake_survey(), tmp_path / "app.duckdb"
+    paths = write(tmp_path, several(survey))
+    with open_store(database, read_only=False) as store:
+        ingest(store, paths, survey)
+    with open_store(database, read_only=False) as store:
+        assert all(batch.known for batch in ingest(store, paths, survey))
+        assert store.check() == []
+
+
 def test_of_repeats_the_first_counts_whichever_file_has_it(tmp_path: Path) -> None:
     survey = fake_survey()
     tables = several(survey)

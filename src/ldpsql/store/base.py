@@ -431,7 +431,8 @@ class Store(ABC):
             if new:
                 rows = list(new.values())
                 counts = self._add_reports(intake, rows, list(new), "reports", last, None)
-        self._settle(intake)
+        if new:
+            self._settle(intake)
         taken = dict(zip(new, counts, strict=True))
         return [
             file.describe(taken[file.id] if new.get(file.id) is file else None) for file in files

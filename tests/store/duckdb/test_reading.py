@@ -172,7 +172,7 @@ def test_without_reports_there_is_one_empty_histogram_and_none_by_keys(store):
     assert histogram.people == 0
     assert set(histogram.totals.values()) == {0.0}
     assert len(histogram.load(1).counts) == 0
-    assert store.histograms("app", Selection(None, ("day",))) == []
+    assert list(store.histograms("app", Selection(None, ("day",)))) == []
     store.ingest_table(reports_of(survey, 10), survey)
     [(_, histogram)] = store.histograms("app", Selection("false"))
     assert histogram.people == 0
