@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-READS = "an engine asks and never writes: keys, constraints, indexes and views are nobody's"
-ROWS = "an engine asks and never writes: rows are neither returned nor counted when they are"
+READS = "an engine asks and never writes: there are no keys, constraints, indexes or views"
+ROWS = "an engine asks and never writes: no rows are returned or counted after a write"
 TYPES = "columns hold numbers, texts, truth values, dates and timestamps"
 NAMES = "names need no quotes and ignore case"
-GROWTH = "nothing that makes texts grow is evaluated, and no recursion"
-COMMENTS = "comments are what a survey says of its columns, and nobody's own"
+GROWTH = "neither functions that make texts grow nor recursion are evaluated"
+COMMENTS = "comments are what a survey says about its columns; nobody can set them"
 SCHEMAS = "there is one schema, main"
 
 LEFT_OUT = {
