@@ -610,6 +610,8 @@ def test_joins_equal_duckdb(both: Both, request: pytest.FixtureRequest, question
         "SELECT ROUND(AVG(price), 1) FROM app WHERE age > 4",
         "SELECT COUNT(*) FROM app WHERE age BETWEEN 4 AND 2",
         "SELECT state, SUM(pay) / SUM(price) FROM app GROUP BY 1 ORDER BY 1 NULLS LAST",
+        "SELECT SUM(pay + version), AVG(price - pay / 2), COUNT(pay + price), "
+        "SUM(pay * age + version) FILTER (WHERE state = 'CA') FROM app",
     ],
 )
 def test_outer_sql_equals_duckdb(both: Both, sql: str) -> None:

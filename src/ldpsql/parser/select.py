@@ -610,7 +610,9 @@ class SelectReader:
         parts = []
         for branch in branches:
             names = self._public_in(branch.value)
-            is_split = is_total and len(names) > 1
+            used = {part.name for part in branch.value.find_all(exp.Column)}
+            has_measure = any(find_measure(self.columns.schema, name) is not None for name in used)
+            is_split = is_total and len(names) + has_measure > 1
             by_nulls = _by_nulls(branch.value, names) if is_split else [branch]
             parts += [
                 replace(each, conditions=[*conditions, *branch.conditions, *each.conditions])
