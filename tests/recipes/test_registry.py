@@ -44,11 +44,12 @@ def bring(site, name="arc", value="brought_arc:ARC", distribution="brought"):
     (info / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {value}\n")
 
 
-def write_arc(site):
+def write_arc(site, file="brought_arc.py"):
     """The mechanism of docs/architecture.md as a module of its own."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (code,) = (block for block in blocks if "ARC = Arc()" in block)
-    (site / "brought_arc.py").write_text(code, encoding="utf-8")
+    (site / file).parent.mkdir(exist_ok=True)
+    (site / file).write_text(code, encoding="utf-8")
 
 
 def test_an_installed_mechanism_is_compared_and_audited(site, tmp_path, monkeypatch):
@@ -73,13 +74,16 @@ def test_an_installed_mechanism_is_compared_and_audited(site, tmp_path, monkeypa
     assert "arc" not in MECHANISMS
 
 
-def test_finished_runs_of_an_installed_mechanism_are_those_of_its_source(site):
-    """Whoever changes a recipe compares anew; the others' source is that of this project."""
-    write_arc(site)
-    bring(site)
+@pytest.mark.parametrize("module", ["brought_arc", "brought_space.arc"])
+def test_finished_runs_of_an_installed_mechanism_are_those_of_its_source(site, module):
+    """Whoever changes a recipe compares anew; the others' source is that of this project. A folder
+    without __init__.py is a namespace package."""
+    file = f"{module.replace('.', '/')}.py"
+    write_arc(site, file)
+    bring(site, value=f"{module}:ARC")
     digest = harness._digest_of_recipe("arc")
     assert harness._digest_of_recipe("arc") == digest
-    with (site / "brought_arc.py").open("a") as code:
+    with (site / file).open("a") as code:
         code.write("# another version\n")
     assert harness._digest_of_recipe("arc") != digest
 

@@ -133,9 +133,12 @@ def _digest_of_recipe(name: str) -> str:
     """Hash of the source that an installed mechanism comes from: its module, or its package."""
     recipe = type(mechanism(name))
     package = sys.modules[recipe.__module__.partition(".")[0]]
-    place = Path(inspect.getfile(package))
-    own = [*place.parent.rglob("*.py")] if hasattr(package, "__path__") else [place]
-    return _digest_files(place.parent, own)
+    folders = [Path(folder) for folder in getattr(package, "__path__", ())]
+    if not folders:
+        place = Path(inspect.getfile(package))
+        return _digest_files(place.parent, [place])
+    # A namespace package has no file, and folders of several distributions.
+    return "".join(_digest_files(folder, [*folder.rglob("*.py")]) for folder in folders)
 
 
 def _digest_files(root: Path, paths: Sequence[Path]) -> str:
