@@ -51,11 +51,11 @@ browser: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests/browser/requirements.lock
 	$(BIN)/python -m pytest --require-browser tests/browser
 
-# Folders of reports that Spark reads, on this machine: all of them, and some once more by Spark Connect. Needs
-# Java 17 or newer.
+# Folders of reports that Spark reads, on this machine, and once more by Spark Connect. FULL=1 asks every golden
+# statement and the whole contract, too: ten minutes. Needs Java 17 or newer.
 spark: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests/store/spark/requirements.lock
-	$(BIN)/python -m pytest --require-spark -m spark tests/store
+	$(BIN)/python -m pytest --require-spark -m $(if $(FULL),spark,"spark and not slow") tests/store
 	SPARK_REMOTE=local $(BIN)/python -m pytest --require-spark -m "spark and not slow" tests/store
 
 bench: $(STAMP)
