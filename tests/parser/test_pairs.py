@@ -48,6 +48,14 @@ def test_each_survey_is_asked_by_itself() -> None:
     assert [output.is_estimate for output in statement.outputs] == [False, True]
 
 
+def test_thousands_of_conditions_are_no_nesting() -> None:
+    """In brackets or not, each survey takes its own."""
+    many = " AND ".join(["age < 10"] * 1500 + ["(b.size > 1 AND (age > 2))"])
+    first, second = read(f"SELECT COUNT(*) FROM {PAIRS} WHERE {many}").bases
+    assert len(first.predicate.operands) == 1501
+    assert second.predicate.column == "size"
+
+
 def test_nobody_is_asked_twice_for_the_same_sum() -> None:
     first, second = read(f"SELECT COUNT(*), SUM(pay), AVG(pay), SUM(visits) FROM {PAIRS}").bases
     assert len(first.columns) == 3  # COUNT(*), COUNT(pay), SUM(pay)

@@ -6,7 +6,7 @@ Of what a SELECT joins a survey's table with nothing is left in it: columns of j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -136,6 +136,22 @@ def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr:
     return first
 
 
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that AND joins in this one, through brackets.
+
+    A loop, because a thousand of them nest a thousand deep.
+    """
+    waiting = [condition]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.And):
+            waiting += [node.expression, node.this]
+        elif isinstance(node, exp.Paren) and isinstance(node.this, exp.And | exp.Paren):
+            waiting.append(node.this)
+        else:
+            yield node
+
+
 def _mark(select: exp.Select, columns: Columns) -> None:
     """Replace the columns of joined rows, wherever the SELECT names them.
 
@@ -205,12 +221,7 @@ def _taken_from_where(select: exp.Select, columns: Columns) -> list[exp.Expr]:
         return []
     taken: list[exp.Expr] = []
     kept: list[exp.Expr] = []
-    waiting = [where.this]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, exp.And):
-            waiting += [node.expression, node.this]
-            continue
+    for node in conjuncts(where.this):
         named = {part.text("table") for part in outside_queries(node, LookupColumn)}
         people = {part.name.lower() for part in own_columns(node)}
         is_on = own in named and named <= known and people <= private

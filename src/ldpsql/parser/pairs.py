@@ -22,7 +22,7 @@ from sqlglot import exp
 from ldpsql.domains import find_dimension, find_measure, find_public_column, is_listed_out
 from ldpsql.parser.allowed import is_aggregate
 from ldpsql.parser.columns import Columns, own_columns
-from ldpsql.parser.joins import all_of
+from ldpsql.parser.joins import all_of, conjuncts
 from ldpsql.parser.select import alias_of, check_parts
 from ldpsql.parser.source import Refusal, Source, refuse, wrong
 from ldpsql_device.schema import RESERVED_PREFIX
@@ -180,7 +180,7 @@ class _PairWriter:
             self._add_condition(self.select.args["where"].this)
 
     def _add_condition(self, condition: exp.Expr) -> None:
-        for node in _conjuncts(condition):
+        for node in conjuncts(condition):
             met = self._sides_of(node)
             if len(met) == 1:
                 self.sides[met.pop()].conditions.append(exp.Paren(this=node.copy()))
@@ -302,9 +302,9 @@ class _PairWriter:
         """A call of COUNT, SUM, AVG or COUNT_IF, perhaps with FILTER."""
         call, conditions = node, list[exp.Expr]()
         if isinstance(node, exp.Filter):
-            call, conditions = node.this, list(_conjuncts(node.expression.this))
+            call, conditions = node.this, list(conjuncts(node.expression.this))
         if isinstance(call, exp.CountIf):
-            conditions += _conjuncts(call.this)
+            conditions += conjuncts(call.this)
             call = exp.Count(this=exp.Star())
         is_known = isinstance(call, exp.Count | exp.Sum | exp.Avg)
         if not is_known or call.find(exp.Distinct) or call.expressions:
@@ -417,17 +417,6 @@ def _check_sides(select: exp.Select, sides: Sequence[Columns], joins: Sequence[e
             raise refuse(reason, join.this, "join surveys of different people")
         if any(side.alias.lower() == own.alias.lower() for side in before):
             raise wrong(f"two relations are called {own.alias!r}", join.this)
-
-
-def _conjuncts(node: exp.Expr) -> Iterable[exp.Expr]:
-    """The parts of a condition that AND joins."""
-    if isinstance(node, exp.Paren) and isinstance(node.this, exp.And | exp.Paren):
-        yield from _conjuncts(node.this)
-    elif isinstance(node, exp.And):
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
-    else:
-        yield node
 
 
 def _is_known(node: exp.Expr) -> exp.Expr:
