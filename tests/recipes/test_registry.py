@@ -98,8 +98,11 @@ def test_an_unknown_name_names_installed_ones_too(site):
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ("brought_nowhere:ARC", "cannot be loaded from brought_nowhere:ARC: No module named"),
-        ("brought_arc:ARK", "cannot be loaded from brought_arc:ARK: .*no attribute 'ARK'"),
+        (
+            "brought_nowhere:ARC",
+            r"cannot be loaded from brought_nowhere:ARC \(ModuleNotFoundError: No module named",
+        ),
+        ("brought_arc:ARK", r"cannot be loaded from brought_arc:ARK \(Attr.*no attribute 'ARK'"),
         ("brought_arc:Arc", "brought_arc:Arc is no recipe of the name arc"),
     ],
 )
@@ -108,6 +111,25 @@ def test_a_broken_distribution_is_refused(site, value, problem):
     bring(site, value=value)
     with pytest.raises(SurveyError, match=f"^mechanism arc.* {problem}|^mechanism arc: {problem}"):
         mechanism("arc")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("raise ImportError('two\\n  lines')", "ImportError: two lines"),
+        ("this is no Python", "SyntaxError: invalid syntax .*"),
+        ("raise KeyError('x' * 9999)", "KeyError: 'x{100,190}"),
+    ],
+)
+def test_a_distribution_that_fails_is_one_line(site, tmp_path, monkeypatch, code, said):
+    """Whatever its code raises where it is imported."""
+    monkeypatch.chdir(tmp_path)
+    (site / "brought_arc.py").write_text(code)
+    bring(site)
+    Path("age.toml").write_text(survey_toml(integer("age", 0, 9), mechanism="arc", epsilon="1"))
+    line = refusal(run("design", "age.toml"), 1)
+    assert re.search(rf"^mechanism arc cannot be loaded .* \({said}\); update or uninstall", line)
 
 
 def test_a_recipe_under_another_name_is_refused(site):

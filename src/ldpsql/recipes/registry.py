@@ -85,10 +85,12 @@ def _installed(name: str) -> AnyRecipe | None:
     (entry,) = entries
     try:
         recipe = entry.load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # it is somebody else's code, which may fail in any way
+        said = " ".join(f"{type(error).__name__}: {error}".split())
         raise SurveyError(
-            f"mechanism {name} cannot be loaded from {entry.value}: {error}"
-        ) from None
+            f"mechanism {name} cannot be loaded from {entry.value} ({said:.200}); "
+            f"update or uninstall the package that brings it"
+        ) from error
     if not isinstance(recipe, Recipe) or recipe.name != name:
         raise SurveyError(f"mechanism {name}: {entry.value} is no recipe of the name {name}")
     return recipe
