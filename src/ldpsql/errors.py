@@ -48,16 +48,16 @@ class Located(Error):
         return type(self)(self.reason, sql=sql, place=place, hint=self.hint)
 
     def caret(self) -> str:
-        """The source line and a caret under the place; empty without a place."""
+        """The source line and a caret under the place, on 80 columns; empty without a place."""
         lines = self.sql.splitlines()
         if self.place is None or not 1 <= self.place.line <= len(lines):
             return ""
         source = lines[self.place.line - 1]
         start = min(self.place.column, len(source) + 1) - 1
         width = max(1, min(self.place.length, len(source) - start))
-        window = max(0, start - 60)
-        shown = source[window : window + 100]
-        return f"  {shown}\n  {' ' * (start - window)}{'^' * min(width, 100 - (start - window))}"
+        window = max(0, start - 50)
+        shown = source[window : window + 78]
+        return f"  {shown}\n  {' ' * (start - window)}{'^' * min(width, 78 - (start - window))}"
 
 
 class QueryError(Located, ProgrammingError):

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
+from ldpsql.cli.failure import report
 from ldpsql.cli.notes import show_notes
+from ldpsql.errors import UnsupportedSQL
 
 LONG = "answers about 249,000,000 people, raked to age (age.csv), sex (sex.csv) and\nthe well-known"
 
@@ -28,3 +30,12 @@ def test_a_file_gets_a_line_for_each(monkeypatch, capsys):
     show_notes([LONG, "short"])
     whole = LONG.replace("\n", " ")
     assert capsys.readouterr() == ("", f"note: {whole}\nnote: short\n")
+
+
+def test_errors_too(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    report(UnsupportedSQL(LONG))
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines).split() == ["ldpsql:", "error:", *LONG.split()]

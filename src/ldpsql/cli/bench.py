@@ -14,7 +14,7 @@ import click
 
 from ldpsql.cli import options
 from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
-from ldpsql.cli.notes import show_notes
+from ldpsql.cli.notes import show_line, show_notes
 from ldpsql.cli.progress import Progress
 from ldpsql.figures import read_people
 from ldpsql.text import misfit_notes, person_notes, zone_notes
@@ -238,7 +238,7 @@ def _results(comparison: ComparisonPlan, folder: Path | None, jobs: int) -> list
     before = f" ({kept} done before)" if kept else ""
     click.echo(f"{len(outcomes)} of {len(outcomes)} runs{before}", err=True)
     for label, reason in refusals(outcomes).items():
-        click.echo(f"left out: {label}: {reason}", err=True)
+        show_line(f"left out: {label}: {reason}")
     results = lines(outcomes)
     if not results:
         left_out = all(outcome.refused is not None for _, outcome in outcomes)

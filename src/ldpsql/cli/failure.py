@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
+from ldpsql.cli.notes import show_line
 from ldpsql.errors import Located
-from ldpsql.text import one_line
 from ldpsql_device.errors import Error, StoreError
 
 OK, AT_FAULT, USAGE, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
@@ -24,8 +24,7 @@ def report(error: Exception) -> int:
         return INTERRUPTED
     code = AT_FAULT
     if isinstance(error, Error):
-        # A collector at an address may have said it, to a terminal that obeys escape sequences.
-        message = one_line(" ".join(str(error).split()))
+        message = " ".join(str(error).split())
         code = UNREACHABLE if isinstance(error, StoreError) else AT_FAULT
     elif isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
@@ -38,7 +37,7 @@ def report(error: Exception) -> int:
         message = "there is not enough memory for this; fewer people, codes or --jobs need less"
     else:
         message = _bug(error)
-    click.echo(f"ldpsql: error: {message}", err=True)
+    show_line(f"ldpsql: error: {message}")
     if isinstance(error, Located) and (caret := error.caret()):
         click.echo(caret, err=True)
     return code

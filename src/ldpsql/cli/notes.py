@@ -1,4 +1,4 @@
-"""Notes beside an answer, on stderr."""
+"""What is said beside an answer, on stderr."""
 
 from __future__ import annotations
 
@@ -13,9 +13,19 @@ from ldpsql.text import one_line
 
 
 def show_notes(notes: Iterable[str]) -> None:
-    """Each on a line of its own, which a terminal gets broken between words, and a file whole."""
+    """Each on a line of its own, as of `show_line`."""
     for note in notes:
-        text = one_line(f"note: {note}")
+        show_line(f"note: {note}")
+
+
+def show_line(text: str) -> None:
+    """A line, which a terminal gets broken between words, and a file whole.
+
+    A collector at an address may have said it, and a terminal obeys escape sequences: blanks stand
+    for them.
+    """
+    line = one_line(text)
+    if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
-        folded = wrap(text, width, break_long_words=False, break_on_hyphens=False)
-        click.echo("\n".join(folded) if sys.stderr.isatty() else text, err=True)
+        line = "\n".join(wrap(line, width, break_long_words=False, break_on_hyphens=False))
+    click.echo(line, err=True)

@@ -16,6 +16,7 @@ from ldpsql.cli import options
 from ldpsql.cli.ask import make_session, open_to_ask
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.cli.formats import BY_NAME
+from ldpsql.cli.notes import show_line, show_notes
 from ldpsql.errors import did_you_mean
 from ldpsql.text import labelled_lines, table_lines
 from ldpsql_device.errors import InterfaceError
@@ -76,12 +77,12 @@ def _converse(own: Shell) -> None:
     # Ctrl-C ends what is being done, and SIGTERM the shell.
     signal.signal(signal.SIGTERM, _end)
     names = ", ".join(own.names.tables) or "no surveys yet"
-    click.echo(f"{own.place}: {names}", err=True)
+    show_line(f"{own.place}: {names}")
     click.echo("Statements end with ;  help lists the commands, quit leaves.", err=True)
     try:
         prompt = ask(history_file(os.environ))
     except OSError as error:
-        click.echo(f"note: the history is not kept: {error.filename}: {error.strerror}", err=True)
+        show_notes([f"the history is not kept: {error.filename}: {error.strerror}"])
         prompt = ask(None)
     while not own.is_over:
         try:
@@ -301,7 +302,7 @@ class Shell:
             self._change()
             if self._names is not None:  # somebody is at a prompt
                 self._names = None
-                click.echo(f"{self.place}: {', '.join(self.names.tables)}", err=True)
+                show_line(f"{self.place}: {', '.join(self.names.tables)}")
         except BaseException:
             self.close()
             self.place, self._store, self._names = former
