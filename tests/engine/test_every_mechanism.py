@@ -14,7 +14,7 @@ from ldpsql.survey import Survey
 PEOPLE = 20_000
 MARGINALS = ("srr-ss", "psrr-ss", "arr-ss", "srr-ms", "sue-ms", "oue-ms", "solh")
 IN_ROUNDS, TWO_DIMENSIONS = ("ahead",), ("cprr", "jurr", "jurr-g", "tdrr", "jd-grr")
-COUNTS_ONLY = ("hio", "ahead", "truthful", "urr", "urap", *TWO_DIMENSIONS, *MARGINALS)
+COUNTS_ONLY = ("hio", "ahead", "truthful", "graded", "urr", "urap", *TWO_DIMENSIONS, *MARGINALS)
 
 
 def survey(name: str) -> Survey:

@@ -17,7 +17,9 @@ from ldpsql.audit.exact import (
     Exposure,
     blankets_cover,
     enumerate_channel,
+    exceeding,
     find_exposures,
+    find_graded_exposures,
 )
 from ldpsql.audit.records import RecordCheck, check_records
 from ldpsql.audit.sampling import (
@@ -112,6 +114,8 @@ class Audit:
         """Who is protected against which alternatives, where that differs from person to person
         and a channel was enumerated."""
         channel = self.enumerated
+        if channel is not None and channel.design.limits:
+            return tuple(find_graded_exposures(channel.law, channel.design.limits))
         if channel is None or self.design.guarantee.kind in ("local", "none"):
             return ()
         return tuple(find_exposures(channel.law, channel.design.domain))
@@ -149,6 +153,9 @@ class Audit:
             yield f"the odds of some report are above e^{nominal}"
         if channel is None:
             return
+        limits = channel.design.limits
+        if limits and (above := exceeding(channel.law, limits)):
+            yield f"a report speaks for {above[0]} by more than the epsilon of its own"
         worst = channel.worst.odds
         if self.method == "integers":
             if (worst is None or worst > nominal.odds) and not delta:

@@ -295,6 +295,33 @@ def find_exposures(law: Law, domain: RecordDomain) -> Iterator[Exposure]:
             )
 
 
+def exceeding(law: Law, limits: Sequence[Epsilon]) -> list[Outcome]:
+    """The records for which some report speaks more than their own epsilon allows; exact."""
+    pairs = zip(law.inputs, law.probabilities, limits, strict=True)
+    least = _least(law)
+    return [
+        record
+        for record, row, limit in pairs
+        if any(own > limit.odds * low for own, low in zip(row, least, strict=True))
+    ]
+
+
+def find_graded_exposures(law: Law, limits: Sequence[Epsilon]) -> Iterator[Exposure]:
+    """A row per epsilon that records have."""
+    least = np.array(_least(law), dtype=float)
+    channel = np.array(law.probabilities, dtype=float)
+    for limit in sorted(set(limits), key=lambda limit: limit.value):
+        rows = channel[[own == limit for own in limits]]
+        odds = float((rows / least).max())
+        owners = f"epsilon {limit} ({len(rows)} of {len(channel)})"
+        yield Exposure(owners, "anything", math.log(odds), 0.0, "graded")
+
+
+def _least(law: Law) -> list[Fraction]:
+    """The least probability of every report over all records."""
+    return [min(column) for column in zip(*law.probabilities, strict=True)]
+
+
 # -- what shuffled reports hide among -------------------------------------------------------------
 
 
@@ -319,7 +346,7 @@ def enumerate_blankets(law: Law) -> tuple[Blanket, ...]:
     # probabilities under the two. Reports with equal ratios of these are one atom: nothing that
     # the accountant computes can tell them apart.
     every = math.ceil(math.comb(len(law.inputs), 2) * len(law.outputs) / _MOST_WORK)
-    least = [min(column) for column in zip(*law.probabilities, strict=True)]
+    least = _least(law)
     kinds: dict[tuple[tuple[float, ...], ...], Blanket] = {}
     for pair in islice(combinations(law.probabilities, 2), None, None, every):
         merged: dict[tuple[float, ...], tuple[Fraction, ...]] = {}

@@ -308,6 +308,12 @@ class Design(ABC, Generic[Q]):
         return ()
 
     @property
+    def limits(self) -> tuple[Epsilon, ...]:
+        """How far a report may speak for each record, row by row, where records have epsilons of
+        their own: no report is e^that times likelier than under another record. Else empty."""
+        return ()
+
+    @property
     def is_coarse(self) -> bool:
         """Whether several codes are collected as one bin: answers are then interpolated inside
         bins, and no predicted error contains that."""

@@ -31,6 +31,7 @@ _MODULES: Mapping[str, str] = {
     **dict.fromkeys(("lgrr", "lgrr-fd"), "lgrr"),
     **dict.fromkeys(("lgrr-repaired", "grr", "olh", "oue", "hrr"), "hierarchical"),
     **dict.fromkeys(("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr", "jd-grr"), "uldp"),
+    "graded": "graded",
     "truthful": "truthful",
     **dict.fromkeys(("srr-ss", "psrr-ss", "arr-ss"), "marginals"),
     **dict.fromkeys(("srr-ms", "sue-ms", "oue-ms", "solh", "ft"), "marginals"),

@@ -1,0 +1,169 @@
+"""`graded`: randomized response in which every value has an epsilon of its own.
+
+Values may be sensitive to different degrees. What is promised to the owner of a value x, whose
+epsilon is e_x, is that none of the reports which x can lead to is more than E_x = e^(e_x) times
+likelier than under any other value:
+
+    P(y | x) <= E_x P(y | x')     for all reports y and all values x, x'.
+
+So no report raises the odds of x against another value by more than E_x. With q_y the least
+probability of a report y, a device says the truth with probability t, and else draws y with the
+weight q_y whatever the value is. The odds of y are then (q_y + t) / q_y under y and 1 under all
+other values, so all promises are spent exactly where q_y = t / (E_y - 1), and
+
+    t = 1 / (1 + sum over y of 1 / (E_y - 1)).
+
+With one epsilon for all this is `grr`, and where some epsilons grow without bound it becomes `urr`
+for the others. Source: docs/papers/beyond.md#graded-sensitivity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from ldpsql.decoders.cells import RowsDesign
+from ldpsql.recipes.base import Recipe, Takes, Task
+from ldpsql.record_domain import RecordDomain
+from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.guarantee import Guarantee, local_guarantee
+from ldpsql_device.plan import WORDS, Rows
+
+MOST_CELLS = 128
+Grades = tuple[tuple[Epsilon, ...], ...]
+"""Per dimension the epsilon of each of its codes."""
+
+
+@dataclass(frozen=True, eq=False)
+class GradedDesign(RowsDesign):
+    """A record is as sensitive as the most sensitive of its values.
+
+    grades: per dimension the epsilon of each of its codes.
+    """
+
+    grades: Grades
+    name: str = "graded"
+
+    def __post_init__(self) -> None:
+        if tuple(map(len, self.grades)) != self.domain.sizes:
+            raise SurveyError("the epsilons of the design do not fit the schema")
+        largest = max(limit.value for limit in self.limits)
+        if largest != self.epsilon.value:
+            raise SurveyError(
+                f"the largest epsilon of a record is {largest}, and that of the survey "
+                f"{self.epsilon}; let them be the same"
+            )
+
+    @property
+    def limits(self) -> tuple[Epsilon, ...]:
+        """See `Design.limits`."""
+        cells = product(*self.grades)
+        return tuple(min(cell, key=lambda grade: grade.value) for cell in cells)
+
+    @cached_property
+    def response(self) -> Rows:
+        """See `RowsDesign.response`."""
+        # With the truth's words t rounded up, all others are at least t / (E - 1), so that what
+        # they leave is at most t, and the own answer at most E times its least.
+        beside = [1 / (limit.odds - 1) for limit in self.limits]
+        truth = math.ceil(WORDS / (1 + sum(beside, Fraction(0))))
+        least = [math.ceil(truth * part) for part in beside]
+        rows = []
+        for cell in range(len(least)):
+            row = list(least)
+            row[cell] += WORDS - sum(least)
+            rows.append(tuple(row))
+        return Rows(tuple(rows))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon-LDP, and what holds besides for records of smaller epsilons."""
+        plain = local_guarantee(self.epsilon)
+        if len(set(self.limits)) == 1:
+            return plain
+        named = "; ".join(
+            f"{name} {', '.join(map(str, grades))}"
+            for name, grades in zip(self.domain.names, self.grades, strict=True)
+        )
+        return replace(
+            plain,
+            protects=f"{plain.protects}; for a record that has a value with a smaller epsilon, no "
+            f"report is likelier by more than e^ of that one (epsilons by code: {named})",
+            not_protected=(
+                "that a person does not have a value: a report speaks against it by the epsilon of "
+                f"the value that the report names, up to e^{self.epsilon}",
+                *plain.not_protected,
+            ),
+        )
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Epsilons as text."""
+        return {"epsilons": [[str(grade) for grade in grades] for grades in self.grades]}
+
+
+@dataclass(frozen=True)
+class GradedOptions:
+    """epsilons: of the codes of every column that has some, as a table of lists by column; with one
+    column as a list, or as text with commas between them. Codes without one have the survey's."""
+
+    epsilons: object = None
+
+
+class Graded(Recipe[GradedOptions]):
+    """COUNT over a few cells, and SUM and AVG of public columns."""
+
+    name = "graded"
+    takes = Takes((1, None), measures=False, cells=MOST_CELLS, instead="grr")
+    options = GradedOptions
+    can_be_reserved = True
+
+    def make(self, task: Task[GradedOptions]) -> GradedDesign:
+        """Everything follows from the epsilons."""
+        domain, given = task.domain, task.options.epsilons
+        if isinstance(given, str):
+            given = [part.strip() for part in given.split(",")]
+        if isinstance(given, list) and len(domain.names) == 1:
+            given = {domain.names[0]: given}
+        if given is not None and not isinstance(given, Mapping):
+            raise SurveyError(
+                "option epsilons of graded is a list for every column, like "
+                f'{{{domain.names[0]} = ["0.5", "1"]}}'
+            )
+        lists = dict(given or {})
+        grades = tuple(
+            _read_grades(name, size, lists.pop(name, [task.epsilon] * size))
+            for name, size in zip(domain.names, domain.sizes, strict=True)
+        )
+        if lists:
+            raise SurveyError(
+                f"option epsilons of graded names {min(lists)!r:.60}, which is no dimension"
+            )
+        return GradedDesign(domain, task.epsilon, grades)
+
+    def remake(
+        self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
+    ) -> GradedDesign:
+        """See `Recipe.remake`."""
+        grades = tuple(tuple(map(Epsilon.parse, listed)) for listed in data["epsilons"])
+        return GradedDesign(domain, epsilon, grades)
+
+    def reserved(self, workload: Workload) -> str:
+        """Never taken by `auto`."""
+        return "its values have epsilons of their own; ask for it by name"
+
+
+def _read_grades(name: str, size: int, given: object) -> tuple[Epsilon, ...]:
+    """The epsilons of a column; SurveyError unless there is one per code."""
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != size:
+        raise SurveyError(f"option epsilons of graded lists {size} epsilons for {name}, one a code")
+    return tuple(each if isinstance(each, Epsilon) else Epsilon.parse(each) for each in given)
+
+
+GRADED = Graded()

@@ -1,0 +1,188 @@
+"""The mechanism `graded`: every value keeps its own epsilon, exactly, and what that costs."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.fourier_designs import domain_of
+from support.histograms import histogram_of
+from support.significance import is_unbiased
+
+from ldpsql.audit import audit_design
+from ldpsql.boxes import Box, LinearQuery, codes
+from ldpsql.recipes.graded import GradedDesign
+from ldpsql.recipes.registry import mechanism
+from ldpsql.record_domain import RecordDomain
+from ldpsql.simulation import SeededEntropy
+from ldpsql.workload import Workload
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import WORDS, Rows
+
+FIVE = ["0.5", "1", "2", "4", "4"]
+_ALMOST = Fraction(1, 10**9)
+
+
+def made(epsilons, epsilon="4", sizes=(5,)) -> GradedDesign:
+    options = {"epsilons": epsilons}
+    return mechanism("graded").design(domain_of(sizes), Epsilon.parse(epsilon), options)
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "epsilon", "sizes"),
+    [
+        (FIVE, "4", (5,)),
+        (["0.001", "20"], "20", (2,)),
+        (["1"] * 7, "1", (7,)),
+        ("0.3, 0.3, 0.31", "0.31", (3,)),
+        ({"x": ["0.5", "1", "2"], "y": ["2", "0.7"]}, "2", (3, 2)),
+        ({"y": ["2", "0.7"]}, "2", (3, 2)),
+    ],
+    ids=str,
+)
+def test_every_record_keeps_its_own_epsilon_exactly(epsilons, epsilon, sizes):
+    """In fractions, over the whole channel; and spends it to the last billionth."""
+    design = made(epsilons, epsilon, sizes)
+    law = design.law()
+    assert law.inputs == tuple(product(*map(range, sizes)))
+    least = [min(column) for column in zip(*law.probabilities, strict=True)]
+    for row, limit in zip(law.probabilities, design.limits, strict=True):
+        assert sum(row) == 1
+        odds = max(own / low for own, low in zip(row, least, strict=True))
+        assert limit.odds * (1 - _ALMOST) < odds <= limit.odds
+    assert audit_design(design).holds
+
+
+def test_a_record_is_as_sensitive_as_its_most_sensitive_value():
+    design = made({"x": ["0.5", "1", "2"], "y": ["2", "0.7"]}, "2", (3, 2))
+    assert [str(limit) for limit in design.limits] == ["0.5", "0.5", "1", "0.7", "2", "0.7"]
+
+
+def test_ten_words_too_many_break_the_promise(monkeypatch):
+    """The negative control: the first value is named by ten words more of 2^64."""
+    design = made(FIVE)
+    first, *others = design.response.rows
+    moved = (first[0] + 10, first[1] - 10, *first[2:])
+    monkeypatch.setitem(vars(design), "response", Rows((moved, *others)))
+    found = audit_design(design)
+    assert "(0,) by more than the epsilon of its own" in " ".join(found.problems)
+    assert found.epsilon <= design.epsilon.value  # plain LDP does not notice it
+
+
+def test_an_audit_says_who_is_safe():
+    rows = audit_design(made(FIVE)).exposures
+    assert [row.owner for row in rows] == [
+        *("epsilon 0.5 (1 of 5)", "epsilon 1 (1 of 5)", "epsilon 2 (1 of 5)", "epsilon 4 (2 of 5)")
+    ]
+    assert [row.epsilon for row in rows] == pytest.approx([0.5, 1, 2, 4], abs=1e-12)
+
+
+def test_one_epsilon_for_all_is_randomized_response():
+    grr = mechanism("grr").design(domain_of((6,)), Epsilon.parse("1"), {})
+    for design in (made(["1"] * 6, "1", (6,)), made(None, "1", (6,))):
+        found = np.array(design.law().probabilities, dtype=float)
+        assert found == pytest.approx(np.array(grr.law().probabilities, dtype=float), abs=1e-15)
+        assert design.guarantee == grr.guarantee
+
+
+def test_large_epsilons_are_those_of_values_that_are_not_sensitive():
+    """At 20 the channel is urr's, to what e^-20 leaves."""
+    domain = RecordDomain(("x",), (5,), (), (), (), (), ((0, 1),))
+    urr = mechanism("urr").design(domain, Epsilon.parse("1"), {})
+    found = np.array(made(["1", "1", "20", "20", "20"], "20").law().probabilities, dtype=float)
+    assert found == pytest.approx(np.array(urr.law().probabilities, dtype=float), abs=1e-8)
+
+
+def variances(epsilons, shares) -> np.ndarray:
+    """Of the estimated shares, times people, for these people and no others; in closed form."""
+    beside = 1.0 / np.expm1(np.array(epsilons, dtype=float))
+    truth = 1.0 / (1.0 + beside.sum())
+    q = truth * beside
+    p = q + truth
+    return (shares * p * (1 - p) + (1 - shares) * q * (1 - q)) / truth**2
+
+
+def test_the_variance_is_the_closed_form():
+    design, shares = made(FIVE), np.array([0.1, 0.2, 0.3, 0.15, 0.25])
+    cells = np.eye(5)
+    found = np.diag(design.channel.second(shares, cells, cells)) - shares
+    assert found == pytest.approx(variances(FIVE, shares), rel=1e-9)
+
+
+def test_answers_are_unbiased():
+    design, random = made(FIVE), np.random.default_rng(1)
+    plan, found = design.prepare(LinearQuery.count(Box((codes((0,)),)))), []
+    for seed in range(200):
+        people = random.choice(5, 2_000, p=[0.1, 0.2, 0.3, 0.2, 0.2])[:, None]
+        histogram = histogram_of(design.randomize(people, SeededEntropy(seed)))
+        found.append(design.estimator(histogram).answer([plan]).values[0])
+    assert is_unbiased(np.array(found), 200.0)
+    assert not is_unbiased(np.array(found), 260.0)
+
+
+def test_designs_survive_json():
+    design = made({"y": ["2", "0.7"]}, "2", (3, 2))
+    data = json.loads(json.dumps(dict(design.to_json())))
+    assert mechanism("graded").restore(design.domain, design.epsilon, data) == design
+
+
+def test_the_promise_says_what_it_leaves_out():
+    promise = made(FIVE).guarantee
+    assert (promise.kind, str(promise.epsilon)) == ("local", "4")
+    assert "x 0.5, 1, 2, 4, 4" in promise.protects
+    assert "speaks against it" in promise.not_protected[0]
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "problem"),
+    [
+        (["1"] * 4, "lists 5 epsilons for x"),
+        ([1, 1, 1, 1, "much"], "epsilon must be a number"),
+        ([1, 1, 1, 1, 0], "between 0.001 and 20"),
+        (["1"] * 5, "largest epsilon of a record is 1, and that of the survey 4"),
+        ([8] * 5, "largest epsilon of a record is 8"),
+        ({"z": [4] * 5}, "names 'z', which is no dimension"),
+        ({"x": "4"}, "lists 5 epsilons"),
+        (4, "is a list for every column"),
+    ],
+    ids=str,
+)
+def test_epsilons_that_do_not_fit_are_refused(epsilons, problem):
+    with pytest.raises(SurveyError, match=re.escape(problem)):
+        made(epsilons)
+
+
+def test_auto_leaves_it_out():
+    assert "by name" in mechanism("graded").reserved(Workload.everyday(domain_of((5,))))
+
+
+def test_the_page_says_what_it_costs():
+    """The table of docs/papers/beyond.md: variances of shares, times people, spread evenly."""
+    page = (Path(__file__).parents[2] / "docs/papers/beyond.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([\d., x]+) \| ([\d., ]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.M)
+    assert len(rows) == 4
+    for row in rows:
+        epsilons = []
+        for part in row[0].split(", "):
+            times, _, one = part.rpartition(" x ")
+            epsilons += [float(one)] * int(times or 1)
+        size = len(epsilons)
+        own = variances(epsilons, np.full(size, 1 / size))
+        distinct = [own[epsilons.index(one)] for one in dict.fromkeys(epsilons)]
+        odds = math.exp(min(epsilons))
+        grr = variances([min(epsilons)] * size, np.full(size, 1 / size))[0]
+        oue = 4 * odds / (odds - 1) ** 2 + 1 / size
+        told = [*row[1].split(", "), *row[2:]]
+        assert [f"{value:.2f}" for value in (*distinct, grr, oue)] == told
+
+
+def test_words_add_up():
+    for row in made(FIVE).response.rows:
+        assert sum(row) == WORDS
