@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import date, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pytest
 from support.command_line import store_reports
 
-from ldpsql.arrow_arrays import make_array, read_numbers
+from ldpsql.arrow_arrays import gather, make_array, read_numbers
 
 COLUMNS = [
     ([1, None, -(2**63)], pa.int64()),
@@ -75,3 +76,16 @@ def test_a_question_of_a_python_connection_imports_no_pandas(tmp_path: Path) -> 
     command = [sys.executable, "-c", code, str(path), *asked]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "True"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [([], []), ([0, 0], []), ([3, 0, 2, 7, 1], [5, 7, 1]), ([4, 4], [4, 4]), ([5, 0], [5])],
+)
+def test_batches_are_gathered_into_tables_of_at_least_so_many_rows(sizes, expected) -> None:
+    ends = np.cumsum([0, *sizes])
+    batches = [pa.record_batch({"n": np.arange(*pair)}) for pair in pairwise(ends)]
+    tables = [*gather(iter(batches), 4)]
+    assert [table.num_rows for table in tables] == expected
+    rows = [row for table in tables for row in table.column("n").to_pylist()]
+    assert rows == list(range(sum(sizes)))

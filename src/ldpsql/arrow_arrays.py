@@ -1,4 +1,4 @@
-"""Arrow's arrays of Python's values, without pandas.
+"""Arrow's arrays of Python's values, without pandas, and batches of them as tables.
 
 `pyarrow.array` imports pandas where that is installed, to see whether it was given one of its
 columns, and that takes longer than a question.
@@ -6,7 +6,7 @@ columns, and that takes longer than a question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -66,3 +66,16 @@ def read_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     known = np.unpackbits(np.frombuffer(validity, dtype=np.uint8), bitorder="little")[place]
     numbers = np.frombuffer(content, dtype=array.type.to_pandas_dtype())[place]
     return np.where(known == 1, numbers, np.nan)
+
+
+def gather(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """Batches of one schema as tables of at least so many rows, but for the last; none is empty."""
+    gathered, count = list[pa.RecordBatch](), 0
+    for batch in batches:
+        gathered.append(batch)
+        count += batch.num_rows
+        if count >= rows:
+            yield pa.Table.from_batches(gathered)
+            gathered, count = [], 0
+    if count:
+        yield pa.Table.from_batches(gathered)

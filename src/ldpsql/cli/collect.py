@@ -193,7 +193,9 @@ def ingest(
     from ldpsql.store import open_store  # noqa: PLC0415
 
     def tell(batch: Batch) -> None:
-        taken = "already there" if batch.known else pluralize(batch.reports, "report")
+        taken = pluralize(batch.reports, "report")
+        if batch.known:
+            taken = batch.withdrawn or "already there"
         repeats = f", {pluralize(batch.repeats, 'repeat')} dropped" if batch.repeats else ""
         skipped = f", {pluralize(batch.skipped, 'row')} skipped" if batch.skipped else ""
         click.echo(f"{batch.name}: {taken}{repeats}{skipped}", err=True)

@@ -230,6 +230,7 @@ class Analysts:
                     "repeats": batch.repeats,
                     "skipped": batch.skipped,
                     "known": batch.known,
+                    "withdrawn": batch.withdrawn,
                 }
 
             return JSONResponse(await self._work(take))

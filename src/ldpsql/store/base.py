@@ -44,12 +44,14 @@ from ldpsql.store.rules import (
     Batch,
     Imported,
     IngestPolicy,
+    KnownBatches,
     KnownSurvey,
     Small,
     StoredBatch,
     admit,
     batch_id,
     choose_survey,
+    pass_over,
     require_batch_size,
     require_open,
     split_small,
@@ -435,7 +437,10 @@ class Store(ABC):
             self._settle(intake)
         taken = dict(zip(new, counts, strict=True))
         return [
-            file.describe(taken[file.id] if new.get(file.id) is file else None) for file in files
+            file.describe(taken[file.id])
+            if new.get(file.id) is file
+            else pass_over(file.name, (intake.key, file.id), known)
+            for file in files
         ]
 
     def _take(
@@ -447,8 +452,10 @@ class Store(ABC):
             intake = choose_survey(incoming, given, self._known_surveys(), self._read_intake)
             self._register(intake, f"{incoming.name}: ")
             known_as = batch_id(incoming, path)
-            if known_as is not None and (intake.key, known_as) in self._find_batches([known_as]):
-                return Batch(incoming.name, 0, 0, known=True)
+            if known_as is not None:
+                known, own = self._find_batches([known_as]), (intake.key, known_as)
+                if own in known:
+                    return pass_over(incoming.name, own, known)
             reports = admit(intake, incoming, policy, today)
             last = intake.schedule.last_sending_day(self._arrival)
             [taken] = self._add_reports(intake, [reports], [known_as], policy.keep, last, None)
@@ -535,8 +542,9 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def _find_batches(self, batch_ids: Sequence[str]) -> set[tuple[str, str]]:
-        """Which of some batches were taken before: the keys of their surveys, and their ids."""
+    def _find_batches(self, batch_ids: Sequence[str]) -> KnownBatches:
+        """Which of some batches were taken before, and what is said of those that were withdrawn
+        since."""
 
     @abstractmethod
     def _add_reports(

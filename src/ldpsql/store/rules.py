@@ -6,7 +6,7 @@ They hold for every backend and know nothing of SQL; `Store` says when they are 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -63,6 +63,7 @@ class Batch:
     name: the file.  reports: how many were counted.  skipped: how many were not reports of the
     survey (only with skip_invalid).  known: whether the same content had been taken before.
     repeats: reports that were there already, or more than once in the file, by their ids.
+    withdrawn: of a known file whose batch was withdrawn, when that was and what to do.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Batch:
     skipped: int
     known: bool
     repeats: int = 0
+    withdrawn: str | None = None
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,7 @@ class Small:
         path: Path,
         policy: IngestPolicy,
         today: date,
-        known: Collection[tuple[str, str]],
+        known: Container[tuple[str, str]],
     ) -> Small:
         """Read a file, unless its batch is among the known ones, by survey and id; ReportError for
         one that is not taken."""
@@ -199,10 +201,8 @@ class Small:
         """Bytes that they take in memory."""
         return sum(batch.nbytes for batch in self)
 
-    def describe(self, taken: int | None) -> Batch:
-        """What became of it; taken: how many of its reports count, None if it was known."""
-        if taken is None:
-            return Batch(self.name, 0, 0, known=True)
+    def describe(self, taken: int) -> Batch:
+        """What became of it; taken: how many of its reports count."""
         return Batch(self.name, taken, self.skipped, known=False, repeats=self.accepted - taken)
 
 
@@ -267,6 +267,28 @@ def batch_id(incoming: Incoming, path: Path | None) -> str | None:
     if incoming.batch is not None:
         return ShuffledBatch.from_json(incoming.batch, incoming.name).id
     return None if path is None else digest(path)
+
+
+KnownBatches = Mapping[tuple[str, str], str | None]
+"""Batches that were taken, by the keys of their surveys and their ids, and what
+`describe_withdrawal` says of those that were withdrawn since."""
+
+
+def pass_over(name: str, own: tuple[str, str], known: KnownBatches) -> Batch:
+    """What becomes of a file whose batch is known."""
+    return Batch(name, 0, 0, known=True, withdrawn=known.get(own))
+
+
+def describe_withdrawal(number: int, day: date | None) -> str:
+    """What is said of a file whose batch was withdrawn.  day: on which, None where it is unknown.
+
+    It does not come back by mistake, and nothing in this store brings it back.
+    """
+    since = "" if day is None else f" on {day}"
+    return (
+        f"withdrawn{since} (batch {number}), and not counted again; to count it after all, ingest "
+        "it into another database"
+    )
 
 
 def require_open(intake: Intake, name: str, today: date) -> None:

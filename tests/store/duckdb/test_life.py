@@ -133,8 +133,13 @@ def test_a_withdrawn_file_counts_no_more_when_it_comes_again(store, tmp_path):
     [taken] = store.ingest([path], survey=survey)
     assert (taken.reports, taken.known) == (30, False)
     store.withdraw("app", [1])
-    [again] = store.ingest([path])
-    assert (again.reports, again.known) == (0, True)
+    small, large = store.ingest([path]), store.ingest([path], keep="counts")
+    for [again] in (small, large):
+        assert (again.reports, again.known) == (0, True)
+        assert again.withdrawn == (
+            f"withdrawn on {utc_today()} (batch 1), and not counted again; to count it after all, "
+            "ingest it into another database"
+        )
     table = store.ingest_table(pq.read_table(path))
     assert (table.reports, table.repeats) == (0, 30)
 
@@ -505,12 +510,16 @@ def test_a_store_whose_file_was_replaced_while_it_opened_is_opened_again(tmp_pat
         assert [survey.table for survey in store.surveys()] == ["shop"]
 
 
+def unpack(number, path):
+    """A store as an earlier format wrote it."""
+    path.write_bytes(gzip.decompress((STORES / f"format_{number}.duckdb.gz").read_bytes()))
+    return path
+
+
 @pytest.fixture
 def old(tmp_path):
-    """A store as the last format before this one wrote it."""
-    path = tmp_path / "old.duckdb"
-    path.write_bytes(gzip.decompress((STORES / "format_3.duckdb.gz").read_bytes()))
-    return path
+    """A store of the earliest format that is known."""
+    return unpack(3, tmp_path / "old.duckdb")
 
 
 def test_a_store_of_an_earlier_format_is_brought_up_to_this_one(old):
@@ -528,6 +537,14 @@ def test_a_store_of_an_earlier_format_is_brought_up_to_this_one(old):
         assert store.sizes("bits").sum() == 200
     with open_store(old, read_only=True) as store:
         assert store._rows("SELECT format FROM ldpsql_store") == [(layout.FORMAT,)]
+
+
+def test_a_withdrawn_batch_of_an_earlier_format_has_no_day(tmp_path):
+    with open_store(unpack(4, tmp_path / "old.duckdb"), read_only=False) as store:
+        assert [batch.state for batch in store.batches("bits")] == ["withdrawn", "reports"]
+        assert store.check() == []
+        [(own,)] = store._rows("SELECT id FROM batches WHERE survey = 'bits' AND number = 1")
+        assert store._find_batches([own])["bits", own].startswith("withdrawn (batch 1), and not")
 
 
 def test_an_earlier_format_is_not_read_until_somebody_may_write(old):
@@ -552,12 +569,13 @@ def test_a_migration_that_fails_changes_nothing(old, monkeypatch):
 
 def test_every_format_between_has_its_step(old, monkeypatch):
     """A made-up later format: all steps are taken, in their order."""
-    steps = {**layout.MIGRATIONS, 4: ("ALTER TABLE batches RENAME COLUMN taken TO came",)}
+    last = layout.FORMAT
+    steps = {**layout.MIGRATIONS, last: ("ALTER TABLE batches RENAME COLUMN taken TO came",)}
     monkeypatch.setattr("ldpsql.store.duckdb.opening.MIGRATIONS", steps)
-    monkeypatch.setattr("ldpsql.store.duckdb.opening.FORMAT", 5)
+    monkeypatch.setattr("ldpsql.store.duckdb.opening.FORMAT", last + 1)
     open_store(old, read_only=False).close()
     with duckdb.connect(str(old)) as database:
-        assert database.execute("SELECT format FROM ldpsql_store").fetchall() == [(5,)]
+        assert database.execute("SELECT format FROM ldpsql_store").fetchall() == [(last + 1,)]
         assert "came" in [row[0] for row in database.execute("DESCRIBE batches").fetchall()]
     assert set(layout.MIGRATIONS) == set(range(min(layout.MIGRATIONS), layout.FORMAT))
     assert {int(file.name[7]) for file in STORES.iterdir()} == set(layout.MIGRATIONS)

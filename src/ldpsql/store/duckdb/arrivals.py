@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
+from ldpsql.arrow_arrays import gather
 from ldpsql.sql import literal
 from ldpsql.store.counting import Column
 from ldpsql.store.duckdb import fold
@@ -54,7 +55,7 @@ def receive(
     has_ids, arrived = layout.intake.shuffled is None, 0
     own_id = (OWN_ID,) if has_ids else ()
     cursor.execute(create(TABLE, (_BATCH, *_columns(layout), *own_id), "TEMP TABLE"))
-    for rows in _number_rows(files, number):
+    for rows in gather(_number(files, number), _AT_ONCE):
         cursor.register(_INCOMING, rows)
         cursor.execute(f"INSERT INTO {TABLE} FROM {_INCOMING}")
         arrived += rows.num_rows
@@ -66,19 +67,12 @@ def receive(
     return [by_batch.get(number + place, 0) for place in range(len(files))]
 
 
-def _number_rows(files: Sequence[Iterable[pa.RecordBatch]], first: int) -> Iterator[pa.Table]:
-    """The reports of files with the numbers of their batches, those of small files together."""
-    waiting, rows = list[pa.RecordBatch](), 0
+def _number(files: Sequence[Iterable[pa.RecordBatch]], first: int) -> Iterator[pa.RecordBatch]:
+    """The reports of files with the numbers of their batches."""
     for number, file in enumerate(files, first):
-        for batch in file:
-            own = np.full(batch.num_rows, number, dtype=np.uint32)
-            waiting.append(batch.add_column(0, BATCH_COLUMN, pa.array(own)))
-            rows += batch.num_rows
-            if rows >= _AT_ONCE:
-                yield pa.Table.from_batches(waiting)
-                waiting, rows = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+        for rows in file:
+            own = np.full(rows.num_rows, number, dtype=np.uint32)
+            yield rows.add_column(0, BATCH_COLUMN, pa.array(own))
 
 
 def tidy(cursor: Connection, layout: Layout) -> None:
@@ -108,7 +102,7 @@ def tidy(cursor: Connection, layout: Layout) -> None:
             f"DELETE FROM batches WHERE survey = ? AND number IN ({commits})", [layout.key]
         )
         row = [layout.key, number, None, name, reports, 0, True, day, day]
-        cursor.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", row)
+        cursor.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)", row)
     for last in {layout.intake.schedule.last_sending_day(day) for _, day, *_ in groups}:
         own = f"{LAST_COLUMN} = DATE {literal(last.isoformat())}"
         cursor.execute(create(TABLE, (OWN_ID, LAST), "TEMP TABLE"))

@@ -26,7 +26,7 @@ from ldpsql_device.arrow import ID_COLUMN
 
 _ROWS = 100_000
 _INCOMING, _IDS = "ldpsql_incoming", "ldpsql_imported"
-_COLUMNS = "number, id, name, reports, skipped, kept, day, taken, withdrawn"
+_COLUMNS = "number, id, name, reports, skipped, kept, day, taken, withdrawn, withdrawn_on"
 
 
 def take(source: Connection, cursor: Connection, layout: Layout, oldest: date) -> Imported:

@@ -5,6 +5,7 @@
     batches            one row per ingested file: its number and the SHA-256 of its content; and one
                        per source and day of reports that came one by one (`day`), once it is tidied
                        up; on which day each was taken, and how many reports of it were withdrawn
+                       on which day
     seen               the latest day on which the store was written to
     statements         what authors have said of their surveys being asked (`ldpsql statement`)
     reports_<survey>   the reports, with the number of their batch
@@ -33,13 +34,14 @@ from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
 
-FORMAT = 4
+FORMAT = 5
 MIGRATIONS: Mapping[int, tuple[str, ...]] = {
     3: (
         "ALTER TABLE batches ADD COLUMN taken DATE",
         "ALTER TABLE batches ADD COLUMN withdrawn BIGINT",
         "UPDATE batches SET taken = day",
     ),
+    4: ("ALTER TABLE batches ADD COLUMN withdrawn_on DATE",),
 }
 """What makes of a store of each earlier format one of the next."""
 MARKER = "ldpsql_store"
@@ -55,7 +57,8 @@ STORE_DDL = (
     "CREATE TABLE surveys (name VARCHAR, fingerprint VARCHAR, json VARCHAR, version BIGINT, "
     "counted BIGINT, merged BIGINT)",
     "CREATE TABLE batches (survey VARCHAR, number BIGINT, id VARCHAR, name VARCHAR, "
-    "reports BIGINT, skipped BIGINT, kept BOOLEAN, day DATE, taken DATE, withdrawn BIGINT)",
+    "reports BIGINT, skipped BIGINT, kept BOOLEAN, day DATE, taken DATE, withdrawn BIGINT, "
+    "withdrawn_on DATE)",
 )
 
 OWN_ID, LAST = Column(ID_COLUMN, "UUID"), Column(LAST_COLUMN, "DATE")

@@ -54,7 +54,14 @@ from ldpsql.store.duckdb.opening import (
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql.store.incoming import AcceptedRows, ArrivedRows
-from ldpsql.store.rules import Imported, KnownSurvey, Small, StoredBatch
+from ldpsql.store.rules import (
+    Imported,
+    KnownBatches,
+    KnownSurvey,
+    Small,
+    StoredBatch,
+    describe_withdrawal,
+)
 from ldpsql_device.errors import (
     DataError,
     InterfaceError,
@@ -230,11 +237,18 @@ class DuckDBStore(Store):
                     known.following = known.version  # not committed, as far as is known here
                 raise
 
-    def _find_batches(self, batch_ids: Sequence[str]) -> set[tuple[str, str]]:
+    def _find_batches(self, batch_ids: Sequence[str]) -> KnownBatches:
         if not batch_ids:
-            return set()
+            return {}
         listed = ", ".join(map(literal, batch_ids))
-        return {*self._rows(f"SELECT survey, id FROM batches WHERE id IN ({listed})")}
+        rows = self._rows(
+            "SELECT survey, id, number, withdrawn, withdrawn_on FROM batches "
+            f"WHERE id IN ({listed})"
+        )
+        return {
+            (key, own): None if reports is None else describe_withdrawal(number, day)
+            for key, own, number, reports, day in rows
+        }
 
     def _add_reports(
         self,
@@ -273,7 +287,7 @@ class DuckDBStore(Store):
                 if count or day is None
             ]
             if rows:
-                place = "(?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
+                place = "(?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)"
                 given = [each for row in rows for each in (*row, is_kept, day, self._arrival)]
                 places = ", ".join([place] * len(rows))
                 cursor.execute(f"INSERT INTO batches VALUES {places}", given)
@@ -412,9 +426,9 @@ class DuckDBStore(Store):
                 fold.withdraw(cursor, layout, [batch.number for batch in chosen])
                 for batch in chosen:
                     cursor.execute(
-                        "UPDATE batches SET reports = 0, withdrawn = reports "
+                        "UPDATE batches SET reports = 0, withdrawn = reports, withdrawn_on = ? "
                         "WHERE survey = ? AND number = ?",
-                        [layout.key, batch.number],
+                        [utc_today(), layout.key, batch.number],
                     )
                 self._decode_anew(cursor, layout)
                 self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)

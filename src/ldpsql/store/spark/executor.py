@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ldpsql.arrow_arrays import gather
 from ldpsql.decoders.base import Decoding
 from ldpsql.intake import Intake
 from ldpsql.report import Reals
@@ -115,7 +116,7 @@ class Decoder:
         sums: Sums = {}
         with open_memory() as connection:
             connection.execute("SET threads = 1")
-            for rows in _gather(batches):
+            for rows in gather(batches, _ROWS):
                 connection.register("counts", rows)
                 reading = Reading(connection, table, self.selection, "counts")
                 for key, histogram in reading.histograms():
@@ -138,19 +139,6 @@ def add_up(sums: Sums, key: Key, arrays: Mapping[str, Reals]) -> None:
     own = sums.setdefault(key, {})
     for name, array in arrays.items():
         own[name] = own[name] + array if name in own else array
-
-
-def _gather(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches as tables of many rows."""
-    gathered, rows = list[pa.RecordBatch](), 0
-    for batch in batches:
-        gathered.append(batch)
-        rows += batch.num_rows
-        if rows >= _ROWS:
-            yield pa.Table.from_batches(gathered)
-            gathered, rows = [], 0
-    if rows:
-        yield pa.Table.from_batches(gathered)
 
 
 @lru_cache(maxsize=4)

@@ -457,8 +457,8 @@ class SparkStore(DuckDBStore):
             found[place] = Batch(
                 each.name, taken, each.skipped, known=False, repeats=each.reports - taken
             )
-            row += [taken, each.skipped, False, None, self._arrival, None]
-            self._rows("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *row)
+            row += [taken, each.skipped, False, None, self._arrival, None, None]
+            self._rows("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *row)
             self._make_log()
         return found
 
