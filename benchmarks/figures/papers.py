@@ -278,6 +278,21 @@ ULDP = Paper(
             covers=_of("Algorithm", 1, 2, 3, 4),
             shown_by="tests/recipes/test_uldp.py::test_the_estimators_of_the_paper_are_the_inverse",
         ),
+        Entry(
+            "future work",
+            "naive Bayes with sensitive classes",
+            "measured",
+            "not an experiment of the paper",
+            "uldp-naive-bayes",
+        ),
+        Entry(
+            "future work",
+            "sensitivity by degrees",
+            "reproduced",
+            "[graded sensitivity](beyond.md#graded-sensitivity), by an exact channel",
+            shown_by="tests/recipes/test_graded.py"
+            "::test_every_record_keeps_its_own_epsilon_exactly",
+        ),
     ),
 )
 
@@ -525,6 +540,12 @@ PARAMETERS: Mapping[str, tuple[Compared, ...]] = {
         ("epsilon", UNKNOWN, "epsilons"),
     ),
     "uldp-figure-7": (("epsilon", UNKNOWN, "epsilon"), ("runs", UNKNOWN, "runs")),
+    "uldp-naive-bayes": (
+        ("epsilon", "none", "epsilons"),
+        ("sensitive classes of 5", "none", "held"),
+        ("runs", "none", "runs"),
+        ("people who judge", "20 %", "20 %"),
+    ),
     "shuffle-figure-4": (
         _NINE,
         _DELTA,

@@ -1,0 +1,257 @@
+"""Naive Bayes trained from reports whose classes are sensitive, which Yin, Zhu and Zhang plan.
+
+Each of nursery's people is asked for one attribute, drawn evenly, together with the class: one
+answer, a pair of values. A pair is sensitive if its class is. The tables of people per pair that
+are estimated from the reports give the shares of classes and, class by class, those of the values
+of every attribute, which is all that naive Bayes needs. It is judged by how many of those who were
+not asked, a fifth, it tells the right class.
+
+Beside it are the same pairs by plain LDP (GRR and OUE), and by an epsilon of their own for each
+class (`graded`), where others than the sensitive ones have OTHERS; and, without noise, the true
+table with all attributes of everybody, and with one of each.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
+from benchmarks.figures.verdicts import Value, band, in_every_case, is_above, is_near, tally
+from benchmarks.uldp_tables import CLASS
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import AnyDesign
+from ldpsql.designer import design
+from ldpsql.numerics import project_on_simplex
+from ldpsql.plots import Curve, Panel, Role, draw_figure
+from ldpsql.simulation import SeededEntropy, histogram_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
+    "parents": ("usual", "pretentious", "great_pret"),
+    "has_nurs": ("proper", "less_proper", "improper", "critical", "very_crit"),
+    "form": ("complete", "completed", "incomplete", "foster"),
+    "children": ("1", "2", "3", "more"),
+    "housing": ("convenient", "less_conv", "critical"),
+    "finance": ("convenient", "inconv"),
+    "social": ("nonprob", "slightly_prob", "problematic"),
+    "health": ("recommended", "priority", "not_recom"),
+}
+ULDP, GRR, OUE, GRADED = "uRR (ULDP)", "GRR (LDP)", "OUE (LDP)", "graded, others at 8"
+MECHANISMS = {ULDP: "urr", GRR: "grr", OUE: "oue", GRADED: "graded"}
+TRUE, SPLIT = "true table", "true table, one attribute of each"
+OTHERS, HELD_OUT, NEAR, FROM = "8", 0.2, 0.05, 2.0
+SEED = 20_261_126
+"""Chosen, as the claims were, before anything was measured."""
+
+
+def pairs_of(attribute: str) -> list[str]:
+    """The values of an attribute with every class, class by class."""
+    return [f"{value}, {own}" for own in CLASS for value in ATTRIBUTES[attribute]]
+
+
+def survey_text(attribute: str, mechanism: str, epsilon: str, held: int) -> str:
+    """A survey of one attribute with the class, of which the first `held` are sensitive."""
+    pairs = pairs_of(attribute)
+    sensitive = held * len(ATTRIBUTES[attribute])
+    largest = OTHERS if mechanism == "graded" else epsilon
+    text = f'[survey]\ntable = "nursery"\nepsilon = "{largest}"\nmechanism = "{mechanism}"\n'
+    if mechanism == "graded":
+        grades = [epsilon] * sensitive + [OTHERS] * (len(pairs) - sensitive)
+        text += f"[survey.options]\nepsilons = {json.dumps(grades)}\n"
+    text += f'[dimension.pair]\ntype = "category"\nvalues = {json.dumps(pairs)}\n'
+    if mechanism == "urr":
+        text += f"sensitive = {json.dumps(pairs[:sensitive])}\n"
+    return text
+
+
+@functools.cache
+def designed(attribute: str, mechanism: str, epsilon: str, held: int) -> AnyDesign:
+    """Its design."""
+    return design(survey_text(attribute, mechanism, epsilon, held)).design
+
+
+def estimate(made: AnyDesign, pairs: Codes, seed: int) -> Floats:
+    """People of every pair, estimated from one report of each, without a bias."""
+    histogram = histogram_of(made.randomize(pairs[:, None], SeededEntropy(seed)))
+    (size,) = made.domain.sizes
+    cells = (LinearQuery.count(Box((((code, code + 1),),))) for code in range(size))
+    return made.estimator(histogram).values([made.prepare(cell) for cell in cells])
+
+
+def learn(tables: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
+    """Logarithms of the shares of classes, and of values within each class.
+
+    tables: people of every value and class, an attribute each, shape (classes, values); made
+    non-negative first, by the nearest table of as many people.
+    """
+    fitted = []
+    for table in tables:
+        nearest = project_on_simplex(table.ravel(), max(float(table.sum()), 0.0))
+        fitted.append(nearest.reshape(table.shape) + 1.0)  # nothing is thought impossible
+    classes = sum((table.sum(axis=1) for table in fitted), np.zeros(len(CLASS)))
+    return (
+        np.log(classes / classes.sum()),
+        [np.log(table / table.sum(axis=1, keepdims=True)) for table in fitted],
+    )
+
+
+def accuracy(model: tuple[Floats, list[Floats]], codes: Codes, classes: Codes) -> float:
+    """The share of people whose class is told; codes: of every attribute, (n, attributes)."""
+    prior, parts = model
+    scores = prior + sum(
+        (part.T[own] for part, own in zip(parts, codes.T, strict=True)), np.zeros(len(prior))
+    )
+    return float((scores.argmax(axis=1) == classes).mean())
+
+
+@functools.cache
+def people_codes() -> tuple[Codes, Codes, str]:
+    """Codes of the attributes and of the class, and where they are from."""
+    table, line = data.people("nursery", [*ATTRIBUTES, "class"], _stand_in)
+    columns = [
+        np.array([values.index(value) for value in table[name].to_pylist()])
+        for name, values in {**ATTRIBUTES, "class": CLASS}.items()
+    ]
+    codes = np.stack(columns, axis=1).astype(np.int64)
+    return codes[:, :-1], codes[:, -1], line
+
+
+def _stand_in() -> pa.Table:
+    """People whose class follows from their values, but for some noise."""
+    random, size = np.random.default_rng(7), 12_960
+    codes = {name: random.integers(0, len(own), size) for name, own in ATTRIBUTES.items()}
+    score = codes["has_nurs"] + 2 * codes["parents"] + random.integers(0, 3, size)
+    classes = np.where(codes["health"] == 2, 0, np.where(score < 2, 2, np.where(score < 6, 3, 4)))
+    columns = {name: np.array(ATTRIBUTES[name])[own] for name, own in codes.items()}
+    return pa.table({**columns, "class": np.array(CLASS)[classes]})
+
+
+def one_run(seed: int, label: str, epsilon: str, held: int) -> float:
+    """The accuracy on those who were not asked."""
+    codes, classes, _ = people_codes()
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(codes))
+    test, train = np.split(order, [round(HELD_OUT * len(order))])
+    asked = random.integers(0, len(ATTRIBUTES), len(train))
+    tables = []
+    for number, (attribute, values) in enumerate(ATTRIBUTES.items()):
+        own = train if label == TRUE else train[asked == number]
+        pairs = classes[own] * len(values) + codes[own, number]
+        if label in (TRUE, SPLIT):
+            found = np.bincount(pairs, minlength=len(CLASS) * len(values)).astype(float)
+        else:
+            made = designed(attribute, MECHANISMS[label], epsilon, held)
+            found = estimate(made, pairs, seed * len(ATTRIBUTES) + number)
+        tables.append(found.reshape(len(CLASS), len(values)))
+    return accuracy(learn(tables), codes[test], classes[test])
+
+
+def measure(
+    cases: Cases, *, epsilons: Sequence[str], held: Sequence[int], runs: int, seed: int
+) -> Measured:
+    """The accuracy of every mechanism, run by run; all of a run ask the same people."""
+    _, classes, line = people_codes()
+    rows: list[Row] = []
+    points = [(label, "", 0) for label in (TRUE, SPLIT)]
+    points += [(label, one, count) for label in MECHANISMS for count in held for one in epsilons]
+    first = zlib.crc32(f"{seed}".encode())
+    for label, epsilon, count in points:
+        key = {"label": label, "epsilon": epsilon, "held": count, "runs": runs, "seed": seed}
+
+        def work(label: str = label, epsilon: str = epsilon, count: int = count) -> list[Row]:
+            seeds = range(first, first + runs)
+            found = Value.over([one_run(own, label, epsilon, count) for own in seeds])
+            return [{"accuracy": found.mean, "stderr": found.stderr, "runs": found.runs}]
+
+        place: Row = {"mechanism": label, "epsilon": float(epsilon) if epsilon else math.nan}
+        place["sensitive"] = count
+        rows += [{**place, **found} for found in cases.rows({**key, "people": len(classes)}, work)]
+    return Measured(rows, f"{line}, a fifth of whom are not asked and judge the models")
+
+
+def draw(measured: Measured) -> Drawing:
+    """A panel per number of sensitive classes; lines without noise dashed."""
+    panels = []
+    for count in sorted({row["sensitive"] for row in measured.rows} - {0}):
+        curves = []
+        for label in MECHANISMS:
+            rows = measured.where(mechanism=label, sensitive=count)
+            values = [Value.of(row, "accuracy") for row in rows]
+            x, means = [row["epsilon"] for row in rows], [value.mean for value in values]
+            curves.append(Curve(label, x, means, *band(values)))
+        role: Role = "predicted"
+        for label in (TRUE, SPLIT):
+            (row,) = measured.where(mechanism=label)
+            curves.append(Curve(label, x, [row["accuracy"]] * len(x), role=role))
+        title = f"{count} of {len(CLASS)} classes sensitive"
+        panels.append(Panel(title, "epsilon", "share of people told rightly", tuple(curves)))
+    return draw_figure("Naive Bayes with sensitive classes", panels, note=measured.data)
+
+
+def judge(measured: Measured) -> Sequence[Verdict]:
+    """Whether disclosing what is not sensitive makes a better model, and one that is near."""
+    verdicts = []
+    (true,) = measured.where(mechanism=TRUE)
+    for count in sorted({row["sensitive"] for row in measured.rows} - {0}):
+        own = measured.where(mechanism=ULDP, sensitive=count)
+        votes, gains = [], []
+        for row in own:
+            for label in (GRR, OUE):
+                (other,) = measured.where(mechanism=label, sensitive=count, epsilon=row["epsilon"])
+                values = Value.of(row, "accuracy"), Value.of(other, "accuracy")
+                votes.append(is_above(*values, cases=2 * len(own)))
+                gains.append(row["accuracy"] - other["accuracy"])
+        verdicts.append(
+            Verdict(
+                f"(ours) with {count} sensitive classes naive Bayes from ULDP reports tells more "
+                "classes than from plain LDP, at every epsilon",
+                in_every_case(votes),
+                f"{tally(votes)}; by {100 * min(gains):.1f} to {100 * max(gains):.1f} points",
+            )
+        )
+        high = [row for row in own if row["epsilon"] >= FROM]
+        near = [
+            is_near(Value.of(row, "accuracy"), Value.of(true, "accuracy"), NEAR, len(high))
+            for row in high
+        ]
+        verdicts.append(
+            Verdict(
+                f"(ours) with {count} sensitive classes it comes within {NEAR:.0%} of the true "
+                f"table's accuracy from epsilon {FROM:g} on",
+                in_every_case(near),
+                f"{tally(near)}; {min((row['accuracy'] for row in high), default=math.nan):.3f} "
+                f"or more, true table {true['accuracy']:.3f}",
+            )
+        )
+    return verdicts
+
+
+FIGURES = (
+    Figure(
+        name="uldp-naive-bayes",
+        source="Yin, Zhu, Zhang, Computer Science 50(10), 2023, future work: naive Bayes",
+        measure=measure,
+        draw=draw,
+        judge=judge,
+        quick={"epsilons": ("1", "4"), "held": (2,), "runs": 5, "seed": SEED},
+        full={
+            "epsilons": ("0.5", "1", "2", "3", "4", "6"),
+            "held": (2, 4),
+            "runs": 30,
+            "seed": SEED,
+        },
+    ),
+)
