@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from recipes.test_contract import FIRST, Case, design_of, law_of
+from support.recipe_cases import FIRST, Case, design_of, law_of
 
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.forgery import Spread, find_signs, largest_chances, suspect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -11,12 +12,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.significance import is_unbiased, normal_bound, variance_fits
 
 from ldpsql import Survey, aggregates
 from ldpsql.audit import audit_design
+from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.base import AnyDesign
 from ldpsql.designer import design
 from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.simulation import simulate
+from ldpsql.report import Histogram
+from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql_device.errors import SurveyError
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
@@ -71,6 +76,27 @@ width = WIDTH
 type = "int"
 domain = [0, 9]
 """
+PEOPLE, ROUNDS = 20_000, 200
+
+
+def measure_deviations(devices: AnyDesign, collector: AnyDesign, times: int = 1) -> np.ndarray:
+    """Errors of a count, in standard errors, over surveys of people drawn anew, shape (rounds,).
+
+    times: how often every report is counted.
+    """
+    query = collector.prepare(LinearQuery.count(Box((((2, 5),),))))
+    random = np.random.default_rng(5)
+    chances = [math.comb(9, k) * 0.3**k * 0.7 ** (9 - k) for k in range(10)]
+    found = []
+    for seed in range(ROUNDS):
+        codes = random.choice(10, size=(PEOPLE, 1), p=chances)
+        reports = devices.randomize(codes, SeededEntropy(seed))
+        counts = np.bincount(reports.columns["answer0"], minlength=10) * times
+        columns = (np.zeros(10, dtype=np.int64), np.arange(10))
+        answer = collector.estimator(Histogram.of(1, columns, counts)).answer([query])
+        truth = times * PEOPLE * sum(chances[2:5])
+        found.append((answer.values[0] - truth) / answer.stderr[0])
+    return np.array(found)
 
 
 def test_a_mechanism_is_a_recipe_and_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,16 +113,20 @@ def test_a_mechanism_is_a_recipe_and_its_name(monkeypatch: pytest.MonkeyPatch) -
     assert audit.method == "enumeration"
     assert audit.device is not None
 
-    ages = np.random.default_rng(5).binomial(9, 0.3, 20_000)
-    truth, rounds = int(((ages >= 2) & (ages <= 4)).sum()), 20
-    deviations = []
-    for seed in range(rounds):
-        with simulate(survey, pa.table({"age": ages}), seed=seed) as session:
-            result = session.execute("SELECT COUNT(*) FROM people WHERE age BETWEEN 2 AND 4")
-            (value,), error = result.fetchone(), float(result.estimates.stderr[0])
-            deviations.append((value - truth) / error)
-    assert abs(np.mean(deviations)) < 4 / np.sqrt(rounds)
-    assert 0.5 < np.var(deviations) < 2.0  # 1 in expectation; 0.32 is its standard error
+    ages = np.random.default_rng(5).binomial(9, 0.3, PEOPLE)
+    with simulate(survey, pa.table({"age": ages}), seed=1) as session:
+        result = session.execute("SELECT COUNT(*) FROM people WHERE age BETWEEN 2 AND 4")
+        (value,), error = result.fetchone(), float(result.estimates.stderr[0])
+    assert abs(value - np.count_nonzero((ages >= 2) & (ages <= 4))) < normal_bound() * error
+    deviations = measure_deviations(survey.design, survey.design)
+    assert is_unbiased(deviations, 0.0)
+    assert variance_fits(deviations, 1.0)
+
+    # The negative controls: a collector that takes the odds for a tenth lower than they are, and
+    # one that counts every report twice.
+    other = design(ARC_SURVEY.replace("WIDTH", "3").replace('"2"', '"1.9"')).design
+    assert not is_unbiased(measure_deviations(survey.design, other), 0.0)
+    assert not variance_fits(measure_deviations(survey.design, survey.design, times=2), 1.0)
 
     with pytest.raises(SurveyError, match="no divisor in common with it, not 2"):
         design(ARC_SURVEY.replace("WIDTH", "2"))

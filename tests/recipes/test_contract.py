@@ -1,172 +1,58 @@
-"""The contract that every recipe of the registry passes.
-
-There are no lists of names here: what a recipe takes, and its options, it declares itself. Designs
-are built when a test first needs them, and the law of each is enumerated once.
-"""
+"""The contract that every recipe of the registry passes; `support.recipe_cases` says for which
+domains, epsilons and options."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
 from support.histograms import histogram_of
-from support.later_rounds import at_round
+from support.recipe_cases import (
+    ALL,
+    CASES,
+    DOMAINS,
+    EVERY,
+    FIRST,
+    LATER,
+    QUICK,
+    Case,
+    design_for,
+    design_of,
+    features,
+    law_for,
+    law_of,
+)
 from support.significance import chi_square, chi_square_bound
 
 from ldpsql.audit.exact import Criterion
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.law import Law, Outcome
-from ldpsql.recipes.base import AnyRecipe
 from ldpsql.recipes.registry import MECHANISMS, mechanism
-from ldpsql.record_domain import RecordDomain
 from ldpsql.report import question_shares
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import MOST_BITS
-from ldpsql_device.shuffled import Central
 
-DOMAINS = {
-    "5": RecordDomain(("x",), (5,), (), (), ()),
-    "3x3": RecordDomain(("x", "y"), (3, 3), (), (), ()),
-    "2x2x2": RecordDomain(("x", "y", "z"), (2, 2, 2), (), (), ()),
-    "4-signed": RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,)),
-    "2x3-signed": RecordDomain(
-        ("x", "y"), (2, 3), ("y", "pay"), ((0.0, 2.0), (-1.0, 5.0)), (1, None)
-    ),
-    "1": RecordDomain(("x",), (1,), (), (), ()),
-    "measure": RecordDomain((), (), ("pay",), ((0.0, 1.0),), (None,)),
-    "5-sensitive": RecordDomain(("x",), (5,), (), (), (), (), ((1, 3),)),
-    "3x4-sensitive": RecordDomain(("x", "y"), (3, 4), (), (), (), (), ((0, 2), (3,))),
-    "2x4-sensitive": RecordDomain(("x", "y"), (2, 4), (), (), (), (), ((), (1, 2))),
-    "3x2x2-sensitive": RecordDomain(("x", "y", "z"), (3, 2, 2), (), (), (), (), ((2,), (0,), (1,))),
-}
-EPSILONS = ("0.5", "2")
 _ALMOST = Fraction(1, 10**9)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A recipe with options, for a domain and an epsilon; central: for shuffled reports."""
-
-    name: str
-    domain: str
-    epsilon: str
-    options: str = "{}"
-    central: bool = False
-    round: int = 1
-
-    def __str__(self) -> str:
-        chosen = ",".join(f"{key}={value}" for key, value in json.loads(self.options).items())
-        shuffled = "-shuffled" if self.central else ""
-        later = f"-round{self.round}" if self.round > 1 else ""
-        return (
-            f"{self.name}-{self.domain}-eps{self.epsilon}-{chosen or 'defaults'}{shuffled}{later}"
-        )
-
-
-def option_sets(recipe: AnyRecipe) -> Iterator[dict[str, Any]]:
-    """The defaults, and every other value of each option that has a few; small trees."""
-    hints = get_type_hints(recipe.options)
-    names = [field.name for field in fields(recipe.options)]
-    base = {"fanout": 2} if "fanout" in names else {}
-    yield base
-    for name in names:
-        default = getattr(recipe.options(), name)
-        if get_origin(hints[name]) is Literal:
-            others = [value for value in get_args(hints[name]) if value != default]
-        elif isinstance(default, bool):
-            others = [not default]
-        else:
-            others = [0, 3] if isinstance(default, int) else []
-        yield from ({**base, name: other} for other in others)
-    if {"inference", "allocation"} <= set(names):
-        yield {**base, "inference": "consistent", "allocation": "optimal"}
-
-
-def cases() -> Iterator[Case]:
-    """Every recipe on every domain that it says it takes."""
-    for name, recipe in MECHANISMS.items():
-        for label, domain in DOMAINS.items():
-            uses_sensitive = recipe.takes.sensitive
-            if recipe.refusal(domain) or not (domain.is_all_sensitive or uses_sensitive):
-                continue
-            for place, options in enumerate(option_sets(recipe)):
-                if place and len(domain.sizes) > 2:
-                    continue
-                for epsilon in EPSILONS if not place else EPSILONS[1:]:
-                    yield Case(name, label, epsilon, json.dumps(options))
-        if recipe.calibrates and not recipe.refusal(DOMAINS["2x2x2"]):
-            yield Case(name, "2x2x2", "0.5", central=True)
-
-
-ALL = list(cases())
-FIRST = {case.name: case for case in reversed(ALL) if (case.epsilon, case.central) == ("2", False)}
-QUICK = set(FIRST.values())
-"""One case of every recipe; the others are slow for being many."""
-CASES = [
-    pytest.param(case, id=str(case), marks=[] if case in QUICK else [pytest.mark.slow])
-    for case in ALL
-]
-LATER = [
-    pytest.param(Case("ahead", domain, "0.5", json.dumps({"oracle": oracle}), round=2), id=oracle)
-    for domain, oracle in (("5", "grr"), ("3x3", "olh"), ("5", "oue"))
-]
-
-
-@cache
-def design_for(case: Case) -> AnyDesign | str:
-    """The design of a case, or why there is none: some budgets and options do not go together."""
-    recipe, domain = mechanism(case.name), DOMAINS[case.domain]
-    options, epsilon = json.loads(case.options), Epsilon.parse(case.epsilon)
-    try:
-        if case.central:
-            central = Central(epsilon, Fraction(1, 1000), 300)
-            return recipe.design(domain, central, options)
-        design = recipe.design(domain, epsilon, options)
-        return at_round(design, case.round, 20_000) if case.round > 1 else design
-    except SurveyError as error:
-        return str(error)
-
-
-def design_of(case: Case) -> AnyDesign:
-    """The design; the test is skipped where there is none."""
-    design = design_for(case)
-    if isinstance(design, str):
-        pytest.skip(design)
-    return design
-
-
-@cache
-def law_for(case: Case) -> Law | None:
-    """The exact channel; None where it is too large."""
-    design = design_of(case)
-    if design.report_format.bits_per_report > 17 or max(design.report_format.bits or [0]) > 12:
-        return None
-    try:
-        return design.law()
-    except ValueError:
-        return None
-
-
-def law_of(case: Case) -> Law:
-    """The exact channel; the test is skipped where it is too large."""
-    law = law_for(case)
-    if law is None:
-        pytest.skip("the channel is too large to enumerate")
-    return law
 
 
 def definition_of(design: AnyDesign) -> Criterion:
     """What its guarantee limits."""
     return Criterion(design.guarantee.kind, design.domain)
+
+
+def test_the_cases_cover_what_belongs_together() -> None:
+    """The chosen ones have all features of all, and each has one that those before it lack."""
+    assert set().union(*map(features, ALL)) == set().union(*map(features, EVERY))
+    seen: set[tuple[str, ...]] = set()
+    for case in ALL:
+        assert features(case) - seen
+        seen |= features(case)
 
 
 def test_every_recipe_is_tried() -> None:
@@ -178,7 +64,7 @@ def test_every_recipe_is_tried() -> None:
         assert law_for(case) is not None
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, scope="module")
 def test_channel_is_exactly_private_and_spends_its_budget(case: Case) -> None:
     """In Fractions, from the words that devices compare."""
     design, law = design_of(case), law_of(case)
@@ -215,7 +101,7 @@ def tells_records_apart(design: AnyDesign, law: Law) -> bool:
     return told and sent > 0 and never == 0 and law.worst().odds is None
 
 
-@pytest.mark.parametrize("case", [*CASES, *LATER])
+@pytest.mark.parametrize("case", [*CASES, *LATER], scope="module")
 def test_stated_odds_are_those_of_the_channel(case: Case) -> None:
     """They are what is checked where the channel is too large; never below, and hardly above."""
     design, worst = design_of(case), definition_of(design_of(case)).worst(law_of(case)).odds
@@ -256,7 +142,7 @@ def misfit(design: AnyDesign, law: Law) -> Outcome | None:
 
 
 @pytest.mark.fast(10)
-@pytest.mark.parametrize("case", [case for case in CASES if case.values[0].epsilon == "2"])
+@pytest.mark.parametrize("case", [c for c in CASES if c.values[0].epsilon == "2"], scope="module")
 def test_sampler_follows_the_law_for_every_input(case: Case) -> None:
     """Record by record."""
     assert misfit(design_of(case), law_of(case)) is None
@@ -270,7 +156,7 @@ def test_a_sampler_that_lies_too_little_is_caught(name: str) -> None:
     assert misfit(wrong, right.law()) is not None
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, scope="module")
 def test_questions_are_drawn_as_stated(case: Case) -> None:
     """One share per question of the report format; up to floats, they are those of the channel."""
     design, law = design_of(case), law_of(case)
@@ -281,7 +167,7 @@ def test_questions_are_drawn_as_stated(case: Case) -> None:
     assert shares.tolist() == pytest.approx(drawn.tolist(), abs=1e-12)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, scope="module")
 def test_a_design_survives_its_json(case: Case) -> None:
     """Device and collector derive the same plan from the same data."""
     design = design_of(case)
@@ -293,7 +179,7 @@ def test_a_design_survives_its_json(case: Case) -> None:
         assert restored.plan == design.plan
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, scope="module")
 def test_what_is_not_called_unbiased_says_why(case: Case) -> None:
     """By a sentence, or by replicates, from which a note is made; the first has none of these."""
     design = design_of(case)
@@ -306,7 +192,7 @@ def test_what_is_not_called_unbiased_says_why(case: Case) -> None:
         assert place or answer.replicates is None
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, scope="module")
 def test_reports_fit_their_format(case: Case) -> None:
     """Own reports are accepted, one beyond the limits is not."""
     design = design_of(case)
@@ -335,7 +221,7 @@ class CountingEntropy:
         return self._source.words(count)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, scope="module")
 def test_the_entropy_drawn_does_not_depend_on_the_record(case: Case) -> None:
     """Otherwise its amount, or the time it takes, would tell something."""
     design = design_of(case)
@@ -346,7 +232,7 @@ def test_the_entropy_drawn_does_not_depend_on_the_record(case: Case) -> None:
     assert first.drawn == last.drawn
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, scope="module")
 def test_what_needs_no_question_is_exact(case: Case) -> None:
     """Everybody is counted exactly, nobody is an exact 0."""
     design = design_of(case)

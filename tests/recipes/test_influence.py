@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recipes.test_contract import CASES, FIRST, LATER, Case, design_of, law_of
+from support.recipe_cases import CASES, FIRST, LATER, Case, design_of, law_of
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign, AnyEstimator
