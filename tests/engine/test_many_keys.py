@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,14 @@ def fill(made: Survey) -> Store:
     return collect(made, people, seed=5)[1]
 
 
+@pytest.fixture(scope="module")
+def filled(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """The store of a mechanism, which all questions read."""
+    name = request.param
+    with fill(survey(name, *([boolean("member")] if name == "fourier" else []))) as store:
+        yield store
+
+
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Few keys count as many; by call whether all were answered at once."""
@@ -105,15 +114,14 @@ def require_same(many: Result, each: Result) -> None:
             np.testing.assert_allclose(left, right, rtol=1e-8, atol=1e-7)
 
 
-@pytest.mark.parametrize("mechanism", TREES)
+@pytest.mark.parametrize("filled", TREES, indirect=True)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_many_keys_at_once_get_the_same_numbers(
-    mechanism: str, question: str, at_once: list[bool]
+    filled: Store, question: str, at_once: list[bool]
 ) -> None:
-    with fill(survey(mechanism)) as store:
-        many = Session(store).execute(QUESTIONS[question])
-        assert at_once and all(at_once)
-        require_same(many, one_by_one(store, QUESTIONS[question]))
+    many = Session(filled).execute(QUESTIONS[question])
+    assert at_once and all(at_once)
+    require_same(many, one_by_one(filled, QUESTIONS[question]))
 
 
 @pytest.mark.parametrize("mechanism", ["hgrr", "ehio", "ahio", "olh", "hrr"])
@@ -128,16 +136,16 @@ def test_of_private_measures_too(mechanism: str, at_once: list[bool]) -> None:
         require_same(many, one_by_one(store, sql))
 
 
+@pytest.mark.parametrize("filled", ["fourier"], indirect=True)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_fourier_response_too(
-    question: str, at_once: list[bool], monkeypatch: pytest.MonkeyPatch
+    filled: Store, question: str, at_once: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the rows, as few keys of few queries are; here all of them are few queries."""
     monkeypatch.setattr(contributions, "KEPT", 32)
-    with fill(survey("fourier", boolean("member"))) as store:
-        many = Session(store).execute(QUESTIONS[question])
-        assert at_once and all(at_once)
-        require_same(many, one_by_one(store, QUESTIONS[question]))
+    many = Session(filled).execute(QUESTIONS[question])
+    assert at_once and all(at_once)
+    require_same(many, one_by_one(filled, QUESTIONS[question]))
 
 
 def test_one_key_is_answered_as_by_a_filter(at_once: list[bool]) -> None:

@@ -116,12 +116,13 @@ def connect(path: Path | None, *, read_only: bool, patience: float) -> Connectio
     """
     if path is None:
         connection = open_memory()
-    else:
-        if read_only:
-            require_file(path)
-        while _is_missing(path):
-            _make(path)
-        connection = _open_patiently(path, read_only=read_only, patience=patience)
+        _make_tables(connection)
+        return connection
+    if read_only:
+        require_file(path)
+    while _is_missing(path):
+        _make(path)
+    connection = _open_patiently(path, read_only=read_only, patience=patience)
     try:
         with guard(path):
             _recognize(connection, path, read_only=read_only)
@@ -389,7 +390,7 @@ _FOREIGN = """
     """
 
 
-def _recognize(connection: Connection, path: Path | None, *, read_only: bool) -> None:
+def _recognize(connection: Connection, path: Path, *, read_only: bool) -> None:
     """Make the tables of a new store; StoreError for a database that is something else.
 
     A view runs what its author wrote, and reads files that whoever asks may read; so does a macro,
@@ -411,7 +412,7 @@ def _recognize(connection: Connection, path: Path | None, *, read_only: bool) ->
     _make_tables(connection)
 
 
-def _migrate(connection: Connection, path: Path | None, written: int, *, read_only: bool) -> None:
+def _migrate(connection: Connection, path: Path, written: int, *, read_only: bool) -> None:
     """Bring a store of an earlier format up to this one, whole or not at all; StoreError for one of
     a format that cannot be, and for one that is open for reading only."""
     if written > FORMAT:
