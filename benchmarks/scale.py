@@ -1,7 +1,10 @@
 """What grows with the number of reports, of batches, of columns and of public values.
 
-Reports are those of a million made-up people, over and over with ids of their own. Every step is a
-process of its own: CPU seconds, and the most memory that it held.
+Reports are those of a million made-up people, over and over with ids of their own: their answers do
+not matter for what they cost. Every step is a process of its own, which loads what a command loads:
+CPU seconds without those of loading, and the most memory that it held. Of the batches of a year
+most are put into the database by SQL; those of the days before each row come by command.
+`python -m benchmarks.scale TABLE ...` makes some of the tables.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
+from unittest.mock import patch
 
 import duckdb
 import numpy as np
@@ -22,19 +28,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
+from ldpsql.cli.main import NoPandas
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
+from ldpsql_device.survey import utc_today
 from ldpsql_device.table import randomize_batch
 
-REPORTS = tuple(int(each) * 10**6 for each in os.environ.get("REPORTS", "1 10 30").split())
+REPORTS = tuple(int(each) * 10**6 for each in os.environ.get("REPORTS", "1 10 30 100").split())
 """Sizes of the largest tables, in millions in the environment."""
 FILE, MEMORY = 1_000_000, 1_500
+MORE = 1_000
 SHOPS, SOLD = 1_000_000, 3_000_000
-FILES, BATCHES, DAYS = 10_000, 1_000, 365
+FILES, BATCHES, DAYS = 10_000, 1_000, (1, 30, 100, 200, 365)
+LATER = 40
+"""Days after which no id of today is remembered."""
 QUESTION = "SELECT COUNT(*), AVG(age) FROM app WHERE age BETWEEN 20 AND 40"
 MANY = {
     "one column": "SELECT shop, COUNT(*) FROM app WHERE age < 40 GROUP BY shop",
@@ -43,13 +54,21 @@ MANY = {
     "two columns": "SELECT shop, is_new, COUNT(*) FROM app WHERE age < 40 AND shop < 400000 "
     "GROUP BY shop, is_new",
 }
+TOGETHER = {
+    "hio": tuple(MANY),
+    "fourier": tuple(MANY),
+    **dict.fromkeys(("haarhrr", "staircase", "urr", "srr-ss"), ("one column",)),
+}
+"""Of mechanisms that answer many public values together, which questions are asked."""
 
 
 def survey(mechanism: str, *public: str) -> Survey:
     """Ages, and public columns."""
     return design(
         f'[survey]\ntable = "app"\nepsilon = "2"\nmechanism = "{mechanism}"\n'
-        '[dimension.age]\ntype = "int"\ndomain = [18, 90]\n' + "".join(public)
+        '[dimension.age]\ntype = "int"\ndomain = [18, 90]\n'
+        + "sensitive = [20, 21]\n" * (mechanism == "urr")
+        + "".join(public)
     )
 
 
@@ -82,6 +101,18 @@ def _ingest(folder: str) -> None:
         store.ingest([Path(folder) / "reports"], survey=_survey_in(folder))
 
 
+def _add(folder: str, days: str) -> None:
+    """Ingest one more file, some days from now."""
+    later = utc_today() + timedelta(days=int(days))
+    own = Path(folder) / "more.parquet"
+    with (
+        patch("ldpsql.store.base.utc_today", lambda: later),
+        open_store(Path(folder) / "s.duckdb", read_only=False, memory=MEMORY) as store,
+    ):
+        [batch] = store.ingest([own], survey=_survey_in(folder))
+        assert batch.reports == MORE, batch
+
+
 def _count(folder: str) -> None:
     """What DuckDB needs for the same files: drop repeated ids, and count equal reports."""
     with duckdb.connect(str(Path(folder) / "counted.duckdb")) as connection:
@@ -110,80 +141,86 @@ def _survey_in(folder: str) -> Survey:
     return Survey.from_json(Path(folder) / "app.survey.json")
 
 
-STEPS: Mapping[str, Callable[..., None]] = {"ingest": _ingest, "count": _count, "ask": _ask}
+STEPS: Mapping[str, Callable[..., None]] = {
+    "ingest": _ingest,
+    "add": _add,
+    "count": _count,
+    "ask": _ask,
+}
 
 
-def measure(step: str, *arguments: str) -> tuple[float, float]:
-    """CPU seconds and the most megabytes of a step in a process of its own."""
+@dataclass(frozen=True)
+class Measured:
+    """CPU seconds of a step in a process of its own, the most megabytes that it held, and the
+    megabytes that it read from files, those of the operating system's cache among them."""
+
+    seconds: float
+    held: float
+    read: float
+
+
+def measure(step: str, *arguments: str) -> Measured:
+    """What a step takes in a process of its own, once that has imported everything."""
     command = [sys.executable, "-m", "benchmarks.scale", step, *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    seconds, megabytes = json.loads(done.stdout)
-    return seconds, megabytes
+    return Measured(*json.loads(done.stdout))
+
+
+def _find_read() -> float:
+    """Megabytes that this process has read (Linux)."""
+    [line] = (each for each in Path("/proc/self/io").read_text().splitlines() if "rchar" in each)
+    return int(line.split()[1]) / 1e6
 
 
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def run() -> None:
-    """Print the tables."""
-    with tempfile.TemporaryDirectory() as folder:
-        print_table(
-            "Ingestion beside DuckDB, which reads the same files, drops repeated ids and counts "
-            f"(both with {MEMORY} MB for DuckDB)",
-            ("reports", "ingest (s)", "MB", "DuckDB (s)", "MB", "ratio", "a question (s)"),
-            _grown(Path(folder)),
-        )
-    print_table(
-        "GROUP BY a public column of a million values, three million reports",
-        ("mechanism", "question", "CPU (s)", "MB"),
-        _many_values(),
-    )
-    print_table(
-        "Small files of ten reports in one command",
-        ("files", "ms of CPU each"),
-        _small_files(),
-    )
-    print_table(
-        "Batches of ten reports, a thousand a day",
-        ("batches", "ms of CPU each, the last thousand", "a question (s)", "file (MB)"),
-        _batches(),
-    )
-    print_table(
-        "Public columns, a million reports",
-        ("columns", "ingest (s)", "MB", "a question (s)"),
-        _columns(),
-    )
+def run(*names: str) -> None:
+    """Print the tables, or some of them."""
+    for name in names or TABLES:
+        title, head, rows = TABLES[name]
+        print_table(title, head, rows())
 
 
-def _grown(folder: Path) -> Iterator[tuple[object, ...]]:
+def _grown() -> Iterator[tuple[object, ...]]:
     made = survey("hio", column("region", "text"))
-    _save(made, folder)
     region = np.array(list("nsew"))[np.arange(FILE) % 4]
     reports, written = answers(made, FILE, {"region": region}), 0
-    for number in REPORTS:
-        while written < number:
-            path = folder / "reports" / f"{written // FILE:04}.parquet"
-            pq.write_table(with_new_ids(reports), path)
-            written += FILE
-        for name in ("s.duckdb", "counted.duckdb"):
-            for path in folder.glob(f"{name}*"):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _save(made, folder)
+        for number in REPORTS:
+            while written < number:
+                path = folder / "reports" / f"{written // FILE:04}.parquet"
+                pq.write_table(with_new_ids(reports), path)
+                written += FILE
+            for path in (*folder.glob("s.duckdb*"), *folder.glob("counted.duckdb*")):
                 path.unlink()
-        seconds, own = measure("ingest", str(folder))
-        theirs, other = measure("count", str(folder))
-        asked = _question(folder)
-        yield (
-            f"{number:,}",
-            f"{seconds:.1f}",
-            f"{own:.0f}",
-            f"{theirs:.1f}",
-            f"{other:.0f}",
-            f"{seconds / theirs:.2f}",
-            f"{asked:.2f}",
-        )
+            ours, theirs = measure("ingest", name), measure("count", name)
+            (folder / "counted.duckdb").unlink()
+            asked, added = _question(name), list[Measured]()
+            for days in (0, 0, LATER, 2 * LATER, 2 * LATER + 1):
+                more = with_new_ids(reports.slice(0, MORE))
+                pq.write_table(more, folder / "more.parquet")
+                added.append(measure("add", name, str(days)))
+            yield (
+                f"{number:,}",
+                f"{ours.seconds:.1f}",
+                f"{ours.held:.0f}",
+                f"{theirs.seconds:.1f}",
+                f"{theirs.held:.0f}",
+                f"{ours.seconds / theirs.seconds:.2f}",
+                f"{asked:.2f}",
+                f"{(folder / 's.duckdb').stat().st_size / 1e6:,.0f}",
+                f"{added[1].read:.1f}",
+                f"{added[1].seconds:.2f}",
+                f"{added[-1].read:.1f}",
+                f"{added[-1].seconds:.2f}",
+            )
 
 
-def _question(folder: Path, sql: str = QUESTION) -> float:
-    return float(np.median([measure("ask", str(folder), sql)[0] for _ in range(3)]))
+def _question(folder: str, sql: str = QUESTION) -> float:
+    return float(np.median([measure("ask", folder, sql).seconds for _ in range(5)]))
 
 
 def _save(made: Survey, folder: Path) -> None:
@@ -200,14 +237,14 @@ def _many_values() -> Iterator[tuple[object, ...]]:
         "paid": np.round(random.random(SOLD) * 50.0, 2),
     }
     columns = (column("shop", "int"), column("is_new", "bool"), column("paid", "float"))
-    for mechanism in ("hio", "fourier"):
+    for mechanism, asked in TOGETHER.items():
         with tempfile.TemporaryDirectory() as folder:
             made = survey(mechanism, *columns)
             with open_store(Path(folder) / "s.duckdb", read_only=False) as store:
                 store.ingest_table(answers(made, SOLD, public), made)
-            for question, sql in MANY.items():
-                seconds, megabytes = measure("ask", folder, sql)
-                yield mechanism, question, f"{seconds:.1f}", f"{megabytes:.0f}"
+            for question in asked:
+                own = measure("ask", folder, MANY[question])
+                yield mechanism, question, f"{own.seconds:.1f}", f"{own.held:.0f}"
 
 
 def _small_files() -> Iterator[tuple[object, ...]]:
@@ -221,30 +258,60 @@ def _small_files() -> Iterator[tuple[object, ...]]:
             for number in range(files):
                 path = folder / "reports" / f"{number:06}.parquet"
                 pq.write_table(reports.slice(10 * number, 10), path)
-            seconds, _ = measure("ingest", name)
-            yield f"{files:,}", f"{1e3 * seconds / files:.2f}"
+            own = measure("ingest", name)
+            yield f"{files:,}", f"{1e3 * own.seconds / files:.2f}", f"{own.held:.0f}"
 
 
 def _batches() -> Iterator[tuple[object, ...]]:
-    """As many days as half an hour has room for: one command per day."""
-    made, started = survey("hio"), time.monotonic()
+    """One command per day; most days are filled in."""
+    made = survey("hio")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _save(made, folder)
-        reports = answers(made, 10 * BATCHES, {})
-        for day in range(DAYS):
-            fresh = with_new_ids(reports)
-            for number in range(BATCHES):
-                path = folder / "reports" / f"{number:06}.parquet"
-                pq.write_table(fresh.slice(10 * number, 10), path)
-            seconds, _ = measure("ingest", name)
-            is_over = time.monotonic() - started > 1_800.0
-            if day + 1 in (1, 10, 30, 100, DAYS) or is_over:
-                size = (folder / "s.duckdb").stat().st_size / 1e6
-                each = f"{1e3 * seconds / BATCHES:.2f}"
-                yield f"{(day + 1) * BATCHES:,}", each, f"{_question(folder):.2f}", f"{size:.0f}"
-            if is_over:
-                return
+        reports, ends = answers(made, 10 * BATCHES, {}), DAYS
+        for before, end in zip((0, *ends), ends, strict=False):
+            _fill(folder / "s.duckdb", before * BATCHES, max(before, end - 3) * BATCHES)
+            days = list[Measured]()
+            for _ in range(max(before, end - 3), end):
+                fresh = with_new_ids(reports)
+                for number in range(BATCHES):
+                    path = folder / "reports" / f"{number:06}.parquet"
+                    pq.write_table(fresh.slice(10 * number, 10), path)
+                days.append(measure("ingest", name))
+            with open_store(folder / "s.duckdb", read_only=True) as store:
+                assert len(store.batches("app")) == end * BATCHES
+                faults = len(store.check())
+            yield (
+                f"{end * BATCHES:,}",
+                f"{1e3 * float(np.median([day.seconds for day in days])) / BATCHES:.2f}",
+                f"{max(day.held for day in days):.0f}",
+                f"{_question(name):.2f}",
+                f"{(folder / 's.duckdb').stat().st_size / 1e6:.0f}",
+                f"{(folder / 's.duckdb.snapshot').stat().st_size / 1e6:.0f}",
+                faults,
+            )
+
+
+def _fill(path: Path, first: int, end: int) -> None:
+    """Put batches of ten reports into a store in one go, as though they had come one by one."""
+    if end <= first:
+        return
+    batch = f"(range // 10 + {first} + 1)"
+    with duckdb.connect(str(path)) as connection:
+        for statement in (
+            "CREATE TEMP TABLE drawn AS SELECT * EXCLUDE (ldpsql_batch) FROM reports_app",
+            "CREATE TEMP TABLE own AS SELECT range, 1 + range * 7919 % (SELECT count(*) FROM drawn)"
+            f" AS place FROM range({10 * (end - first)})",
+            "CREATE TEMP TABLE numbered AS SELECT row_number() OVER () AS place, * FROM drawn",
+            f"INSERT INTO reports_app SELECT {batch}, numbered.* EXCLUDE (place) FROM own "
+            f"JOIN numbered USING (place) ORDER BY {batch}",
+            "INSERT INTO ids_app SELECT uuid(), (SELECT max(ldpsql_last) FROM ids_app) FROM own",
+            "INSERT INTO batches SELECT survey, number + range + 1, sha256(uuid()::VARCHAR), name "
+            "|| range, reports, skipped, kept, day, taken, withdrawn "
+            f"FROM (FROM batches ORDER BY number DESC LIMIT 1), range({end - first})",
+            "UPDATE surveys SET version = version + 1",
+        ):
+            connection.execute(statement)
 
 
 def _columns() -> Iterator[tuple[object, ...]]:
@@ -255,12 +322,75 @@ def _columns() -> Iterator[tuple[object, ...]]:
             _save(made, folder)
             public = {f"c{place}": random.integers(0, 10, FILE) for place in range(count)}
             pq.write_table(answers(made, FILE, public), folder / "reports" / "all.parquet")
-            seconds, megabytes = measure("ingest", name)
+            ours, theirs = measure("ingest", name), measure("count", name)
             sql = QUESTION + " AND c0 = 3" * bool(count)
-            yield count, f"{seconds:.1f}", f"{megabytes:.0f}", f"{_question(folder, sql):.2f}"
+            yield (
+                count,
+                f"{ours.seconds:.1f}",
+                f"{ours.held:.0f}",
+                f"{ours.seconds / theirs.seconds:.2f}",
+                f"{_question(name, sql):.2f}",
+            )
+
+
+Rows = Callable[[], Iterator[tuple[object, ...]]]
+TABLES: Mapping[str, tuple[str, tuple[str, ...], Rows]] = {
+    "reports": (
+        "Scale of reports",
+        (
+            "reports",
+            "ingest (s)",
+            "MB",
+            "DuckDB (s)",
+            "DuckDB MB",
+            "ratio",
+            "a question (s)",
+            "file (MB)",
+            "more: MB read",
+            "s",
+            "no ids: MB read",
+            "s",
+        ),
+        _grown,
+    ),
+    "values": (
+        "Scale of public values",
+        ("mechanism", "question", "CPU (s)", "MB"),
+        _many_values,
+    ),
+    "files": (
+        "Scale of small files",
+        ("files", "ms of CPU each", "MB"),
+        _small_files,
+    ),
+    "batches": (
+        "Scale of batches",
+        (
+            "batches",
+            "ms of CPU each, the last thousand",
+            "MB",
+            "a question (s)",
+            "file (MB)",
+            "snapshot (MB)",
+            "faults found",
+        ),
+        _batches,
+    ),
+    "columns": (
+        "Scale of public columns",
+        ("columns", "ingest (s)", "MB", "over DuckDB", "a question (s)"),
+        _columns,
+    ),
+}
 
 
 if __name__ == "__main__":
-    begun = time.process_time()
-    STEPS[sys.argv[1]](*sys.argv[2:])
-    print(json.dumps([time.process_time() - begun, getrusage(RUSAGE_SELF).ru_maxrss / 1e3]))
+    name, *arguments = sys.argv[1:]
+    if name in STEPS:
+        sys.meta_path.insert(0, NoPandas())  # as commands do
+        begun, read = time.process_time(), _find_read()
+        STEPS[name](*arguments)
+        held = getrusage(RUSAGE_SELF).ru_maxrss / 1e3
+        print(json.dumps([time.process_time() - begun, held, _find_read() - read]))
+    else:
+        run(name, *arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -21,6 +21,9 @@ MOST_ROWS = 1_000_000
 """Rows that an answer, or what it is computed from, may have."""
 MOST_NUMBERS = 1 << 26
 """Numbers that the estimates of one base query may hold, half a gigabyte of them."""
+
+_WARM, _HOPE = 64, 2.0
+"""Items after which their pace is looked at, and how much faster the others may yet be."""
 
 Late = Callable[[float], Error]
 """The error for work that took longer than so many seconds."""
@@ -77,6 +80,26 @@ def in_time(items: Iterable[T]) -> Iterator[T]:
     """The items one by one, with a check before each."""
     for item in items:
         check()
+        yield item
+
+
+def at_pace(items: Sequence[T], what: str, hint: str) -> Iterator[T]:
+    """The items one by one; QueryError as soon as the pace says that the last ones would come long
+    after the deadline.  what: the items, for the message."""
+    begun = 0.0
+    for done, item in enumerate(items):
+        check()
+        left = find_remaining()
+        if done == _WARM:
+            begun = left
+        elif done > _WARM and not done & (done - 1) and math.isfinite(left):
+            needed = (begun - left) / (done - _WARM) * (len(items) - done)
+            if needed > _HOPE * left:
+                raise QueryError(
+                    f"{len(items):,} {what} one by one would take some {needed:,.0f} s, and "
+                    f"{left:.0f} s are left",
+                    hint=hint,
+                )
         yield item
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from support.surveys import boolean, integer, measure, public, survey_toml
 
+from ldpsql import limits
 from ldpsql.decoders import grouped
 from ldpsql.decoders.fourier import contributions
 from ldpsql.designer import design
@@ -17,6 +18,8 @@ from ldpsql.engine import sample
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import Estimators
 from ldpsql.engine.session import Session
+from ldpsql.errors import QueryError
+from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report import Histograms
 from ldpsql.simulation import collect
 from ldpsql.store import Store
@@ -36,12 +39,14 @@ QUESTIONS = {
     "quantiles": "SELECT shop, MEDIAN(age) AS m FROM app GROUP BY shop",
 }
 TREES = ("hio", "hgrr", "ehio", "ahio", "grr", "olh", "oue", "hrr")
+OTHERS = ("haarhrr", "staircase", "urr", "urap", "jurr", "srr-ss", "psrr-ss", "srr-ms", "solh")
 
 
 def survey(mechanism: str, *columns: str, **more: object) -> Survey:
+    takes = MECHANISMS[mechanism].takes
     return design(
         survey_toml(
-            integer("age", 0, 8),
+            integer("age", 0, 8, **({"sensitive": [3, 4]} if takes.sensitive else {})),
             *columns,
             public("shop", "int"),
             public("is_new", "bool"),
@@ -124,6 +129,20 @@ def test_many_keys_at_once_get_the_same_numbers(
     require_same(many, one_by_one(filled, QUESTIONS[question]))
 
 
+@pytest.mark.parametrize("mechanism", OTHERS)
+@pytest.mark.parametrize("question", ["by a dimension too", "slices"])
+def test_of_tables_and_marginals_too(
+    mechanism: str, question: str, at_once: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of tables the variance is not linear in the reports; queries are few at once here."""
+    monkeypatch.setattr(grouped, "_ROWS_AT_ONCE", 500)
+    two = [boolean("member")] if MECHANISMS[mechanism].takes.dimensions[0] > 1 else []
+    with fill(survey(mechanism, *two)) as store:
+        many = Session(store).execute(QUESTIONS[question])
+        assert at_once and all(at_once)
+        require_same(many, one_by_one(store, QUESTIONS[question]))
+
+
 @pytest.mark.parametrize("mechanism", ["hgrr", "ehio", "ahio", "olh", "hrr"])
 def test_of_private_measures_too(mechanism: str, at_once: list[bool]) -> None:
     """Several groups of people answer a count, and are weighted by how many of a key they are."""
@@ -146,6 +165,25 @@ def test_the_fourier_response_too(
     many = Session(filled).execute(QUESTIONS[question])
     assert at_once and all(at_once)
     require_same(many, one_by_one(filled, QUESTIONS[question]))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options"), [("hi", {}), ("hio", {"inference": "consistent"})]
+)
+def test_what_takes_too_long_one_by_one_is_refused_at_once(
+    mechanism: str,
+    options: dict[str, str],
+    at_once: list[bool],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with fill(survey(mechanism, options=options)) as store:
+        assert Session(store).execute(COUNTS).table.num_rows > KEYS - 1
+        monkeypatch.setattr(limits, "_WARM", 3)
+        monkeypatch.setattr(limits, "_HOPE", 0.0)
+        with pytest.raises(QueryError, match="40 public keys one by one would take") as refusal:
+            Session(store).execute(COUNTS)
+    assert not any(at_once)
+    assert "WHERE" in str(refusal.value.hint)
 
 
 def test_one_key_is_answered_as_by_a_filter(at_once: list[bool]) -> None:

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from ldpsql.decoders.linear import (
     Source,
     clip_to,
     describe_known,
+    multiply_outer,
     split_known,
 )
 from ldpsql.estimate import Array
@@ -71,10 +72,18 @@ class Channel(ABC):
         """
 
     @abstractmethod
-    def second(self, totals: Array, left: Array, right: Array) -> Array:
-        """Sum over cells of totals x E[product of two queries' weights of a report], shape (k, l).
+    def weigh_reports(self, rows: Rows, weights: Array) -> Array:
+        """The weight of the report of each row in queries, shape (m, r).
 
-        left, right: weights of the cells, (k, cells) and (l, cells).
+        weights: of the cells, (m, cells).  rows: as for `totals`.
+        """
+
+    @abstractmethod
+    def second(self, totals: Array, left: Array, right: Array) -> Array:
+        """Sum over cells of totals x E[product of two queries' weights of a report], shape (..., k,
+        l).
+
+        totals: (..., cells).  left, right: weights of the cells, (k, cells) and (l, cells).
         """
 
     @abstractmethod
@@ -145,11 +154,15 @@ class MatrixChannel(Channel):
         """See `Channel.totals`."""
         return np.asarray(rows.moment(*pair) @ self.contributions[rows.columns[-1]])
 
+    def weigh_reports(self, rows: Rows, weights: Array) -> Array:
+        """See `Channel.weigh_reports`."""
+        return np.asarray((weights @ self.contributions.T)[:, rows.columns[-1]])
+
     def second(self, totals: Array, left: Array, right: Array) -> Array:
         """See `Channel.second`."""
-        reports, one = (self.matrix @ totals)[:, None], self.contributions @ left.T
+        reports, one = totals @ self.matrix.T, self.contributions @ left.T
         other = one if right is left else self.contributions @ right.T
-        return np.asarray(one.T @ (reports * other))
+        return np.asarray((one.T * reports[..., None, :]) @ other)
 
     def spread(self, weights: Array) -> Array:
         """See `Channel.spread`."""
@@ -173,16 +186,24 @@ class TableAnswer(Answer):
     """The nodes are all cells. Moments differ between them: `Channel.second`."""
 
     channel: Channel
+    adds_up: ClassVar[bool] = True
 
     def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
         """Means of u v over people, as far as they are in each cell; may be negative."""
         return self.channel.totals(rows, pair)[nodes] / size
 
+    def contributions(self, rows: Rows, nodes: Codes, weights: Array) -> Array:
+        """See `Answer`."""
+        return self.channel.weigh_reports(rows, self._weigh_all(nodes, weights))
+
     def extremes(self, nodes: Codes, weights: Array) -> Array:
         """See `Answer`."""
+        return self.channel.extremes(self._weigh_all(nodes, weights))
+
+    def _weigh_all(self, nodes: Codes, weights: Array) -> Array:
         every = np.zeros((len(weights), self.nodes))
         every[:, nodes] = weights
-        return self.channel.extremes(every)
+        return every
 
     def spread(self, cells: GroupCells) -> float:
         """There is only one way to answer."""
@@ -201,42 +222,48 @@ class TableEstimator(LinearEstimator):
         members: dict[Weight | None, list[int]] = {}
         for row, kind in enumerate(kinds):
             members.setdefault(kind, []).append(row)
-        means, covariance = np.zeros(len(kinds)), np.zeros((len(kinds), len(kinds)))
+        shape = *self.source.shape, len(kinds)
+        means, covariance = np.zeros(shape), np.zeros((*shape, len(kinds)))
         parts = {kind: weights[rows] for kind, rows in members.items()}
+        at = cache(partial(self.source.at, group, nodes))
         for left, rows in members.items():
-            means[rows] = parts[left] @ self.source.at(group, nodes, (left, None))
+            means[..., rows] = at((left, None)) @ parts[left].T
             for right, columns in members.items():
-                block = self._block(nodes, (left, right), parts[left], parts[right])
-                covariance[np.ix_(rows, columns)] = block
+                block = self._block(at, (left, right), parts[left], parts[right])
+                covariance[..., np.array(rows)[:, None], columns] = block
         return means, covariance
 
-    def _block(self, nodes: Codes, pair: Pair, rows: Array, columns: Array) -> Array:
-        """Covariance between queries of two public weights, for a report."""
+    def _block(self, at: Callable[[Pair], Array], pair: Pair, rows: Array, columns: Array) -> Array:
+        """Covariance between queries of two public weights, for a report.
+
+        at: estimates of E[u v] in every cell.
+        """
         channel = self.channel
-        both = self._possible(nodes, *pair)
+        both = _possible(at, *pair)
         second = channel.second(both, rows, columns)
-        pseudo = self.source.pseudo_count(0, (None, None)) * both.sum()
-        if pseudo:
+        pseudo = self.source.pseudo_count(0, (None, None)) * both.sum(axis=-1)
+        if np.any(pseudo):
             # Pseudo-reports count between two queries as far as these have cells in common, so
             # what they add to a covariance matrix is a Gram matrix.
             scaled = [
                 part * np.sqrt(channel.spread(part) / np.sum(part**2, axis=1))[:, None]
                 for part in (rows, columns)
             ]
-            second = second + pseudo * (scaled[0] @ scaled[1].T)
-        left, right = (self._possible(nodes, kind, None) for kind in pair)
-        return np.asarray(second - np.outer(rows @ left, columns @ right))
+            second = second + pseudo[..., None, None] * (scaled[0] @ scaled[1].T)
+        left, right = (_possible(at, kind, None) for kind in pair)
+        return np.asarray(second - multiply_outer(left @ rows.T, right @ columns.T))
 
-    def _possible(self, nodes: Codes, left: Weight | None, right: Weight | None) -> Array:
-        """Means per cell that people could have: those of squares not negative, with the same
-        total, those of products within what the squares allow (Cauchy-Schwarz)."""
-        shares = self.source.at(0, nodes, (left, right))
-        if left != right:
-            squares = self._possible(nodes, left, left) * self._possible(nodes, right, right)
-            return clip_to(shares, np.sqrt(squares))
-        positive = np.maximum(shares, 0.0)
-        scale = positive.sum()
-        return positive * (max(shares.sum(), 0.0) / scale) if scale > 0.0 else positive
+
+def _possible(at: Callable[[Pair], Array], left: Weight | None, right: Weight | None) -> Array:
+    """Means per cell that people could have, shape (..., cells): those of squares not negative,
+    with the same total, those of products within what the squares allow (Cauchy-Schwarz)."""
+    shares = at((left, right))
+    if left != right:
+        squares = _possible(at, left, left) * _possible(at, right, right)
+        return clip_to(shares, np.sqrt(squares))
+    positive = np.maximum(shares, 0.0)
+    scale, total = (each.sum(axis=-1, keepdims=True) for each in (positive, shares))
+    return np.asarray(positive * np.maximum(total, 0.0) / np.where(scale > 0.0, scale, 1.0))
 
 
 # -- designs ---------------------------------------------------------------------------------------
@@ -298,6 +325,11 @@ class TableDesign(LinearDesign[CellQuery]):
     def answers(self) -> tuple[TableAnswer, ...]:
         """One question, about the cell."""
         return (TableAnswer(0, self.channel.cells, Moments(0.0), self.channel),)
+
+    @property
+    def nodes_of_sets(self) -> int:
+        """See `LinearDesign`: a variance is that of people who are in no cell less than nobody."""
+        return self.channel.cells
 
     @property
     def can_smooth(self) -> bool:

@@ -1,8 +1,8 @@
 """The same queries about many disjoint sets of people at once, such as those of a GROUP BY.
 
-Each set may have a few reports only, so nothing here has a number per node and set: a report adds
-what it contributes to each query, and contributions are added up by set. The numbers are those that
-`LinearEstimator` gives for one set after the other.
+Each set may have a few reports only, so nothing here has a number per node and set, but where a
+variance needs it (`cells`): a report adds what it contributes to each query, and contributions are
+added up by set. The numbers are those that the estimator gives for one set after the other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ from ldpsql.numerics import Array, distinct, weigh_all_by_precision
 from ldpsql.report import Histograms, Pair, Rows
 
 SETS_AT_ONCE = 1 << 15
-"""Sets of people whose numbers stay in the cache, a few arrays of them."""
+"""Sets of people whose numbers stay in the cache, a few arrays of them; as many fewer as there are
+nodes where each set has a number per node."""
+_ROWS_AT_ONCE = 1 << 23
+"""Numbers by row of a histogram and query."""
 
 
 class GroupedSource(Source):
@@ -96,10 +99,13 @@ class GroupedSource(Source):
         """From what each report contributes, shape (G, m); 0 where a group has nobody."""
         rows, places = self.rows(group)
         amounts = rows.moment(*pair)
-        contributed = self.answers[group].contributions(rows, nodes, weights)
         found = np.empty((len(self.histograms), len(weights)))
-        for query, own in enumerate(contributed):
-            found[:, query] = self.histograms.add_up(own * amounts, places)
+        step = max(1, _ROWS_AT_ONCE // max(1, len(amounts)))
+        for first in range(0, len(weights), step):
+            part = weights[first : first + step]
+            contributed = self.answers[group].contributions(rows, nodes, part)
+            for query, own in enumerate(contributed, first):
+                found[:, query] = self.histograms.add_up(own * amounts, places)
         return np.asarray(found / np.maximum(self.size(group), 1.0)[:, None])
 
     def weigh_products(

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -320,9 +320,14 @@ Entry = tuple[int, Codes, Array]
 
 @dataclass(frozen=True)
 class LinearEstimator(Estimator[CellQuery]):
-    """Answers cell queries from the node estimates of a source; unbiased if these are."""
+    """Answers cell queries from the node estimates of a source; unbiased if these are.
+
+    takes_sets: whether also from a source of many sets of people (`grouped`), of which no
+    `answer_rows` is asked.
+    """
 
     source: Source
+    takes_sets: ClassVar[bool] = True
 
     def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
         """One joint answer per row; rows are worked out many at a time."""
@@ -607,14 +612,20 @@ class LinearDesign(Design[Q]):
 
         if estimator != "unbiased" or not all(answer.adds_up for answer in self.answers):
             return None
-        if type(self.combine_unbiased(histograms[0][1])) is not LinearEstimator:
+        one = self.combine_unbiased(histograms[0][1])
+        if not isinstance(one, LinearEstimator) or not one.takes_sets:
             return None
         parts = [
-            answer_sets(LinearEstimator(GroupedSource(part, self.answers)), rows)  # type: ignore[arg-type]
-            for part in in_time(histograms.parts(SETS_AT_ONCE))
+            answer_sets(replace(one, source=GroupedSource(part, self.answers)), rows)  # type: ignore[arg-type]
+            for part in in_time(histograms.parts(max(1, SETS_AT_ONCE // self.nodes_of_sets)))
         ]
         values, covariances = (np.concatenate(each) for each in zip(*parts, strict=True))
         return values, covariances
+
+    @property
+    def nodes_of_sets(self) -> int:
+        """Of how many nodes an answer takes the estimates for every set of people."""
+        return 1
 
     @property
     def can_smooth(self) -> bool:

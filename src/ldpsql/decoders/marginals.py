@@ -38,7 +38,7 @@ from ldpsql.estimate import Array, Estimates
 from ldpsql.limits import in_time
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram
+from ldpsql.report import Histogram, Histograms
 from ldpsql.shuffle.accountant import largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -113,11 +113,15 @@ class UnbiasedEstimator(LinearEstimator):
 
     def answer_rows(self, rows: Sequence[Sequence[CellQuery]]) -> list[Estimates]:
         """One joint answer per row."""
-        for row in rows:
-            for query in row:
-                if isinstance(query, FittedQuery):
-                    raise query.refusal
+        _require_collected(rows)
         return super().answer_rows(rows)
+
+
+def _require_collected(rows: Sequence[Sequence[CellQuery]]) -> None:
+    for row in rows:
+        for query in row:
+            if isinstance(query, FittedQuery):
+                raise query.refusal
 
 
 @dataclass(frozen=True)
@@ -395,6 +399,14 @@ class CollectedMarginals(LinearDesign[CellQuery]):
     def combine_unbiased(self, histogram: Histogram) -> UnbiasedEstimator:
         """By the actual number of reports of each marginal."""
         return UnbiasedEstimator(ReportedSource(histogram, self.answers))
+
+    def answer_sets(
+        self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[CellQuery]]
+    ) -> tuple[Array, Array] | None:
+        """See `Design`; UnsupportedSQL for what can only be fitted."""
+        if estimator == "unbiased":
+            _require_collected(rows)
+        return super().answer_sets(estimator, histograms, rows)
 
     def _fit_counts(self, histogram: Histogram) -> MaxEntEstimator:
         return MaxEntEstimator(LinearEstimator(ReportedSource(histogram, self.answers)))

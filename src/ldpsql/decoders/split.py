@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class SplitEstimator(LinearEstimator):
 
     table: GroupTable
     domain: RecordDomain
+    takes_sets: ClassVar[bool] = False
 
     def _answer(self, queries: Sequence[CellQuery], owners: Codes) -> Estimates:
         """As of disjoint groups, and what the groups of each sub-survey have in common."""

@@ -275,6 +275,10 @@ class ResponseChannel(Channel):
     def _ranks(self) -> tuple[Codes, ...]:
         return np.ix_(*(axis.rank for axis in self.axes))
 
+    @cached_property
+    def _orders(self) -> tuple[Codes, ...]:
+        return np.ix_(*(axis.order for axis in self.axes))
+
     def _each(
         self, what: Callable[[Response, Array, bool], Array], values: Array, back: bool
     ) -> Array:
@@ -283,8 +287,7 @@ class ResponseChannel(Channel):
         The channel is the Kronecker product of the responses' channels, so each is applied along
         its own axes, which are put in the order of the ranks before and back after.
         """
-        orders = np.ix_(*(axis.order for axis in self.axes))
-        table = values.reshape(*self.sizes, -1)[orders]
+        table = values.reshape(*self.sizes, -1)[self._orders]
         for response, (first, end) in zip(self.responses, self.spans, strict=True):
             span, front = range(first, end), range(end - first)
             turned = np.moveaxis(table, span, front)
@@ -293,15 +296,20 @@ class ResponseChannel(Channel):
         return table[self._ranks].reshape(self.cells, -1)
 
     def counts(self, rows: Rows, pair: Pair) -> Array:
-        """Sums of u v over the reports of each cell, shape (cells,).
+        """Sums of u v over the reports of each cell, shape (cells,)."""
+        flat, amounts = self._number_cells(rows), rows.moment(*pair)
+        table = np.bincount(flat, amounts, minlength=self.cells).reshape(self.sizes)
+        return table[self._ranks].ravel().astype(np.float64)
+
+    def _number_cells(self, rows: Rows) -> Codes:
+        """By row the number of its cell in the order of ranks, shape (r,).
 
         Each response's answer numbers the ranks of its axes row by row.
         """
         flat = np.zeros(len(rows.counts), dtype=np.int64)
         for response, answer in zip(self.responses, rows.columns, strict=True):
             flat = flat * math.prod(response.shape.sizes) + answer
-        table = np.bincount(flat, rows.moment(*pair), minlength=self.cells).reshape(self.sizes)
-        return table[self._ranks].ravel().astype(np.float64)
+        return flat
 
     def totals(self, rows: Rows, pair: Pair) -> Array:
         """See `Channel.totals`."""
@@ -315,11 +323,17 @@ class ResponseChannel(Channel):
         """See `Response.solve`; both (cells, k)."""
         return self._each(Response.solve, values, back)
 
+    def weigh_reports(self, rows: Rows, weights: Array) -> Array:
+        """See `Channel.weigh_reports`."""
+        ranked = self.solve(weights.T).reshape(*self.sizes, -1)[self._orders]
+        return np.asarray(ranked.reshape(self.cells, -1)[self._number_cells(rows)].T)
+
     def second(self, totals: Array, left: Array, right: Array) -> Array:
         """See `Channel.second`."""
-        reports, one = self.apply(totals[:, None], back=True), self.solve(left.T)
+        flat, one = totals.reshape(-1, self.cells).T, self.solve(left.T)
+        reports = self.apply(flat, back=True).T.reshape(totals.shape)
         other = one if right is left else self.solve(right.T)
-        return np.asarray(one.T @ (reports * other))
+        return np.asarray((one.T * reports[..., None, :]) @ other)
 
     def spread(self, weights: Array) -> Array:
         """See `Channel.spread`."""
@@ -392,6 +406,18 @@ class BitChannel(Channel):
         set_ = np.concatenate([seen, named[1:]])[self.axis.rank]
         return self._behind(set_, float(moments.sum()))
 
+    def weigh_reports(self, rows: Rows, weights: Array) -> Array:
+        """See `Channel.weigh_reports`."""
+        names, *words = rows.columns
+        scaled = weights / (self.on - self.off)
+        found = np.repeat(-(scaled @ self.off)[:, None], len(names), axis=1)
+        ranked = scaled[:, self.axis.order]
+        for bit in range(self.axis.sensitive):
+            is_set = words[bit // BITS_PER_COLUMN] >> (bit % BITS_PER_COLUMN) & 1
+            found += ranked[:, bit, None] * is_set
+        named = np.hstack([np.zeros((len(weights), 1)), ranked[:, self.axis.sensitive :]])
+        return np.asarray(found + named[:, names])
+
     def _behind(self, set_: Array, people: float) -> Array:
         return np.asarray((set_ - self.off * people) / (self.on - self.off))
 
@@ -400,8 +426,9 @@ class BitChannel(Channel):
 
         Under value i a query's weight has mean w_i, and each bit adds its own variance.
         """
-        rest = self.off * (1.0 - self.off) / (self.on - self.off) ** 2 * totals.sum()
-        return np.asarray((left * (totals + rest + self._excess * totals)) @ right.T)
+        even = self.off * (1.0 - self.off) / (self.on - self.off) ** 2
+        own = totals + even * totals.sum(axis=-1, keepdims=True) + self._excess * totals
+        return np.asarray((left * own[..., None, :]) @ right.T)
 
     def spread(self, weights: Array) -> Array:
         """See `Channel.spread`."""

@@ -30,6 +30,10 @@ MANY = 256
 """Public keys from which on all are answered at once."""
 _MOST_MADE = 4096
 """Estimators of one selection that are kept; more are made anew for whoever asks for one."""
+_FEWER_KEYS = (
+    "ask about fewer values of the public columns (WHERE), or give it more time; unbiased answers "
+    "of most mechanisms are worked out together"
+)
 
 
 class Estimators(Mapping[Key, AnyEstimator]):
@@ -146,7 +150,8 @@ class Source(ABC):
         rows, count = len(self.plan.private_rows), len(self.plan.targets)
         values = np.zeros((len(self.keys) * rows, count))
         covariance, drawn = np.zeros((*values.shape, count)), list[Array]()
-        for first, key in enumerate(self.keys if rows else ()):
+        keys = limits.at_pace(self.keys if rows else (), "public keys", _FEWER_KEYS)
+        for first, key in enumerate(keys):
             for place, row in enumerate(self.rows(key), first * rows):
                 values[place], covariance[place] = row.values, row.covariance
                 if row.replicates is not None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -116,12 +116,19 @@ class HaarAnswer(Answer):
     """A Haar coefficient by a Hadamard response; scale: r."""
 
     scale: float
+    adds_up: ClassVar[bool] = True
 
     def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
         """By one Hadamard transform of the signed counts per row."""
         row, bit = rows.columns
         signed = np.bincount(row, rows.moment(*pair) * (1.0 - 2.0 * bit), minlength=self.nodes)
         return np.asarray(self.scale / size * hadamard(signed)[nodes])
+
+    def contributions(self, rows: Rows, nodes: Codes, weights: Array) -> Array:
+        """See `Answer`."""
+        row, bit = rows.columns
+        signs = self.scale * (1.0 - 2.0 * bit)
+        return np.asarray(transform(nodes, weights, self.nodes)[:, row] * signs)
 
     def extremes(self, nodes: Codes, weights: Array) -> Array:
         """The signs of a row, or against them."""
