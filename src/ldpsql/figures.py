@@ -118,6 +118,8 @@ def tell_forged(least: float, most: float, unit: str = "") -> str:
     'one forged report can add up to 26 people, or take away up to 11.7'
     """
     words = f" {unit}" if unit else ""
+    if math.isnan(least) or math.isnan(most):
+        return "what one forged report can do is not known"
     if not math.isfinite(most - least):
         return "nothing limits what one forged report can do"
     ends = [significant(max(end, 0.0)) for end in (most, -least)]

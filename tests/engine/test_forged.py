@@ -16,6 +16,7 @@ from ldpsql.designer import design
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.engine.wire import to_json
+from ldpsql.figures import tell_forged
 from ldpsql.margins import Margin
 from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql.store import open_store
@@ -108,6 +109,37 @@ def test_it_is_told_in_json_and_by_explain() -> None:
     assert explained is not None
     told = f"one forged report can add up to {most:.2f} people, or take away up to {-least:.2f}"
     assert told in explained
+
+
+def test_explain_tells_it_of_averages_and_other_functions() -> None:
+    """Beside the sums that they are made of; of a mode it is not known."""
+    sql = "SELECT COUNT(*) AS n, AVG(pay) AS pay, STDDEV(age) AS s, MODE(age) AS m FROM app"
+    result, explained = ask(sql), ask(f"EXPLAIN {sql}").explain
+    assert explained is not None
+    for place, name in enumerate(("n", "pay", "s")):
+        assert f"{name}: {tell_forged(*result.forged()[place])}" in explained
+    assert "m: what one forged report can do is not known" in explained
+    assert set(to_json(result)["forged"]) == {"0", "1", "2"}
+    assert "pay:" not in str(ask("EXPLAIN SELECT SUM(pay) AS pay FROM app").explain)
+
+
+def test_a_quotient_of_few_people_moves_by_no_more_than_is_said() -> None:
+    """To first order it is less where a report takes people away, which the bound holds."""
+    few = honest().slice(0, 400)
+    sql = "SELECT AVG(pay) AS x FROM app WHERE age = 0"
+    with open_store(None, read_only=False) as store:
+        store.ingest_table(few, survey_of())
+        result = Session(store).execute(sql)
+        before = result.table.column(0)[0].as_py()
+    moved = []
+    for report in every_report():
+        with open_store(None, read_only=False) as store:
+            store.ingest_table(few, survey_of())
+            store.ingest_table(report, survey_of())
+            moved.append(Session(store).execute(sql).table.column(0)[0].as_py() - before)
+    least, most = result.forged()[0]
+    assert least <= min(moved) and max(moved) <= most
+    assert max(most, -least) < 1.25 * np.abs(moved).max()
 
 
 def test_nothing_limits_what_a_forged_report_says_of_itself() -> None:

@@ -37,14 +37,13 @@ def expectations(
         if ranking or is_asked:
             lines += forecast(designed)
         facts += distance(designed)
-        forged = designed.forecast.find_forged() if ranking or is_asked else None
-        if forged is not None:
+        if (ranking or is_asked) and (forged := designed.forecast.find_forged()):
+            moved = [
+                f"{what} by up to {significant(most)}{' people' if not place else ''}"
+                for place, (what, most) in enumerate(forged)
+            ]
             facts.append(
-                (
-                    "forged",
-                    "one forged report can move a typical count by up to "
-                    f"{significant(forged)} people, whoever sends it",
-                )
+                ("forged", f"one forged report can move {', '.join(moved)}, whoever sends it")
             )
     except Error as error:
         facts.append(("warning", f"the error of the whole workload cannot be predicted: {error}"))

@@ -54,6 +54,7 @@ def write_result(
             "forged": {
                 names[place]: dict(zip(("least", "most"), map(_finite, ends), strict=True))
                 for place, ends in result.forged().items()
+                if not math.isnan(ends[0])
             },
             "notes": notes,
         }

@@ -86,7 +86,7 @@ class Estimator(ABC, Generic[_Asked_contra]):
 
 Estimators = Mapping[str, Callable[[Any], Estimator[Q]]]
 """By name, what makes an estimator of a `Histogram`, or of what it is `Decoded` to where the design
-has a `decoding`."""
+has a `decoding` (but for those that it says read reports)."""
 
 AnyEstimator = Estimator[Any]
 """An estimator of whatever design, for the planned queries of that design."""
@@ -218,6 +218,11 @@ class Design(ABC, Generic[Q]):
     def decoding(self) -> Decoding | None:
         """What estimators take in the place of a histogram; None where that is its histogram."""
         return None
+
+    @property
+    def reads_reports(self) -> frozenset[str]:
+        """Estimators that take a histogram also where the design has a `decoding`."""
+        return frozenset()
 
     @abstractmethod
     def variance(self, queries: Sequence[Q], people: int) -> Array:

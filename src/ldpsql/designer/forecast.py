@@ -36,7 +36,7 @@ MOST_CLASSES = 18
 MOST_PER_CLASS = 48
 MOST_LENGTHS, MOST_PLACES = 24, 16
 MOST_FORGED = 3
-"""Kinds of counts of which it is looked at what a forged report can do."""
+"""Kinds of counts, and of sums, of which it is looked at what a forged report can do."""
 HOPELESS = 3.0
 """A design whose error is more than so many times the best so far is not looked at any further."""
 _SEED = 2019
@@ -350,16 +350,43 @@ class Forecast:
         ]
         return math.sqrt(float(np.average(variances, weights=weights)))
 
-    def find_forged(self) -> float | None:
-        """By how many people one forged report moves a count at most: a typical one of each of a
-        few kinds; None without counts."""
-        kinds = [sample.queries for sample in self.samples if sample.is_count]
+    def find_forged(self) -> list[tuple[str, float]]:
+        """What one forged report moves, in words, and by how much at most: a typical count of each
+        of a few kinds, and a typical sum and average of every measure.
+
+        An average is moved as if it were in the middle of the measure's bounds.
+        """
+        found = [("a typical count", most) for most in self._find_forged(None)]
+        for measure, name in enumerate(self.design.domain.measure_names):
+            words = (f"a sum of {name}", f"an average of {name}")
+            found += zip(words, self._find_forged(measure), strict=False)
+        return found
+
+    def _find_forged(self, measure: int | None) -> list[float]:
+        """Of typical counts; or of sums of a measure, and of averages where the count is known."""
+        kinds = [
+            sample.queries
+            for sample in self.samples
+            if sample.queries[0].measure == measure and not sample.queries[0].is_square
+        ]
         typical = [queries[len(queries) // 2] for queries in take_evenly(kinds, MOST_FORGED)]
         if not typical:
-            return None
-        planned = [self.design.prepare(query) for query in typical]
-        ends = self.design.influence(planned, np.eye(len(planned)), self.people)
-        return float(np.abs(ends).max())
+            return []
+        sums, every = list(map(self.design.prepare, typical)), np.eye(len(typical))
+        found = [float(np.abs(self.design.influence(sums, every, self.people)).max())]
+        if measure is None:
+            return found
+        middle = sum(self.design.domain.bounds[measure]) / 2.0
+        try:
+            counts = [self.design.prepare(replace(query, measure=None)) for query in typical]
+        except UnsupportedSQL:
+            return found
+        boxes = [[each for _, each in query.terms] for query in typical]
+        sizes = self.design.domain.sizes
+        people = [self.people * sum(box.share(sizes) for box in own) for own in boxes]
+        slopes = np.hstack([every, -middle * every]) / np.array(people)[:, None]
+        ends = self.design.influence([*sums, *counts], slopes, self.people)
+        return [*found, float(np.abs(ends).max())]
 
     def ratio(self, bound: float | None) -> float | None:
         """Expected error over the least possible one; None where no bound is known."""

@@ -86,17 +86,24 @@ class Form:
     value: shape (R,), NaN where it is not estimable at the level of the sums.  slope: its
     gradient per row, shape (R, T).  ends: of its interval, each of shape (R,), where they are not
     those of the delta method.  constant: the number that it is where no sum enters, else None.
+    denominator: of a quotient of affine forms, scaled and shifted or not; None for other forms.
     """
 
     constant: float | None = None
 
     def __init__(
-        self, sums: Sums, value: Array, slope: Array, ends: tuple[Array, Array] | None = None
+        self,
+        sums: Sums,
+        value: Array,
+        slope: Array,
+        ends: tuple[Array, Array] | None = None,
+        denominator: Affine | None = None,
     ) -> None:
         self.sums = sums
         self.value = value
         self.slope = slope
         self.ends = ends
+        self.denominator = denominator
 
     @cached_property
     def interval(self) -> Interval:
@@ -123,14 +130,15 @@ class Form:
         if self.ends is not None:
             low, high = (end * factor for end in self.ends)
             ends = (low, high) if factor >= 0.0 else (high, low)
-        return Form(self.sums, self.value * factor, self.slope * factor, ends)
+        value, slope = self.value * factor, self.slope * factor
+        return Form(self.sums, value, slope, ends, self.denominator)
 
     def shift(self, constant: float) -> Form:
         """The form plus a number."""
         ends = None
         if self.ends is not None:
             ends = (self.ends[0] + constant, self.ends[1] + constant)
-        return Form(self.sums, self.value + constant, self.slope, ends)
+        return Form(self.sums, self.value + constant, self.slope, ends, self.denominator)
 
     def __add__(self, other: Form) -> Form:
         if other.constant is not None:
@@ -203,7 +211,9 @@ def _quotient(numerator: Form, denominator: Form) -> Form:
     # d(x / y) = (dx - (x / y) dy) / y
     bottom = denominator.value[:, None]
     slope = (numerator.slope - numerator.value[:, None] / bottom * denominator.slope) / bottom
-    return Form(sums, np.where(np.isnan(low), np.nan, ratio.value), slope, (low, high))
+    value = np.where(np.isnan(low), np.nan, ratio.value)
+    affine = denominator if isinstance(denominator, Affine) else None
+    return Form(sums, value, slope, (low, high), affine if isinstance(numerator, Affine) else None)
 
 
 def _transform(function: Transform, operand: Form) -> Form:

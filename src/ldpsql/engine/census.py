@@ -94,6 +94,11 @@ class CensusDesign(Design[CensusQuery]):
 
         return {name: of(make) for name, make in self._own.estimators.items()}
 
+    @property
+    def reads_reports(self) -> frozenset[str]:
+        """See `Design`."""
+        return self._own.reads_reports
+
     def variance(self, queries: Sequence[CensusQuery], people: int) -> Array:
         """As of a sample: a prediction knows of no people."""
         return self._own.variance([query.planned for query in queries], people)

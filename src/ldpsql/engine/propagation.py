@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ldpsql import limits
 from ldpsql.arrow_arrays import read_numbers
 from ldpsql.decoders.base import AnyEstimator, PlannedQuery
-from ldpsql.engine.arithmetic import Interval, typical_error
+from ldpsql.engine.arithmetic import Affine, Interval, typical_error
 from ldpsql.engine.plan import Key
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import answer_rows, selection
@@ -372,23 +372,44 @@ class Propagation:
         return low, high
 
     def influence(self, gradients: Gradients) -> tuple[float, float]:
-        """The least and the most by which one more report moves any number of a column, to first
-        order; NaN where that is not known of one, or there are more than MOST_FOLLOWED."""
+        """The least and the most by which one more report moves any number of a column; NaN where
+        that is not known of one, or there are more than MOST_FOLLOWED.
+
+        To first order, and a bound where a number is a sum or a quotient of two.
+        """
         rows = distinct(gradients.rows)
         if len(rows) > MOST_FOLLOWED or (gradients.unknown < 0).any():
             return float("nan"), float("nan")
         found = [np.zeros(2)]
         for row in limits.in_time(rows):
             by_point: dict[Point, Array] = {}
-            for place in np.flatnonzero(gradients.rows == row):
+            places = np.flatnonzero(gradients.rows == row)
+            room = 1.0
+            for place in places:
                 base, m = divmod(int(gradients.numbers[place]), len(self.measured))
                 relation, measurement = self.measured[m]
                 form = self.covariances.relations[relation].forms[measurement]
                 own = gradients.slopes[place] * form.slope[base]
                 by_point[relation, base] = by_point.get((relation, base), 0.0) + own
-            found.append(self.covariances.influence(by_point))
+                if len(places) == 1 and form.denominator is not None:
+                    room = self._shrink((relation, base), form.denominator)
+            ends = self.covariances.influence(by_point)
+            if np.isinf(room) and not np.isnan(ends).any():
+                ends = np.array([-np.inf, np.inf])
+            found.append(np.where(np.isinf(ends), ends, room * ends))
         least, most = np.array(found).T
         return float(least.min()), float(most.max())
+
+    def _shrink(self, point: Point, denominator: Affine) -> float:
+        """By how much more than to first order one more report may move a quotient of sums.
+
+        One that adds a to x and b to y moves x / y by (a - b x / y) / (y + b), and it takes away
+        from y what it can at most.
+        """
+        ends = self.covariances.influence({point: denominator.slope[point[1]]})
+        value = float(denominator.value[point[1]])
+        left = value + float(ends[0] if value >= 0.0 else ends[1])
+        return value / left if value * left > 0.0 else float("inf")
 
     def estimates(self, values: Array, gradients: Sequence[Gradients]) -> Estimates:
         """The numbers of some columns, shape (R, columns), row by row with their covariance.

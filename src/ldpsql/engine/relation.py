@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql import limits
-from ldpsql.aggregates import Expression, expand
+from ldpsql.aggregates import Expression, Target, expand
 from ldpsql.arrow_arrays import make_array
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate
 from ldpsql.engine.bounds import bounds_of
@@ -66,6 +66,11 @@ class Relation:
         """What each measurement is of the plan's targets."""
         columns, schema = self.plan.query.columns, self.plan.survey.schema
         return [expand(column.expression, schema) for column in columns]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every measurement is one of the plan's sums."""
+        return all(isinstance(expression, Target) for expression in self._expressions)
 
     @cached_property
     def forms(self) -> tuple[Form, ...]:

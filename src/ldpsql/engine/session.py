@@ -10,7 +10,7 @@ so that a question asked again costs no estimation.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,6 +43,7 @@ from ldpsql.engine.result import Result
 from ldpsql.engine.sample import Estimators, Sample, Source, selection
 from ldpsql.errors import QueryError
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
+from ldpsql.figures import tell_forged
 from ldpsql.forgery import Spread, suspect
 from ldpsql.lookups import PublicTable
 from ldpsql.margins import Margins
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 _KEPT, _LARGEST_KEPT = 64, 4096
+_MOST_EXPLAINED = 64
+"""Rows of an answer that EXPLAIN works out, to say what a forged report can do to it."""
 _MOST_ROWS_KEPT = 1 << 22
 """Rows of counts of all selections that are kept, those of the last one apart."""
 
@@ -233,7 +236,10 @@ class Session:
 
         def make() -> Estimators:
             survey = subject.survey
-            found = self.store.decode(survey.table, chosen)
+            read = self.store.decode
+            if subject.estimator in survey.design.reads_reports:
+                read = self.store.histograms
+            found = read(survey.table, chosen)
             if chosen.condition is not None and not chosen.keys:
                 found = [each for each in found if each[1].counts.size]
             return Estimators(survey.design, subject.estimator, found)
@@ -499,8 +505,24 @@ class Session:
                         f"estimator: {subject.estimator}; the predicted errors are the {default} "
                         "one's"
                     )
+        lines += self._explain_functions(statement, subjects)
         table = pa.table({"plan": pa.array(lines, type=pa.string())})
         return self._result(table, subjects, notes, explain="\n".join(lines))
+
+    def _explain_functions(
+        self, statement: Statement, subjects: Mapping[str, Subject]
+    ) -> Iterator[str]:
+        """What one forged report can do to the numbers of an answer of few rows that are not sums.
+
+        It depends on the answer, which is worked out for it.
+        """
+        relations = [self._relation(base, statement.sql, subjects) for base in statement.bases]
+        is_small = sum(map(len, relations)) <= _MOST_EXPLAINED
+        if not is_small or all(relation.is_plain for relation in relations):
+            return
+        result = self._answer(statement, subjects)
+        for place, ends in result.forged().items():
+            yield f"{result.columns[place].name}: {tell_forged(*ends)}"
 
     def _slice_reports(self, plan: QueryPlan, place: int, subject: Subject) -> SliceReports:
         """The people of one slice, and the errors of its first row where public columns do not

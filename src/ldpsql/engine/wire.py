@@ -266,6 +266,7 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
         "forged": {
             str(place): {"least": _plain(least), "most": _plain(most)}
             for place, (least, most) in result.forged().items()
+            if not math.isnan(least)
         },
         "notes": list(result.notes),
         "explain": result.explain,

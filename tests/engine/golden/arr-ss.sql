@@ -41,6 +41,9 @@ reports: all reports (5000)
     standard error of these reports: 183.7 (95 % interval: ± 360.1)
     one forged report can add up to 4.5, or take away up to 1.25 per unit of the public column
     24 cells of 2 marginals, grr: nodes 4..11
+COUNT(*): one forged report can add up to 4.5, or take away up to 1.25
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

@@ -41,6 +41,9 @@ reports: all reports (5000)
     standard error of these reports: 468.1 (95 % interval: ± 917.5)
     one forged report can add up to 8.51, or take away up to 5.01 per unit of the public column
     32 of 20 x 4 cells
+COUNT(*): one forged report can add up to 8.51, or take away up to 5.01
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

@@ -37,3 +37,6 @@ reports: all reports (5000)
     one forged report can add up to 1.16, or take away up to 0.157 per unit of the public column
     known exactly: 0.5 x all reports
     parity of member (2 nodes, grr): nodes 0..1
+COUNT(*): one forged report can add up to 1.16, or take away up to 0.157
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do

@@ -37,6 +37,9 @@ reports: all reports (5000)
     standard error of these reports: 7.413e+04 (95 % interval: ± 1.453e+05)
     one forged report can add up to 2100, or take away up to 501
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, grr): nodes 16..47, 96..127
+COUNT(*): one forged report can add up to 16, or take away up to 10
+SUM(pay): one forged report can add up to 2100, or take away up to 501
+AVG(pay): one forged report can add up to 0.48, or take away up to 0.664
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

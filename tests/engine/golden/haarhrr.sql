@@ -36,3 +36,6 @@ reports: all reports (5000)
     standard error of these reports: 93.13 (95 % interval: ± 182.5)
     one forged report can add up to 3.14, or take away up to 2.14 per unit of the public column
     group 0 (nodes of 2 codes): 2 of 2 coefficients
+COUNT(*): one forged report can add up to 3.14, or take away up to 2.14
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do

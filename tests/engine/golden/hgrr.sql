@@ -21,6 +21,7 @@ reports: all reports (5000)
     standard error of these reports: 484.9 (95 % interval: ± 950.4)
     one forged report can add up to 168 people, or take away up to 3.36
     group 9 (age level 2, state level 1; 80 nodes, grr): nodes 1
+AVG(pay): nothing limits what one forged report can do
 
 SELECT AVG(age // 10 * 10) AS decade, COUNT_IF(age % 4 < 2) / COUNT(*) AS share FROM app
 ----------------------------------------

@@ -36,3 +36,6 @@ reports: all reports (5000)
     standard error of these reports: 105.3 (95 % interval: ± 206.3)
     one forged report can add up to 4.63, or take away up to 0.626 per unit of the public column
     group 0 (state level 1; 4 nodes, oue): nodes 1..2
+COUNT(*): one forged report can add up to 4.63, or take away up to 0.626
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do

@@ -37,6 +37,9 @@ reports: all reports (5000)
     standard error of these reports: 9.64e+04 (95 % interval: ± 1.889e+05)
     one forged report can add up to 2040, or take away up to 2010
     group 4 (age level 1, state level 0, sign of pay; 10 nodes, olh at 0.182): nodes 1..2, 6..7
+COUNT(*): one forged report can add up to 16, or take away up to 10
+SUM(pay): one forged report can add up to 2040, or take away up to 2010
+AVG(pay): one forged report can add up to 0.745, or take away up to 0.713
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

@@ -37,6 +37,9 @@ reports: all reports (5000)
     standard error of these reports: 5.251e+04 (95 % interval: ± 1.029e+05)
     one forged report can add up to 4200, or take away up to 4200
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, hrr): nodes 16..47, 96..127
+COUNT(*): one forged report can add up to 84, or take away up to 84
+SUM(pay): one forged report can add up to 4200, or take away up to 4200
+AVG(pay): one forged report can add up to 54.2, or take away up to 54.2
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

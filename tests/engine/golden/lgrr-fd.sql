@@ -40,6 +40,9 @@ reports: all reports (5000)
     standard error of these reports: 1.3e+04 (95 % interval: ± 2.547e+04)
     one forged report can add up to 2390, or take away up to 6.15
     group 5 (age level 1, state level 0, sign of pay; 10 nodes): nodes 1..2, 6..7
+COUNT(*): one forged report can add up to 23.9, or take away up to 0.0615
+SUM(pay): one forged report can add up to 2390, or take away up to 6.15
+AVG(pay): one forged report can add up to 1.1, or take away up to 0.563
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

@@ -37,6 +37,9 @@ reports: all reports (5000)
     standard error of these reports: 4.047e+04 (95 % interval: ± 7.931e+04)
     one forged report can add up to 5640, or take away up to 1560
     group 5 (age level 1, state level 0, sign of pay; 10 nodes, grr): nodes 1..2, 6..7
+COUNT(*): one forged report can add up to 43.5, or take away up to 25.6
+SUM(pay): one forged report can add up to 5640, or take away up to 1560
+AVG(pay): one forged report can add up to 3.21, or take away up to 1.75
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

@@ -48,6 +48,9 @@ reports: all reports (5000)
     one forged report can add up to 800
     group 5 (age level 1, state level 0, sign of pay; 10 nodes): nodes 1..2, 6..7
     leaves answered from parents, by their share of codes
+COUNT(*): one forged report can add up to 8
+SUM(pay): one forged report can add up to 800
+AVG(pay): one forged report can add up to 0.403, or take away up to 0.185
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

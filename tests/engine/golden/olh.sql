@@ -36,6 +36,9 @@ reports: all reports (5000)
     standard error of these reports: 3.045e+04 (95 % interval: ± 5.967e+04)
     one forged report can add up to 1810, or take away up to 1000
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, olh): nodes 16..47, 96..127
+COUNT(*): one forged report can add up to 20.9, or take away up to 17.5
+SUM(pay): one forged report can add up to 1810, or take away up to 1000
+AVG(pay): one forged report can add up to 0.614, or take away up to 0.541
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

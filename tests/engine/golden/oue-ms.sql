@@ -41,6 +41,9 @@ reports: all reports (5000)
     standard error of these reports: 255.4 (95 % interval: ± 500.6)
     one forged report can add up to 37.2, or take away up to 5.04 per unit of the public column
     marginal of age (20 nodes, oue): nodes 4..11
+COUNT(*): one forged report can add up to 36.8, or take away up to 5.49
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

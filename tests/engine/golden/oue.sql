@@ -36,6 +36,9 @@ reports: all reports (5000)
     standard error of these reports: 3.442e+04 (95 % interval: ± 6.747e+04)
     one forged report can add up to 7400, or take away up to 1000
     group 0 (age level 0, state level 0, sign of pay; 160 nodes, oue): nodes 16..47, 96..127
+COUNT(*): one forged report can add up to 148, or take away up to 20
+SUM(pay): one forged report can add up to 7400, or take away up to 1000
+AVG(pay): one forged report can add up to 1.36, or take away up to 2.15
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

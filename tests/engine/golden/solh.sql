@@ -41,6 +41,9 @@ reports: all reports (5000)
     standard error of these reports: 190.2 (95 % interval: ± 372.8)
     one forged report can add up to 10.2, or take away up to 4.13 per unit of the public column
     marginal of age (20 nodes, solh): nodes 4..11
+COUNT(*): one forged report can add up to 9.83, or take away up to 4.49
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

@@ -41,6 +41,9 @@ reports: all reports (5000)
     standard error of these reports: 201.6 (95 % interval: ± 395.1)
     one forged report can add up to 5.71, or take away up to 2.48 per unit of the public column
     marginal of age (20 nodes, grr): nodes 4..11
+COUNT(*): one forged report can add up to 5.31, or take away up to 2.88
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

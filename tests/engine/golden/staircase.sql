@@ -36,6 +36,9 @@ reports: all reports (5000)
     standard error of these reports: 9867 (95 % interval: ± 1.934e+04)
     one forged report can add up to 502, or take away up to 213
     8 of 5 x 4 x 2 cells
+COUNT(*): one forged report can add up to 3.93, or take away up to 2.56
+SUM(pay): one forged report can add up to 502, or take away up to 213
+AVG(pay): one forged report can add up to 0.166, or take away up to 0.142
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

@@ -41,6 +41,9 @@ reports: all reports (5000)
     standard error of these reports: 276.7 (95 % interval: ± 542.3)
     one forged report can add up to 25.5, or take away up to 9.37 per unit of the public column
     marginal of age (20 nodes, sue): nodes 4..11
+COUNT(*): one forged report can add up to 25.1, or take away up to 9.78
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do
 
 EXPLAIN SELECT COUNT(*) FROM app WHERE NOT (age BETWEEN 26 AND 41) OR state IS NULL
 ----------------------------------------

@@ -36,3 +36,6 @@ reports: all reports (5000)
     standard error of these reports: 80.85 (95 % interval: ± 158.5)
     one forged report can add up to 3.16, or take away up to 0.582 per unit of the public column
     2 of 4 cells
+COUNT(*): one forged report can add up to 3.16, or take away up to 0.582
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do

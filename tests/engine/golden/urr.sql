@@ -36,3 +36,6 @@ reports: all reports (5000)
     standard error of these reports: 46.45 (95 % interval: ± 91.03)
     one forged report can add up to 1.16, or take away up to 0.157 per unit of the public column
     2 of 4 cells
+COUNT(*): one forged report can add up to 1.16, or take away up to 0.157
+SUM(pay): nothing limits what one forged report can do
+AVG(pay): nothing limits what one forged report can do

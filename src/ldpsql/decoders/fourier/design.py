@@ -59,6 +59,7 @@ from ldpsql_device.plan import WORDS, Plan
 from ldpsql_device.publish import plan_to_json
 
 if TYPE_CHECKING:
+    from ldpsql.decoders.fourier.robust import BoundedContributions, RobustEstimator
     from ldpsql.decoders.fourier.smoothing import SmoothEstimator
 
 _ROUNDING = 1e-10
@@ -69,6 +70,9 @@ _AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
 _PATTERNS = 256
 MOST_KEPT = 1 << 22
 """Numbers of decoded reports up to which they are kept; of more, reports are decoded anew."""
+MOST_BOUNDED = 1 << 19
+"""Phases of all families together up to which `robust` is offered, which looks at each of them a
+few hundred times."""
 ALIKE, _ROWS_KEPT = 16, 8
 """Rows that are one row moved, from which all its translates are worked out; how many are kept."""
 
@@ -323,8 +327,33 @@ class FourierDesign(Design[BoxQuery]):
 
     @property
     def estimators(self) -> Estimators[BoxQuery]:
-        """Unbiased, and post-processed to non-negative tables."""
-        return {"unbiased": self.estimator, "smooth": self.smooth}
+        """Unbiased, post-processed to non-negative tables, and where reports are few enough to look
+        at each, unbiased with bounded contributions."""
+        robust = {"robust": self.bound} if self.can_bound else {}
+        return {"unbiased": self.estimator, "smooth": self.smooth, **robust}
+
+    @property
+    def can_bound(self) -> bool:
+        """Whether all families are listed, and have no more than MOST_BOUNDED phases together."""
+        table = self.table
+        return not table.products and int(table.phases.sum()) <= MOST_BOUNDED
+
+    @property
+    def reads_reports(self) -> frozenset[str]:
+        """See `Design`: bounded contributions are those to no spectrum."""
+        return frozenset({"robust"})
+
+    @cached_property
+    def _bounded(self) -> BoundedContributions:
+        from ldpsql.decoders.fourier.robust import BoundedContributions  # noqa: PLC0415  (a circle)
+
+        return BoundedContributions(self.collected)
+
+    def bound(self, histogram: Histogram) -> RobustEstimator:
+        """Unbiased, and no report contributes much more than others do."""
+        from ldpsql.decoders.fourier.robust import RobustEstimator  # noqa: PLC0415  (a circle)
+
+        return RobustEstimator(self.collected, histogram, self._shared, bounded=self._bounded)
 
     def answer_sets(
         self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[BoxQuery]]

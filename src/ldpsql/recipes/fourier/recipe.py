@@ -99,6 +99,7 @@ class Fourier(Recipe[FourierOptions]):
     """COUNT over boxes, and SUM and AVG of private measures."""
 
     name = "fourier"
+    estimator_names = ("unbiased", "smooth", "robust")
     options = FourierOptions
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:

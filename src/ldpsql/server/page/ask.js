@@ -121,7 +121,8 @@ function showAnswer(question, said, { request, announce }) {
   const all = [...legend, ...notes, ...weak];
   const isNumber = columns.map(({ type }, i) => i in said.intervals || /^(u?int|half|float|double|decimal)/.test(type));
   const rows = texts.slice(0, MOST_ROWS).map((row) => row.map((text) => (text.endsWith("~") ? element("span", { class: "weak", title: "weak: its error is above a fifth of it" }, text) : text === "NULL" ? element("span", { class: "null" }, text) : text)));
-  const forged = Object.entries(said.forged).filter(([, { most }]) => most !== null)
+  const [limited, unlimited] = [true, false].map((is) => Object.entries(said.forged).filter(([, { most }]) => (most !== null) === is));
+  const forged = limited
     .map(([i, { least, most }]) => `${significant(Math.max(0, most))} to ${columns[i].name}, or take away ${significant(Math.max(0, -least))}`);
   const from = surveys.map(({ table: name, mechanism, guarantee }) => `${name}: ${guarantee}, ${mechanism}`).join("; ");
   const files = element("div", { class: "buttons", role: "group", "aria-label": "Download" }, "Download",
@@ -149,6 +150,7 @@ function showAnswer(question, said, { request, announce }) {
     all.length > 0 && element("ul", { class: "notes", "aria-label": "Notes" }, all.map((note) => element("li", {}, note))),
     surveys.length > 0 && element("p", { class: "hint" }, `From ${reports.toLocaleString("en")} reports. ${from}.`),
     forged.length > 0 && element("p", { class: "hint" }, `One forged report can add up to ${forged.join("; ")}.`),
+    unlimited.length > 0 && element("p", { class: "hint" }, `Nothing limits what one forged report can do to ${unlimited.map(([i]) => columns[i].name).join(", ")}.`),
     files, problem, showPlan(question, request),
   ].filter(Boolean);
 }
