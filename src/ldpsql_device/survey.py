@@ -324,7 +324,7 @@ def _require_kind(keys: Mapping[str, Any]) -> None:
             "`ldpsql design` writes to .survey.json"
         )
     if type(version := keys.get("ldpsql_survey")) is int and VERSION < version < LARGEST_WHOLE:
-        raise SurveyError(f"not a survey of version {VERSION}, which is the one known here")
+        raise SurveyError(f"not a survey of version {VERSION}, the one known here; update ldpsql")
 
 
 def check_table(table: Any) -> None:

@@ -3,7 +3,8 @@
    Loaded before all other libraries. Calls are counted whose file lies in the folder that was given
    to fault_arm(); the one of that number fails with an error number, or ends the process (error 0)
    before it is made. With "lasting", all later ones that take room on the disk fail as well, as on
-   a full one.
+   a full one. The count is shared with the process that forked this one, which may read it once
+   this one is dead.
 
    Counted: open for writing or with O_CREAT, write, pwrite, writev, pwritev, fsync, fdatasync,
    ftruncate, fallocate, rename, unlink, mkdir. Not counted: what is only read, chmod, locks, memory that is mapped
@@ -18,27 +19,34 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 static char folder[PATH_MAX];
-static atomic_int armed, calls;
+static atomic_int armed, *calls;
 static int chosen, error_number, lasting;
+
+__attribute__((constructor)) static void share_count(void) {
+    calls = mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (calls == MAP_FAILED) abort();
+}
 
 void fault_arm(const char *where, int at, int error, int stays) {
     snprintf(folder, sizeof folder, "%s/", where);
     chosen = at;
     error_number = error;
     lasting = stays;
-    calls = 0;
+    *calls = 0;
     armed = 1;
 }
 
 int fault_count(void) {
     armed = 0;
-    return calls;
+    return *calls;
 }
 
 static int is_inside(const char *path) {
@@ -58,7 +66,7 @@ static int is_file_inside(int descriptor) {
 /* Whether this call is to fail; it is made otherwise. takes_room: whether a full disk fails it. */
 static int fails(int counted, int takes_room) {
     if (!armed || !counted) return 0;
-    int number = ++calls;
+    int number = ++*calls;
     if (number < chosen || chosen <= 0) return 0;
     if (number > chosen && !(lasting && takes_room)) return 0;
     if (error_number == 0) kill(getpid(), SIGKILL);

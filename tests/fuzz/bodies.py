@@ -10,6 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -149,11 +150,17 @@ class Bodies(Door):
             raise Finding(f"{came} reports taken and {answer.status} answered: {said}")
 
 
+@lru_cache
+def _compress_blanks(size: int) -> bytes:
+    return gzip.compress(b" " * size, 1)
+
+
 def _compress(chosen: random.Random, body: bytes) -> bytes:
     """Compressed; now and then far more than fits, which takes little compressed."""
     if chosen.random() < 0.02:
-        body = b" " * chosen.choice((BYTES, 1 << 24, 1 << 27))
-    packed = gzip.compress(body, 1)
+        packed = _compress_blanks(chosen.choice((BYTES, 1 << 24, 1 << 27)))
+    else:
+        packed = gzip.compress(body, 1)
     return packed + chosen.choice((b"", packed, b"more")) if chosen.random() < 0.1 else packed
 
 

@@ -139,7 +139,10 @@ class Store(ABC):
                     "survey, which answers need",
                     hint="ingest the reports again with both parts (--survey)",
                 )
-            self._surveys[key] = survey = Survey.from_kept(text, fingerprint)
+            try:
+                self._surveys[key] = survey = Survey.from_kept(text, fingerprint)
+            except SurveyError as error:
+                raise SurveyError(f"survey {table}: {error}") from None
             self._intakes[text] = Intake.of(survey)
         return self._surveys[key]
 
