@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.fake_survey import reports_of
 from support.store_files import files_in
-from support.surveys import boolean, integer, public, survey_toml
+from support.surveys import integer, public, survey_toml
 
 from ldpsql.cli.main import NoPandas
 from ldpsql.designer import design
@@ -47,7 +47,7 @@ SIZES = (30, 40, 50, 20)
 """Reports of the files 0 and 1, which are in the store before an operation, and of 2 and 3."""
 BEFORE = {"0.parquet", "1.parquet"}
 _ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
-COLUMNS = (integer("age", 0, 8), boolean("member"), public("kind", "text"))
+COLUMNS = (integer("age", 0, 8), public("kind", "text"))
 
 
 class Sandbox:
