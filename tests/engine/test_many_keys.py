@@ -11,10 +11,9 @@ import pytest
 from support.surveys import boolean, integer, measure, public, survey_toml
 
 from ldpsql import limits
-from ldpsql.decoders import grouped
+from ldpsql.decoders import base, grouped
 from ldpsql.decoders.fourier import contributions
 from ldpsql.designer import design
-from ldpsql.engine import sample
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import Estimators
 from ldpsql.engine.session import Session
@@ -93,7 +92,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return found
 
     monkeypatch.setattr(Estimators, "answer_all", spy)
-    monkeypatch.setattr(sample, "MANY", 4)
+    monkeypatch.setattr(base, "MANY_SETS", 4)
     monkeypatch.setattr(grouped, "SETS_AT_ONCE", 16)
     return calls
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int64]
 _BATCH = 8
+MANY_SETS = 256
+"""Histograms from which on all are answered at once."""
 
 
 class PlannedQuery:
@@ -256,6 +258,10 @@ class Design(ABC, Generic[Q]):
         the same as one by one; None where nothing is faster than that.
         """
         return None
+
+    def prefers_sets(self, histograms: Histograms, rows: Sequence[Sequence[Q]]) -> bool:
+        """Whether `answer_sets` is faster than one histogram after the other."""
+        return len(histograms) >= MANY_SETS
 
     def reuse(self, other: Self) -> None:
         """Take over what a design of the same plan has worked out that takes long, if any."""

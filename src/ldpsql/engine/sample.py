@@ -26,8 +26,6 @@ from ldpsql.store.base import Moment, Selection
 
 _ROWS_AT_ONCE, _ROUNDING = 64, 1e-9
 
-MANY = 256
-"""Public keys from which on all are answered at once."""
 _MOST_MADE = 4096
 """Estimators of one selection that are kept; more are made anew for whoever asks for one."""
 _FEWER_KEYS = (
@@ -91,10 +89,12 @@ class Estimators(Mapping[Key, AnyEstimator]):
         return np.array([self._places.get(key, -1) for key in keys], dtype=np.int64)
 
     def answer_all(self, rows: Sequence[Sequence[PlannedQuery]]) -> tuple[Array, Array] | None:
-        """What all of them answer to some rows, see `Design.answer_sets`; None for few keys."""
-        if not isinstance(self._found, Histograms) or len(self) < MANY:
+        """What all of them answer to some rows, see `Design.answer_sets`; None where one after the
+        other is faster."""
+        found = self._found
+        if not isinstance(found, Histograms) or not self.design.prefers_sets(found, rows):
             return None
-        return self.design.answer_sets(self.name, self._found, rows)
+        return self.design.answer_sets(self.name, found, rows)
 
 
 EstimatorsOf = Callable[[Selection], Estimators]

@@ -93,7 +93,7 @@ def test_what_some_factors_tell_is_worked_out_on_these_alone(name: str) -> None:
     divided = [collected.divide(query.spectrum(design.group))]
     shorter = 0
     for batch in batches(design.table, collected.odds):
-        moved = batch.moved(axes)
+        moved = batch.cluster.moved(axes)
         if not moved:
             continue
         dense = collected.spread(divided, batch.cluster.axes)

@@ -10,7 +10,10 @@ from support.histograms import histogram_of
 from support.surveys import integer, survey_toml
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.fourier import design as design_module
+from ldpsql.decoders.fourier.contributions import bare
 from ldpsql.decoders.fourier.design import MANY, FourierDesign
+from ldpsql.decoders.fourier.grouped import contributions
 from ldpsql.designer import design
 from ldpsql.report import Histogram, Histograms
 from ldpsql.simulation import SeededEntropy
@@ -93,3 +96,36 @@ def test_what_cut_bins_are_off_by_is_in_the_variances() -> None:
         assert (np.diagonal(answer.covariance) > np.diagonal(spread.covariance)).any()
         np.testing.assert_allclose(found[0][number, 0], answer.values, rtol=1e-8)
         np.testing.assert_allclose(found[1][number, 0], answer.covariance, rtol=1e-8, atol=1e-8)
+
+
+def test_contributions_are_those_of_all_phases() -> None:
+    """What depends on some axes alone is worked out for their phases, for several queries at once,
+    of families that were drawn."""
+    made = make("listed")
+    together, _ = several(made, REPORTS)
+    boxes = [Box((((2, 6),), None, None)), Box((None, None, ((0, 2),))), Box((None, None, None))]
+    queries = [bare(made.prepare(LinearQuery.count(box))) for box in boxes]
+    rows, shared = together.load(), made._shared
+    families, phases = rows.columns
+    cells = shared.starts[families] + phases
+    found = contributions(shared, queries, rows)
+    for number, query in enumerate(queries):
+        np.testing.assert_allclose(found[number], shared.of(query)[cells], rtol=1e-9, atol=1e-9)
+    # A wrong phase of a factor that moves would tell something else.
+    assert not np.allclose(found[0], shared.of(queries[0])[shared.starts[families]])
+
+
+def test_few_sets_of_a_large_design_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all phases of all sets are more than what reports contribute to a few queries."""
+    made = make("listed")
+    together, _ = several(made, REPORTS)
+    box = Box((((2, 6),), None, None))
+    row = [made.prepare(LinearQuery.count(box))]
+    assert not made.prefers_sets(together, [row])
+    monkeypatch.setattr(design_module, "MOST_DECODED", 1)
+    assert made.prefers_sets(together, [row])
+    codes = [
+        Box((((code, code + 1),), ((b, b + 1),), None)) for code in range(12) for b in range(9)
+    ]
+    many = [[made.prepare(LinearQuery.count(own))] for own in codes]
+    assert not made.prefers_sets(together, many)

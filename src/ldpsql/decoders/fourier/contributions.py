@@ -142,7 +142,7 @@ class SharedContributions:
         for batch in batches(collected.table, collected.odds):
             spectra = collected.spread(divided, batch.cluster.axes)
             for asked, numbers in about.items():
-                if moved := batch.moved(asked):
+                if moved := batch.cluster.moved(asked):
                     amounts = batch.correlate(slopes[numbers] @ spectra, moved)
                     own_ends = ends[0].copy()
                     own_ends[:, numbers] = amounts.min(axis=(1, 2)), amounts.max(axis=(1, 2))
@@ -194,7 +194,7 @@ class SharedContributions:
         return FamilySample(
             parts,
             tuple(shares[batch.families] for batch in parts),
-            tuple(batch.moved(asked) for batch in parts),
+            tuple(batch.cluster.moved(asked) for batch in parts),
             tuple(sample_products(collected, faces)),
         )
 

@@ -118,6 +118,11 @@ class Cluster:
             return self.parameters[:, 0] * others
         return np.array([np.count_nonzero(self.mask(number)) for number in range(len(self))])
 
+    def moved(self, axes: Axes) -> tuple[int, ...]:
+        """The factors along which what depends on some axes alone differs."""
+        factors = enumerate(self.factors)
+        return tuple(place for place, factor in factors if not set(factor).isdisjoint(axes))
+
     def mask(self, number: int) -> NDArray[np.bool_]:
         """The base set of one family as an indicator over H, shape (|H|,)."""
         parameters = tuple(self.parameters[number].tolist())
@@ -266,27 +271,38 @@ class FamilyBatch:
         """One value per family, shaped to be broadcast over H."""
         return values.reshape((-1,) + (1,) * len(self.cluster.orders))
 
-    @cached_property
-    def _harmonics(self) -> list[Integers]:
-        """h on every factor, in the half that is kept."""
-        *others, last = self.cluster.orders
-        return [*map(np.arange, others), np.arange(last // 2 + 1)]
+    def _harmonics(self, moved: tuple[int, ...] | None = None) -> list[Integers]:
+        """h on every factor, in the half that is kept; on factors that are not moved h = 0."""
+        orders = self.cluster.orders
+        places = range(len(orders)) if moved is None else moved
+        kept = [np.arange(order if n in places else 1) for n, order in enumerate(orders)]
+        kept[places[-1]] = np.arange(orders[places[-1]] // 2 + 1)
+        return kept
 
     @cached_property
     def transform(self) -> Complexes:
         """X(h) / s of every family, half spectrum: (f, r_1, ..., r_P // 2 + 1)."""
+        if self.cluster.base == "arcs":
+            return self._transform_arcs(self._harmonics())
+        masks = np.array([self.cluster.mask(number) for number in range(len(self.cluster))])
+        return self._scale(self.transform_counts(masks))
+
+    def _transform_arcs(self, harmonics: Sequence[Integers]) -> Complexes:
+        """`transform` at some harmonics of every factor, 0 first.
+
+        The transform of a product of arcs is a product of geometric sums.
+        """
+        inside = np.ones(len(self.cluster), dtype=np.complex128)
+        for place, own in enumerate(harmonics):
+            lengths = self.cluster.parameters[:, place]
+            side = arc_transform(self.cluster.orders[place], lengths, own)
+            inside = inside[..., None] * side.reshape((len(side),) + (1,) * place + (-1,))
+        return self._scale(inside)
+
+    def _scale(self, inside: Complexes) -> Complexes:
+        """X / s from B, in its place: X = DFT of 1 + (E - 1) 1_B, and the ones add |H| at h = 0 and
+        nothing elsewhere."""
         cluster = self.cluster
-        if cluster.base == "arcs":
-            # The transform of a product of arcs is a product of geometric sums.
-            inside = np.ones(len(cluster), dtype=np.complex128)
-            for place, harmonics in enumerate(self._harmonics):
-                lengths = cluster.parameters[:, place]
-                side = arc_transform(cluster.orders[place], lengths, harmonics)
-                inside = inside[..., None] * side.reshape((len(side),) + (1,) * place + (-1,))
-        else:
-            masks = np.array([cluster.mask(number) for number in range(len(cluster))])
-            inside = self.transform_counts(masks)
-        # X = DFT of 1 + (E - 1) 1_B: the ones add |H| at h = 0 and nothing elsewhere.
         inside *= self.odds - 1.0
         inside.reshape(len(inside), -1)[:, 0] += cluster.phases
         inside /= self.spread(cluster.phases + (self.odds - 1.0) * cluster.sizes)
@@ -305,7 +321,7 @@ class FamilyBatch:
             return np.asarray(np.abs(sets.transform)[kinds] ** 2)
         scale = (self.odds - 1.0) / (cluster.phases + (self.odds - 1.0) * cluster.sizes)
         power = scale**2
-        for place, harmonics in enumerate(self._harmonics):
+        for place, harmonics in enumerate(self._harmonics()):
             # Few lengths occur, and phases of complex numbers do not matter.
             lengths, owner = np.unique(cluster.parameters[:, place], return_inverse=True)
             side = np.abs(arc_transform(cluster.orders[place], lengths, harmonics)) ** 2
@@ -316,15 +332,18 @@ class FamilyBatch:
     @cached_property
     def frequencies(self) -> Integers:
         """Where f = h k lies in the dense array over the cluster's axes; as `transform`."""
-        return self._places(self.cluster.axes)
+        return self._places(self.cluster.axes, self._harmonics())
 
-    def _places(self, axes: Axes) -> Integers:
-        """Where f = h k lies in a dense array over some axes, whatever it is on the others."""
+    def _places(self, axes: Axes, kept: Sequence[Integers]) -> Integers:
+        """Where f = h k lies in a dense array over some axes, whatever it is on the others.
+
+        kept: the harmonics of every factor.
+        """
         cluster, group = self.cluster, self.cluster.group
         strides = dict.fromkeys(cluster.axes, 0)
         strides |= {axis: group.cells(axes[n + 1 :]) for n, axis in enumerate(axes)}
         places = np.zeros(len(cluster), dtype=np.int64)
-        for place, harmonics in enumerate(self._harmonics):
+        for place, harmonics in enumerate(kept):
             side = np.zeros((len(cluster), len(harmonics)), dtype=np.int64)
             for axis in cluster.factors[place]:
                 character = cluster.characters[:, cluster.columns[axis]]
@@ -335,7 +354,7 @@ class FamilyBatch:
     @cached_property
     def halves(self) -> Reals:
         """1/2 where a half spectrum holds both h and -h (or they coincide), else 1."""
-        own = self._harmonics[-1]
+        own = self._harmonics()[-1]
         return np.where(2 * own % self.cluster.orders[-1] == 0, 0.5, 1.0)
 
     def scatter(self, values: Numbers, axes: Axes | None = None) -> Numbers:
@@ -344,7 +363,8 @@ class FamilyBatch:
         axes: some of the cluster's; it is summed over the frequencies of the others.
         """
         group, axes = self.cluster.group, self.cluster.axes if axes is None else axes
-        places = self.frequencies if axes == self.cluster.axes else self._places(axes)
+        is_own = axes == self.cluster.axes
+        places = self.frequencies if is_own else self._places(axes, self._harmonics())
         index, flat = places.ravel(), (values * self.halves).ravel()
         dense: Numbers = np.bincount(index, flat.real, group.cells(axes))
         if np.iscomplexobj(flat):
@@ -356,11 +376,6 @@ class FamilyBatch:
         """Half spectrum of real arrays over H, shape (f, |H|)."""
         axes = range(1, 1 + len(self.cluster.orders))
         return np.fft.rfftn(counts.reshape(-1, *self.cluster.orders), axes=axes)
-
-    def moved(self, axes: Axes) -> tuple[int, ...]:
-        """The factors along which what depends on some axes alone differs."""
-        factors = enumerate(self.cluster.factors)
-        return tuple(place for place, factor in factors if not set(factor).isdisjoint(axes))
 
     def correlate(
         self, spectra: NDArray[Any], moved: tuple[int, ...] | None = None
@@ -376,13 +391,19 @@ class FamilyBatch:
         # taken back.
         orders = self.cluster.orders
         places = range(len(orders)) if moved is None else moved
-        there: list[slice | int] = [0] * len(orders)
-        for place in places:
-            there[place] = slice(None)
-        there[places[-1]] = slice(orders[places[-1]] // 2 + 1)
-        factors = np.conj(self.transform[:, *there]).astype(spectra.dtype)
-        product = spectra[:, self.frequencies[:, *there]] * factors
-        shape, axes = [orders[place] for place in places], range(2, product.ndim)
+        if len(places) == len(orders):
+            factors, frequencies = self.transform, self.frequencies
+        else:
+            harmonics = self._harmonics(moved)
+            frequencies = self._places(self.cluster.axes, harmonics)
+            if self.cluster.base == "arcs":
+                factors = self._transform_arcs(harmonics)
+            else:
+                # Of the last factor, of which half is there, h = 0 alone, or that half.
+                factors = self.transform[np.ix_(np.arange(len(self.cluster)), *harmonics)]
+        product = spectra[:, frequencies] * np.conj(factors).astype(spectra.dtype)
+        shape = [orders[place] for place in places]
+        axes = [2 + place for place in places]
         cells: NDArray[np.floating] = np.fft.irfftn(product, s=shape, axes=axes)
         cells *= prod(shape)
         return cells.reshape(len(spectra), len(self.cluster), -1)

@@ -7,20 +7,23 @@ variances. See `FourierEstimator`, whose numbers these are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from ldpsql.decoders.fourier.contributions import SharedContributions, bare
-from ldpsql.decoders.fourier.group import Reals, zero_parts
-from ldpsql.decoders.fourier.spectra import BoxQuery
+from ldpsql.decoders.fourier.families import batches
+from ldpsql.decoders.fourier.group import Axes, Reals, zero_parts
+from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, CutBin
 from ldpsql.decoders.linear import PSEUDO_PEOPLE, multiply_outer
 from ldpsql.limits import in_time
 from ldpsql.report import Histograms, Rows
 
 _AT_ONCE = 1 << 22
-"""Numbers of codes of a cut bin, by set and query."""
+"""Numbers of codes of a cut bin, by set and query; or of frequencies or contributions."""
+_QUERIES = 64
 
 
 def answer_sets(
@@ -28,70 +31,117 @@ def answer_sets(
 ) -> tuple[Reals, Reals]:
     """Unbiased answers of every histogram to every row of queries, as many in each: values (G, R,
     T) and covariances within rows (G, R, T, T)."""
-    found = [_answer_row(shared, histograms, row) for row in in_time(rows)]
+    group, reports = shared.collected.group, histograms.load()
+    largest = max(map(group.cells, group.blocks), default=1)
+    at_once = min(_QUERIES, _AT_ONCE // max(largest, len(histograms.counts), 1))
+    cuts = [[(n, cut) for n, own in enumerate(row) for cut in own.cut_bins(group)] for row in rows]
+    found, asked = list[tuple[Reals, Reals]](), dict[BoxQuery, None]()
+    first = 0
+    for last, row in enumerate(rows):
+        asked |= dict.fromkeys(map(bare, [*row, *(cut.part for _, cut in cuts[last])]))
+        if len(asked) >= at_once or last + 1 == len(rows):
+            own = dict(zip(asked, contributions(shared, list(asked), reports), strict=True))
+            sets = _Sets(shared, histograms, reports, own)
+            found += [sets.answer(rows[n], cuts[n]) for n in in_time(range(first, last + 1))]
+            first, asked = last + 1, {}
     values, covariances = zip(*found, strict=True)
     return np.stack(values, axis=1), np.stack(covariances, axis=1)
 
 
-def _answer_row(
-    shared: SharedContributions, histograms: Histograms, row: Sequence[BoxQuery]
-) -> tuple[Reals, Reals]:
-    values, covariance = _answer_spread(shared, histograms, row)
-    group = shared.collected.group
-    cuts = [(number, cut) for number, query in enumerate(row) for cut in query.cut_bins(group)]
-    # As `FourierEstimator` does for one set: what cut bins are off by.
-    by_people: dict[object, list[tuple[int, Reals, Reals]]] = {}
-    for number, cut in cuts:
-        own, spread = _answer_spread(shared, histograms, [cut.part])
-        square = own[:, 0] ** 2 - spread[:, 0, 0]
-        size = np.copysign(np.sqrt(np.maximum(square, 0.0)), own[:, 0])
-        by_people.setdefault(cut.people, []).append((number, size, cut.excess))
-    for parts in by_people.values():
-        codes = len(parts[0][2])
-        step = max(1, _AT_ONCE // (codes * len(row)))
-        for first in range(0, len(histograms), step):
-            sets = slice(first, first + step)
-            off = np.zeros((len(values[sets]), len(row), codes))
-            for number, size, excess in parts:
-                off[:, number] += size[sets, None] * excess
-            covariance[sets] += off @ off.swapaxes(1, 2) / codes
-    return values, covariance
+def count_contributions(shared: SharedContributions, queries: Sequence[BoxQuery]) -> int:
+    """How many numbers `contributions` works out for each of some queries, besides one per row."""
+    moved = find_moved(shared.collected, queries)
+    return sum(
+        len(cluster) * prod(cluster.orders[place] for place in places)
+        for cluster in shared.collected.table.clusters
+        if (places := cluster.moved(moved))
+    )
 
 
-def _answer_spread(
-    shared: SharedContributions, histograms: Histograms, row: Sequence[BoxQuery]
-) -> tuple[Reals, Reals]:
-    """As if people were spread evenly within every bin: (G, T) and (G, T, T)."""
-    rows, count = histograms.load(), len(row)
-    own = [contributions(shared, bare(query), rows) for query in row]
-    values, estimated = (np.zeros((len(histograms), count)) for _ in range(2))
-    moments, weights = (np.zeros((len(histograms), count, count)) for _ in range(2))
-    for a, one in enumerate(row):
-        estimated[:, a] = histograms.add_up(rows.moment(one.weight, None) * own[a])
-        if one.known:
-            values[:, a] = one.known * histograms.moment(one.weight, None)
-        for b, other in enumerate(row[: a + 1]):
-            pair = rows.moment(one.weight, other.weight)
-            moments[:, a, b] = moments[:, b, a] = histograms.add_up(pair * own[a] * own[b])
-            weights[:, a, b] = weights[:, b, a] = histograms.add_up(pair)
-    people = histograms.moment(None, None)[:, None, None]
-    even = shared.covariance(tuple(map(bare, row))) * weights
-    centred = moments - multiply_outer(estimated, estimated) / people
-    centred += PSEUDO_PEOPLE / people * even
-    asked = np.array([bool(query.terms) for query in row])
-    return values + estimated, np.where(np.outer(asked, asked), centred, 0.0)
+@dataclass(frozen=True)
+class _Sets:
+    """Sets of people, their reports by rows, and what these contribute to queries, shape (r,)."""
+
+    shared: SharedContributions
+    histograms: Histograms
+    reports: Rows
+    own: Mapping[BoxQuery, Reals]
+
+    def answer(
+        self, row: Sequence[BoxQuery], cuts: Sequence[tuple[int, CutBin]]
+    ) -> tuple[Reals, Reals]:
+        """Values (G, T) and covariances (G, T, T); cuts: bins that a query of the row cuts."""
+        values, covariance = self._answer_spread(row)
+        # As `FourierEstimator` does for one set: what cut bins are off by.
+        by_people: dict[object, list[tuple[int, Reals, Reals]]] = {}
+        for number, cut in cuts:
+            own, spread = self._answer_spread([cut.part])
+            square = own[:, 0] ** 2 - spread[:, 0, 0]
+            size = np.copysign(np.sqrt(np.maximum(square, 0.0)), own[:, 0])
+            by_people.setdefault(cut.people, []).append((number, size, cut.excess))
+        for parts in by_people.values():
+            codes = len(parts[0][2])
+            step = max(1, _AT_ONCE // (codes * len(row)))
+            for first in range(0, len(self.histograms), step):
+                sets = slice(first, first + step)
+                off = np.zeros((len(values[sets]), len(row), codes))
+                for number, size, excess in parts:
+                    off[:, number] += size[sets, None] * excess
+                covariance[sets] += off @ off.swapaxes(1, 2) / codes
+        return values, covariance
+
+    def _answer_spread(self, row: Sequence[BoxQuery]) -> tuple[Reals, Reals]:
+        """As if people were spread evenly within every bin: (G, T) and (G, T, T)."""
+        histograms, rows, count = self.histograms, self.reports, len(row)
+        own = [self.own[bare(query)] for query in row]
+        values, estimated = (np.zeros((len(histograms), count)) for _ in range(2))
+        moments, weights = (np.zeros((len(histograms), count, count)) for _ in range(2))
+        for a, one in enumerate(row):
+            estimated[:, a] = histograms.add_up(rows.moment(one.weight, None) * own[a])
+            if one.known:
+                values[:, a] = one.known * histograms.moment(one.weight, None)
+            for b, other in enumerate(row[: a + 1]):
+                pair = rows.moment(one.weight, other.weight)
+                moments[:, a, b] = moments[:, b, a] = histograms.add_up(pair * own[a] * own[b])
+                weights[:, a, b] = weights[:, b, a] = histograms.add_up(pair)
+        people = histograms.moment(None, None)[:, None, None]
+        even = self.shared.covariance(tuple(map(bare, row))) * weights
+        centred = moments - multiply_outer(estimated, estimated) / people
+        centred += PSEUDO_PEOPLE / people * even
+        asked = np.array([bool(query.terms) for query in row])
+        return values + estimated, np.where(np.outer(asked, asked), centred, 0.0)
 
 
-def contributions(shared: SharedContributions, query: BoxQuery, rows: Rows) -> Reals:
-    """What a report of each row, by question and phase, contributes to a query, shape (r,)."""
-    collected = shared.collected
-    questions, phases = rows.columns
-    table, found = collected.table, np.zeros(len(questions))
-    is_listed = questions < len(table.shares)
-    if is_listed.any():
-        cells = shared.starts[questions[is_listed]] + phases[is_listed]
-        found[is_listed] = shared.of(query)[cells]
-    divided = [collected.divide(collected.spectrum(query))]
+def find_moved(collected: Collected, queries: Sequence[BoxQuery]) -> Axes:
+    """The axes that some of the queries are about."""
+    return tuple({axis for query in queries for face in collected.spectrum(query) for axis in face})
+
+
+def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows: Rows) -> Reals:
+    """What a report of each row, by question and phase, contributes to queries, shape (k, r)."""
+    collected, (questions, phases) = shared.collected, rows.columns
+    table, about = collected.table, find_moved(collected, queries)
+    divided = [collected.divide(collected.spectrum(query)) for query in queries]
+    whole = zero_parts(divided)[:, None]
+    found = np.repeat(whole, len(questions), axis=1)
+    listed = np.flatnonzero(questions < len(table.shares))
+    order = listed[np.argsort(questions[listed], kind="stable")]
+    owners = questions[order]
+    for batch in batches(table, collected.odds, np.unique(owners)):
+        orders, moved = batch.cluster.orders, batch.cluster.moved(about)
+        if not moved:  # it tells what the whole is, and no more
+            continue
+        mine = order[slice(*np.searchsorted(owners, batch.families[[0, -1]] + [0, 1]))]
+        spectra = collected.spread(divided, batch.cluster.axes)
+        step = max(1, _AT_ONCE // (len(batch.families) * prod(orders[place] for place in moved)))
+        digits = np.unravel_index(phases[mine], orders)
+        cells = np.searchsorted(batch.families, questions[mine])
+        for place in moved:
+            cells = cells * orders[place] + digits[place]
+        for first in range(0, len(queries), step):
+            some = slice(first, first + step)
+            amounts = batch.correlate(spectra[some], moved)
+            found[some, mine] = amounts.reshape(len(amounts), -1)[:, cells]
     for face in in_time(table.products):
         mine = np.flatnonzero((questions >= face.first) & (questions < face.first + face.questions))
         dense = list(collected.spread(divided, face.axes)) if mine.size else []
@@ -99,5 +149,5 @@ def contributions(shared: SharedContributions, query: BoxQuery, rows: Rows) -> R
         for first in in_time(range(0, len(mine), step)):
             part = mine[first : first + step]
             reports = face.read(questions[part] - face.first, phases[part], collected.odds)
-            found[part] = reports.contributions(dense)[0] + zero_parts(divided)[0]
+            found[:, part] = reports.contributions(dense) + whole
     return found
