@@ -31,7 +31,7 @@ class NoRows(ValueError):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim of the paper holds; None where so many runs cannot tell."""
+    """Whether a claim of the paper holds; None where it is undecided."""
 
     claim: str
     holds: Vote

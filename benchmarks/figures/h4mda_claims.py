@@ -53,7 +53,7 @@ def _monotone(
                 if len(rows) > 1:
                     ends = Value.of(rows[-1]), Value.of(rows[0])
                     votes.append(is_above(*ends[::sign]))
-    because = f"of the series, first to last: {tally(votes)}" if votes else "not measured"
+    because = f"each series, last point against first: {tally(votes)}" if votes else "not measured"
     return Verdict(claim, mostly(votes), because)
 
 
@@ -70,7 +70,7 @@ def _fanout(measured: Measured) -> Verdict:
             ratios.append(f"{mechanism} {values[-1].mean / values[0].mean:.2f}")
     if not votes:
         return Verdict(claim, None, "not measured")
-    because = f"of the steps: {tally(votes)}; COUNT at 7 over that at 4, padded trees: "
+    because = f"steps: {tally(votes)}; COUNT at 7 over COUNT at 4, padded trees: "
     return Verdict(claim, in_every_case(votes), because + ", ".join(ratios))
 
 
@@ -86,7 +86,7 @@ def _points(measured: Measured, mechanism: str, aggregate: str) -> Points:
 
 def _hgrr(measured: Measured) -> Verdict:
     """Less accurate, and by less than SLIGHTLY."""
-    claim = f"HGRR is slightly (less than {SLIGHTLY:g} x) less accurate than HIO, AHIO and EHIO"
+    claim = f"HGRR is slightly (less than {SLIGHTLY:g} times) less accurate than HIO, AHIO and EHIO"
     votes: list[Vote] = []
     ratios: dict[int, list[float]] = {1: [], 2: []}
     ours = _points(measured, "hgrr", "COUNT")
@@ -125,12 +125,12 @@ def _beats(
                 votes += found
                 compared |= {name, other}
                 short = name.split(",")[0], other.split(",")[0]
-                parts.append(f"{short[0]} against {short[1]} at {tally(found)}")
+                parts.append(f"{short[0]} against {short[1]}: {tally(found)}")
     return votes, parts, compared
 
 
 def _ahead(measured: Measured) -> Verdict:
-    claim = "AHEAD is better in COUNT than HGRR and LGRR-FD"
+    claim = "AHEAD answers COUNT better than HGRR and LGRR-FD"
     others = ("hgrr", "lgrr-fd, published")
     votes, parts, compared = _beats(measured, ["ahead"], others, "COUNT")
     holds = _complete(mostly(votes), compared >= {"ahead", *others})
@@ -166,16 +166,16 @@ def _ratio(measured: Measured) -> Iterator[Verdict]:
         ]
         ratios = [one.mean / other.mean for one, other in both]
         yield Verdict(
-            f"Table 2: the NMSE of COUNT by LGRR is 1/d = 1/2 of EHIO's, to within {RATIO:.0%}",
+            f"Table 2: LGRR's NMSE of COUNT is 1/d = 1/2 of EHIO's, to within {RATIO:.0%}",
             mostly(votes),
-            f"{tally(votes)}; {min(ratios):.2g} to {max(ratios):.2g} of it, median "
+            f"{tally(votes)}; {min(ratios):.2g} to {max(ratios):.2g} times EHIO's, median "
             f"{np.median(ratios):.2g}",
         )
 
 
 def _ours(measured: Measured) -> Verdict:
     """Not a claim of the paper: what the sound default does beside the paper's baselines."""
-    claim = "(ours) the Fourier response is more accurate than HIO and EHIO in COUNT"
+    claim = "(ours) the Fourier response answers COUNT more accurately than HIO and EHIO"
     votes, _, _ = _beats(measured, ["fourier"], ("hio", "ehio"), "COUNT")
     if not votes:
         return Verdict(claim, None, "not measured")

@@ -87,7 +87,7 @@ def judge(measured: Measured) -> Sequence[Verdict]:
 
 
 def _larger(measured: Measured) -> Verdict:
-    claim = "errors of COUNT and SUM are lower on the larger table, because of its people"
+    claim = "errors of COUNT and SUM are lower on the larger table, because it has more people"
     votes: list[Vote] = []
     ratios = []
     for row in measured.where(point="default", table=LARGE):
@@ -100,8 +100,8 @@ def _larger(measured: Measured) -> Verdict:
         return Verdict(claim, None, "not measured")
     people = {row["table"]: row["people"] for row in measured.rows}
     because = (
-        f"{tally(votes)}; NMSE {np.median(ratios):.3f} of Adult's in the median; "
-        f"it has {people[SMALL] / people[LARGE]:.3f} of ACS's people"
+        f"{tally(votes)}; median NMSE {np.median(ratios):.3f} times Adult's, "
+        f"which has {people[SMALL] / people[LARGE]:.3f} times the people of ACS"
     )
     return Verdict(claim, mostly(votes), because)
 
@@ -110,7 +110,8 @@ def _narrow(measured: Measured) -> Iterator[Verdict]:
     """SUM and AVG of the published mechanisms beside AHIO and EHIO."""
     for table, orders, words in ((SMALL, 100.0, "two orders"), (LARGE, 10.0, "one order")):
         claim = (
-            f"vol 7 %, 2 predicates, epsilon 5: LGRR, LGRR-FD {words} below AHIO, EHIO ({table})"
+            f"vol 7 %, 2 predicates, epsilon 5: errors of LGRR and LGRR-FD are {words} of "
+            f"magnitude below those of AHIO and EHIO ({table})"
         )
         parts = []
         votes: list[Vote] = []
@@ -128,7 +129,7 @@ def _narrow(measured: Measured) -> Iterator[Verdict]:
                     gain = min(each.mean for each in theirs) / found[name].mean
                     parts.append(f"{name.split(',')[0]} {aggregate} {gain:.1f}")
         if votes:
-            because = f"times lower than the better of the two: {', '.join(parts)}; {tally(votes)}"
+            because = f"factors below the better of the two: {', '.join(parts)}; {tally(votes)}"
             yield Verdict(claim, in_every_case(votes), because)
 
 

@@ -101,9 +101,9 @@ def judge_promises(found: Measured) -> list[Verdict]:
         kept = all(row["epsilon"] <= row["nominal"] + KEPT for row in rows)
         deltas = [row["delta"] for row in rows]
         because = (
-            "largest odds are e^epsilon"
+            "the largest odds are e^epsilon"
             if kept
-            else f"infinite odds at {sum(math.isinf(row['epsilon']) for row in rows)} of "
+            else f"infinite odds in {sum(math.isinf(row['epsilon']) for row in rows)} of "
             f"{len(rows)}; needs a delta of {min(deltas):.3f} to {max(deltas):.3f}"
         )
         return Verdict(claim, kept, because)
@@ -261,9 +261,9 @@ def judge_levels(found: Measured) -> list[Verdict]:
 
     def claim(text: str, name: str, wanted: Sequence[int]) -> Verdict:
         own = counts(name)
-        told = f"for {_listed(numbers)} attributes {_listed(own)}"
-        apart = "" if own == list(wanted) else f", not {_listed(wanted)}"
-        return Verdict(text, own == list(wanted), told + apart)
+        apart = "" if own == list(wanted) else f", not {_listed(wanted)},"
+        found = f"{_listed(own)}{apart} for {_listed(numbers)} attributes"
+        return Verdict(text, own == list(wanted), found)
 
     return [
         claim(
@@ -273,14 +273,14 @@ def judge_levels(found: Measured) -> list[Verdict]:
         ),
         claim("AHIO draws from twice as many", "ahio", [2 * count for count in counts("hio")]),
         claim(
-            "EHIO has one level more in the tree of the measure",
+            "EHIO has one more level in the measure's tree",
             "ehio",
             [(height + 2) * (height + 1) ** (d - 1) for d in numbers],
         ),
-        claim("HGRR draws from one less than EHIO", "hgrr", [n - 1 for n in counts("ehio")]),
-        claim("LGRR-FD's path holds all of EHIO's", "lgrr-fd", counts("ehio")),
+        claim("HGRR draws from one fewer than EHIO", "hgrr", [n - 1 for n in counts("ehio")]),
+        claim("LGRR-FD's path runs through all of EHIO's", "lgrr-fd", counts("ehio")),
         claim(
-            "LGRR's path is one without leaves",
+            "LGRR's path leaves the leaves out",
             "lgrr",
             [(height + 1) * height ** (d - 1) for d in numbers],
         ),

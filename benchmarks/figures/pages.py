@@ -79,14 +79,14 @@ def _lines(paper: Paper) -> Iterator[str]:
     )
     yield ""
     yield (
-        f'A verdict is "{WORDS[True]}", "{WORDS[False]}" or "{WORDS[None]}", at the '
-        f"{LEVEL:.0%} level, from measured values and their standard errors over runs (Welch's "
-        "t-test, over all cases of a claim together). A claim about every case holds if it is told "
-        f"in each; one about what mostly happens if it is told in {MOST:.0%} of the cases. Claims "
-        "marked (ours) are not the paper's. Bands in pictures are 95 % intervals of means over "
-        "runs; exact values have none. The papers themselves are not part of this project: what "
-        f"they number is listed in `benchmarks/figures/contents.py`, and '{UNKNOWN}' is what no "
-        "note of ours describes."
+        f"Every claim is tested at the {LEVEL:.0%} level, with Welch's t-test, on measured values "
+        "and their standard errors over runs; the level is for all cases of a claim together. The "
+        f'verdict is "{WORDS[True]}", "{WORDS[False]}", or "{WORDS[None]}" where there are too few '
+        "runs to say. A claim about every case holds if every case confirms it; one about what "
+        f"mostly happens, if {MOST:.0%} of the cases do. Claims marked (ours) are not the paper's. "
+        "Bands in pictures are 95 % intervals of means over runs; exact values have none. The "
+        "papers themselves are not part of this project. `benchmarks/figures/contents.py` lists "
+        f"what they number; '{UNKNOWN}' means that our notes do not describe it."
     )
     yield ""
     yield "| in the paper | what | here | what differs, or the evidence |"

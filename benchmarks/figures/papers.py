@@ -77,7 +77,7 @@ H4MDA = Paper(
             "Figure 5",
             "errors on SYN",
             "measured",
-            "fewer people; how SYN is spread is not stated",
+            "fewer people; the distribution of SYN is not stated",
             "h4mda-figure-5",
             covers=_of("Figure", 5),
         ),
@@ -108,7 +108,7 @@ H4MDA = Paper(
             "Figure 6",
             "three predicates over three attributes",
             "measured",
-            "schooling, hours and age of Adult at m = 25; only of this table",
+            "schooling, hours and age of Adult at m = 25; of this table only",
             "h4mda-three",
         ),
         Entry("Table 1", "", UNKNOWN, covers=_of("Table", 1)),
@@ -125,16 +125,16 @@ H4MDA = Paper(
             "Table 3",
             "data sets",
             "not reproducible",
-            "titled six, lists three ([erratum 28](../spec/h4mda.md#11)); SYN has no stated mean, "
-            "deviation or correlation",
+            "announces six and lists three ([erratum 28](../spec/h4mda.md#11)); SYN has no stated "
+            "mean, deviation or correlation",
             covers=_of("Table", 3),
         ),
         Entry(
             "Algorithm 1",
             "collection and estimation by HIO",
             "reproduced",
-            "with [errata 10 and 27](../spec/h4mda.md#11): estimates by the actual sizes of "
-            "groups, and reports stored instead of records",
+            "with [errata 10 and 27](../spec/h4mda.md#11): estimates use the actual sizes "
+            "of groups, and reports are stored instead of records",
             covers=_of("Algorithm", 1),
             shown_by="tests/recipes/test_contract.py"
             "::test_channel_is_exactly_private_and_spends_its_budget",
@@ -206,7 +206,7 @@ ULDP = Paper(
             "Figure 3",
             "nursery 3 x 5 and 4 x 5, scores 5 x 3 and 6 x 3",
             "measured",
-            "which attributes the paper takes is not known for all panels",
+            "which attributes the paper takes is not known for every panel",
             "uldp-figure-3",
             covers=_of("Figure", 3),
         ),
@@ -214,7 +214,7 @@ ULDP = Paper(
             "Figure 4",
             "four sensitive classes of nursery",
             "measured",
-            "the order of classes is ours",
+            "the order of the classes is our choice",
             "uldp-figure-4",
             covers=_of("Figure", 4),
         ),
@@ -222,7 +222,7 @@ ULDP = Paper(
             "Figure 5",
             "four sensitive values of scores",
             "measured",
-            "grades are thirds of the sum of marks, which is ours",
+            "that grades are thirds of the sum of marks is our choice",
             "uldp-figure-5",
             covers=_of("Figure", 5),
         ),
@@ -238,7 +238,7 @@ ULDP = Paper(
             "Figure 7",
             "running time",
             "measured",
-            "CPU seconds of this project's code, not of the paper's machine",
+            "CPU seconds of this project's code, on another machine than the paper's",
             "uldp-figure-7",
             covers=_of("Figure", 7),
         ),
@@ -246,7 +246,7 @@ ULDP = Paper(
             "Definitions 1, 2",
             "utility-optimised LDP",
             "reproduced",
-            "Definition 1 of one attribute; the wording of Definition 2 is not known here",
+            "Definition 1 for one attribute; the wording of Definition 2 is not known here",
             covers=_of("Definition", 1, 2),
             shown_by="tests/recipes/test_contract.py"
             "::test_channel_is_exactly_private_and_spends_its_budget",
@@ -307,7 +307,7 @@ SHUFFLE = Paper(
             "Figure 4",
             "errors of one-attribute counts: binary (a, b) and categorical (c, d)",
             "measured",
-            "a: Kosarak's 36,682 first people; c: Bank's ten categorical attributes; b and d "
+            "a: the first 36,682 people of Kosarak; c: Bank's ten categorical attributes; b and d "
             "(BMS-WebView-2 and Adult stand for what is not known here), SUE-MS and SOLH only with "
             "--full",
             "shuffle-figure-4",
@@ -317,7 +317,7 @@ SHUFFLE = Paper(
             "Figure 5",
             "marginals of three attributes: CALM with each mechanism, and FT",
             "measured",
-            "Kosarak's 36,682 first people; CALM's marginals hold every pair",
+            "the first 36,682 people of Kosarak; CALM's marginals contain every pair",
             "shuffle-figure-5",
             covers=_of("Figure", 5),
         ),
@@ -325,7 +325,7 @@ SHUFFLE = Paper(
             "Figure 5",
             "CALM over all attributes of Adult and Bank, predicted and measured",
             "measured",
-            "cells drawn at random; how numbers are cut into bins is ours",
+            "cells drawn at random; the bins of numbers are our choice",
             "shuffle-calm-whole",
         ),
         Entry(
@@ -341,8 +341,8 @@ SHUFFLE = Paper(
             "Table 1",
             "data sets",
             "reproduced",
-            "Bank (17 attributes of up to 12 values) and Adult (15, 41) have as many here; Kosarak "
-            "has 36,682 of 65,536 people, Mexico could not be had",
+            "Bank (17 attributes of up to 12 values) and Adult (15, 41) are whole; of Kosarak "
+            "there are 36,682 of 65,536 people, of Mexico none",
             covers=_of("Table", 1),
             shown_by="tests/benchmarks/test_pages.py::test_whole_tables_have_the_papers_sizes",
         ),
@@ -350,7 +350,7 @@ SHUFFLE = Paper(
             "Tables 2, 3",
             "percentages of SRR, ARR and PSRR",
             "measured",
-            "predicted; what the paper's percentages are of is not known here",
+            "predicted; we do not know what the paper's percentages are percentages of",
             "shuffle-tables",
             covers=_of("Table", 2, 3),
         ),
@@ -366,7 +366,7 @@ SHUFFLE = Paper(
             "Theorems 1, 4, 7",
             "SRR-MS, ARR-SS and PSRR-SS keep their central promise",
             "reproduced",
-            "with the square root, and the conditions, that are missing "
+            "with the missing square root and the missing conditions "
             "([errata S1, S2](../spec/shuffle.md#4)); the accountant is never below the truth",
             covers=_of("Theorem", 1, 4, 7),
             shown_by="tests/shuffle/test_accountant.py"
@@ -376,7 +376,7 @@ SHUFFLE = Paper(
             "Theorems 2, 5, 8",
             "their estimators are unbiased",
             "reproduced",
-            "by their place between those on promises and on errors",
+            "we infer what they say from their place between those on promises and on errors",
             covers=_of("Theorem", 2, 5, 8),
             shown_by="tests/recipes/test_marginals.py"
             "::test_estimates_are_unbiased_with_honest_errors",
@@ -385,7 +385,7 @@ SHUFFLE = Paper(
             "Theorems 3, 6, 9",
             "their errors",
             "refuted",
-            "without what asking one attribute of each person costs "
+            "they leave out what it costs to ask each person about one attribute only "
             "([erratum S6](../spec/shuffle.md#4))",
             covers=_of("Theorem", 3, 6, 9),
             shown_by="tests/recipes/test_marginals.py::test_noise_alone_is_not_the_error",
@@ -402,7 +402,7 @@ SHUFFLE = Paper(
             "SUE-MS",
             "as published",
             "not reproducible",
-            "its published budget is no bound, so a survey with it is refused with the reason",
+            "its published budget is not a bound, so a survey with it is refused, and told why",
             shown_by="tests/shuffle/test_accountant.py"
             "::test_per_bit_accounting_of_linked_bits_is_far_from_safe",
         ),
@@ -425,7 +425,7 @@ RESPONSE = Paper(
         ),
         Entry(
             "Figures 2, 3, 6, 7",
-            "optima within the regions, by their place between those",
+            "optima within the regions, as their place suggests",
             UNKNOWN,
             "sections 2 and 3 below say where the optima are",
             covers=_of("Figure", 2, 3, 6, 7),
@@ -496,8 +496,8 @@ Compared = tuple[str, str, str]
 """What is set, what the paper has, and what it is here: a parameter of the figure, or in words."""
 _SWEEPS = (
     ("volume, size, epsilon, fan-out", "7 to 30 %, 25 to 625, 0.5 to 5, 4 to 7", "sweeps"),
-    ("the others meanwhile", "15 %, 125, 2, 5", "15 %, 125, 2, 5"),
-    ("runs, windows", UNKNOWN, "runs"),
+    ("values of the others", "15 %, 125, 2, 5", "15 %, 125, 2, 5"),
+    ("runs", UNKNOWN, "runs"),
     ("mechanisms", "HIO, AHIO, EHIO, AHEAD, HGRR, LGRR-FD, LGRR", "mechanisms"),
 )
 _ULDP = (
@@ -513,13 +513,13 @@ PARAMETERS: Mapping[str, tuple[Compared, ...]] = {
     "h4mda-figure-7": (("people", UNKNOWN, "people"), *_SWEEPS),
     "h4mda-tables": (
         ("people of the larger table", UNKNOWN, "people"),
-        ("runs, windows", UNKNOWN, "runs"),
+        ("runs", UNKNOWN, "runs"),
     ),
     "h4mda-three": (
         ("people", "45,222", "people"),
         ("codes of each attribute", UNKNOWN, "size"),
         ("epsilon", "0.5 to 5", "epsilons"),
-        ("runs, windows", UNKNOWN, "runs"),
+        ("runs", UNKNOWN, "runs"),
     ),
     "h4mda-levels": (
         ("codes", "125", "size"),
@@ -544,7 +544,7 @@ PARAMETERS: Mapping[str, tuple[Compared, ...]] = {
         ("epsilon", "none", "epsilons"),
         ("sensitive classes of 5", "none", "held"),
         ("runs", "none", "runs"),
-        ("people who judge", "20 %", "20 %"),
+        ("people who test the models", "20 %", "20 %"),
     ),
     "shuffle-figure-4": (
         _NINE,
@@ -564,7 +564,7 @@ PARAMETERS: Mapping[str, tuple[Compared, ...]] = {
         ("runs, unbiased", "none", "runs"),
         ("runs, by CALM", "20", "calm_runs"),
         ("attributes", "15 of Adult, 17 of Bank", "15 and 17"),
-        ("cells that are asked", "all of three attributes", "cells"),
+        ("cells asked about", "all of three attributes", "cells"),
     ),
     "shuffle-figure-6": (
         ("central epsilon", "up to 1", "epsilons"),
@@ -591,7 +591,7 @@ PARAMETERS: Mapping[str, tuple[Compared, ...]] = {
     "response-9-binary-surface": (
         *_EXACT,
         ("delta", UNKNOWN, "deltas"),
-        ("people at a point", UNKNOWN, "people"),
+        ("people per point", UNKNOWN, "people"),
     ),
 }
 """Of every figure, side by side with the paper's."""

@@ -115,7 +115,7 @@ def judge_region(found: Measured) -> list[Verdict]:
         Verdict(
             "the optimum is a corner of the feasible region, as the formula says",
             max(gaps) < 1e-9,
-            f"the best of all corners and the formula differ by {max(gaps):.1g} for 21 priors",
+            f"the best corner and the formula differ by at most {max(gaps):.1g} over 21 priors",
         )
     ]
 
@@ -217,12 +217,12 @@ def judge_prior(found: Measured) -> list[Verdict]:
     ]
     return [
         Verdict(
-            "the optimum is the larger of E/(E+1) and the larger share",
+            "the optimum is E/(E+1) or the larger share, whichever is larger",
             gap < EXACT,
             f"formula and channel differ by {gap:.1g}",
         ),
         Verdict(
-            "(not the paper's) where the share is larger, no report tells anything",
+            "(not the paper's) where the optimum is the larger share, reports tell nothing",
             blind == constant,
             f"{len(blind)} of {len(found.rows)} channels estimate nothing",
         ),
@@ -276,7 +276,7 @@ def judge_delta(found: Measured) -> list[Verdict]:
         Verdict(
             "(E+delta)/(E+1) inside the bounds, pi + (1-pi) delta outside, is the optimum",
             gap < EXACT and over <= 0.0 and abs(example - 0.83) < EXACT,
-            f"differ by {gap:.1g}, no delta overspent; the example gives {example:.6f}",
+            f"they differ by {gap:.1g}, and no delta is overspent; the example gives {example:.6f}",
         )
     ]
 
@@ -334,7 +334,8 @@ def judge_cost(found: Measured) -> list[Verdict]:
             "certain, and the other report is the other value in clear",
         ),
         Verdict(
-            "(implied by it) delta lets the rarer value's share be estimated as well as by Warner",
+            "(implied by it) delta lets the rarer value's share be estimated as well as Warner's "
+            "response does",
             all(row["optimum"] <= row["warner"] for row in found.rows),
             f"at epsilon {worst['epsilon']:g}, delta {worst['delta']:g}: variance "
             f"{worst['optimum']:,.3g} against {worst['warner']:.3g} by Warner's response",

@@ -11,7 +11,7 @@ open (docs/spec/rr-optimum.md#1.2):
 * over delta: the optimum is delta + (1 - delta) times that without. The paper's program bounds
   single reports (its constraint 20); for three values and more that is not (epsilon, delta)-DP,
   though its optimal value is the same. A solution of it is taken, and its true delta, over sets of
-  reports, computed (needs scipy; without it this claim cannot be told).
+  reports, computed (needs scipy; without it this claim is undecided).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def judge_epsilon(found: Measured) -> list[Verdict]:
         Verdict(
             "the optimum is never below randomized response over all values",
             gap < EXACT and least > -EXACT,
-            f"up to {most['optimum'] / most['k_rr']:.2f} times it ({most['people']}, epsilon "
+            f"up to {most['optimum'] / most['k_rr']:.2f} times as high ({most['people']}, epsilon "
             f"{most['epsilon']:g}, {most['support']} of {most['values']} values reported)",
         ),
         judge_agreement(found.rows),
@@ -170,7 +170,7 @@ def judge_skew(found: Measured) -> list[Verdict]:
             f"{last[0]['optimum']:.3f} at skew {last[0]['skew']:g}, epsilon {last[0]['epsilon']:g}",
         ),
         Verdict(
-            "(implied by calling it utility) a channel of higher agreement is of more use",
+            "(implied by calling it utility) a channel of higher agreement is more useful",
             not any(row["estimable"] == 0 for row in found.rows),
             f"at skew {fewest['skew']:g}, epsilon {fewest['epsilon']:g} it agrees with probability "
             f"{fewest['optimum']:.3f} and estimates {fewest['estimable']} values",
@@ -261,14 +261,14 @@ def judge_delta(found: Measured) -> list[Verdict]:
     worst = max((row["program_spent"] / row["delta"] for row in solved), default=math.nan)
     return [
         Verdict(
-            "with delta the optimum is delta + (1-delta) times that without",
+            "with delta, the optimum is delta + (1-delta) times the optimum without",
             gap < EXACT and over <= 0.0,
             f"formula and channel differ by {gap:.1g}, and no delta is overspent",
         ),
         Verdict(
             "the paper's program has the same optimal value",
             apart < 1e-7 if solved else None,
-            f"differs by {apart:.1g}",
+            f"they differ by {apart:.1g}",
         ),
         Verdict(
             "the solutions of the paper's program are (epsilon, delta)-DP",

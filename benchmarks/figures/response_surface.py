@@ -101,17 +101,17 @@ def judge(found: Measured) -> list[Verdict]:
         far = max(abs(value.mean / row["formula"] - 1.0) for value, row in own)
         verdicts.append(
             Verdict(
-                f"Figure {number}: simulated agreement over the prior and {axis} is the formula's, "
-                f"to within {NEAR:.0%}",
+                f"Figure {number}: simulated agreement over the prior and {axis} is as the "
+                f"formula says, to within {NEAR:.0%}",
                 in_every_case(near),
-                f"{tally(near)}; at most {far:.1%} from it",
+                f"{tally(near)}; at most {far:.1%} off",
             )
         )
     own = shares("epsilon")
     least = [is_above(value, Value(row["warner"]), 1.0 - NEAR, len(own)) for value, row in own]
     verdicts.append(
         Verdict(
-            f"Figure 4: nowhere does Warner's response agree more, by {NEAR:.0%}",
+            f"Figure 4: nowhere does Warner's response agree {NEAR:.0%} more often",
             in_every_case(least),
             tally(least),
         )

@@ -109,5 +109,5 @@ def judge_agreement(rows: Sequence[Row]) -> Verdict:
     return Verdict(
         f"reports agree with values as often as the formula says, to within {NEAR:.0%}",
         in_every_case(votes),
-        f"{tally(votes)}; at most {max(off):.1f} standard errors from it on real columns",
+        f"{tally(votes)}; at most {max(off):.1f} standard errors off, on real columns",
     )

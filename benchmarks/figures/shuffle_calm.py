@@ -149,14 +149,14 @@ def judge(found: Measured) -> list[Verdict]:
     """Whether fitting triples to pairs beats collecting them."""
     others = [CALM.format(name) for name in ("SRR-MS", "ARR-SS")]
     return [
-        _closer(found, "all pairs by SRR-SS", ["all triples by SRR-SS"], "collected triples"),
-        _closer(found, PSRR, [name for name in CONTESTANTS if name.startswith("FT")], "FT"),
-        _closer(found, PSRR, others, "CALM with SRR-MS and ARR-SS"),
+        _closer(found, "all pairs by SRR-SS", ["all triples by SRR-SS"], "collected ones"),
+        _closer(found, PSRR, [name for name in CONTESTANTS if name.startswith("FT")], "from FT"),
+        _closer(found, PSRR, others, "from CALM with SRR-MS and ARR-SS"),
         _closer(
             found,
             BEST,
             ["all pairs by SRR-SS"],
-            "(ours) what maximum entropy makes of all pairs",
+            "(ours) from maximum entropy over all pairs",
         ),
     ]
 
@@ -173,9 +173,9 @@ def _closer(found: Measured, one: str, others: Sequence[str], words: str) -> Ver
             votes.append(is_above(*values, cases=len(rows) * len(others)))
             ratios.append(row["mse"] / beside["mse"])
     ours, theirs = ("(ours) ", words.removeprefix("(ours) ")) if "(ours)" in words else ("", words)
-    between = f"squared error {min(ratios):.2f} to {max(ratios):.2f} of theirs"
+    between = f"squared error {min(ratios):.2f} to {max(ratios):.2f} times theirs"
     return Verdict(
-        f"{ours}triples by {one} are closer than those by {theirs}",
+        f"{ours}triples from {one} are closer to the truth than {theirs}",
         in_every_case(votes),
         f"{tally(votes)}; {between}",
     )

@@ -192,20 +192,22 @@ def judge(found: Measured) -> list[Verdict]:
     between = [own["measured"] / theirs["measured"] for theirs, own in best]
     return [
         Verdict(
-            f"(ours) unbiased errors of one and two attributes are those predicted, to within "
+            f"(ours) unbiased errors of one and two attributes are as predicted, to within "
             f"{NEAR:.0%}",
             in_every_case(near),
             f"{tally(near)}; measured over predicted {min(ratios):.2f} to {max(ratios):.2f}",
         ),
         Verdict(
-            "(ours) CALM's consistent, non-negative marginals are closer than unbiased ones",
+            "(ours) CALM's consistent, non-negative marginals are closer to the truth than "
+            "unbiased ones",
             in_every_case(closer),
-            f"{tally(closer)}; squared error {min(gains):.2f} to {max(gains):.2f} of theirs",
+            f"{tally(closer)}; squared error {min(gains):.2f} to {max(gains):.2f} times theirs",
         ),
         Verdict(
-            "triples by CALM with PSRR-SS are closer than by CALM with SRR-MS and ARR-SS",
+            "triples from CALM with PSRR-SS are closer to the truth than from CALM with SRR-MS "
+            "and ARR-SS",
             in_every_case(votes),
-            f"{tally(votes)}; squared error {min(between):.2f} to {max(between):.2f} of theirs",
+            f"{tally(votes)}; squared error {min(between):.2f} to {max(between):.2f} times theirs",
         ),
     ]
 

@@ -62,8 +62,8 @@ COLUMNS = (
 HELD_OUT, DRAWN = 50_000, 100_000
 MODELS = {
     "linear regression of hours_per_week": "root mean square error (hours)",
-    "logistic regression of income > 50k": "people told wrongly (share)",
-    "linear SVM of income > 50k": "people told wrongly (share)",
+    "logistic regression of income > 50k": "people classified wrongly (share)",
+    "linear SVM of income > 50k": "people classified wrongly (share)",
 }
 TRUE, BINNED, CONSTANT = "true table", "true table in bins", "constant"
 WITHOUT_NOISE = (TRUE, BINNED, CONSTANT)
@@ -312,7 +312,7 @@ def measure(
                         return []
 
                 rows += cases.rows(key, work)
-    return Measured(rows, f"{source}; {HELD_OUT:,} of them are not asked and judge the models")
+    return Measured(rows, f"{source}; {HELD_OUT:,} of them are not asked, and test the models")
 
 
 def value(measured: Measured, table: str, epsilon: float, model: str, learner: str) -> Value:
@@ -403,7 +403,7 @@ def judge(measured: Measured) -> list[Verdict]:
             Verdict(
                 f"{model}: the paper's steps of 1/sqrt(t) come within {SAME:.0%} of scikit-learn's",
                 in_every_case(near),
-                f"{tally(near)}; error {min(ratios):.2f} to {max(ratios):.2f} of its",
+                f"{tally(near)}; error {min(ratios):.2f} to {max(ratios):.2f} times its",
             )
         )
     return verdicts

@@ -290,7 +290,7 @@ def judge(found: Measured) -> list[Verdict]:
         _alike(found, "SRR-MS, published", "ARR-SS, published"),
         _exists(found),
         Verdict(
-            f"(ours) errors are those predicted, to within {NEAR:.0%}",
+            f"(ours) errors are as predicted, to within {NEAR:.0%}",
             in_every_case(near),
             f"{tally(near)}; measured over predicted {min(ratios):.2f} to {max(ratios):.2f}",
         ),
@@ -316,12 +316,15 @@ def _is_there(row: Row) -> bool:
 
 def _best(found: Measured, one: str, others: Sequence[str], words: str) -> Verdict:
     """Its error is at most that of every other, to within NEAR, at every point."""
-    claim = f"{words} is at least as accurate as every other at every epsilon, to within {NEAR:.0%}"
+    claim = (
+        f"{words} is at least as accurate as every other mechanism at every epsilon, to within "
+        f"{NEAR:.0%}"
+    )
     pairs = _pairs(found, one, others)
     votes = [is_above(_value(b), _value(a), 1.0 / (1.0 + NEAR), len(pairs)) for a, b in pairs]
     worst = [
         f"{b['mechanism']} on {b['data']} at {b['epsilon']:g}: "
-        f"{b['measured'] / a['measured']:.2f} of its error"
+        f"{b['measured'] / a['measured']:.2f} times its error"
         for vote, (a, b) in sorted(
             zip(votes, pairs, strict=True), key=lambda pair: pair[1][1]["measured"]
         )
@@ -335,7 +338,7 @@ def _alike(found: Measured, one: str, other: str) -> Verdict:
     pairs = _pairs(found, one, [other])
     votes = [is_near(_value(a), _value(b), NEAR, len(pairs)) for a, b in pairs]
     ratios = [a["measured"] / b["measured"] for a, b in pairs]
-    between = f"; {min(ratios):.2f} to {max(ratios):.2f} of its error" if ratios else ""
+    between = f"; {min(ratios):.2f} to {max(ratios):.2f} times its error" if ratios else ""
     claim = f"where their budgets exist, published SRR-MS is within {NEAR:.0%} of ARR-SS"
     return Verdict(claim, in_every_case(votes), f"{tally(votes)}{between}")
 
@@ -356,9 +359,10 @@ def _exists(found: Measured) -> Verdict:
             parts.append(f"{name.split(',')[0]} on {data_} {where}")
     smallest = min(found.values("epsilon"))
     return Verdict(
-        f"the published closed form allows a larger local epsilon at {smallest:g} and above",
+        f"the published closed form allows a larger local epsilon at a central one of {smallest:g} "
+        "and above",
         all(votes),
-        f"of the epsilons measured: {', '.join(parts)}",
+        f"among the epsilons measured: {', '.join(parts)}",
     )
 
 

@@ -126,7 +126,7 @@ def judge(found: Measured) -> list[Verdict]:
         Verdict(
             "Tables 2 and 3: PSRR-SS as published has the least error of the three",
             min(worst) >= 1.0,
-            f"the others' errors are {min(worst):.2f} to {max(worst):.2f} times its, in "
+            f"the others' errors are {min(worst):.2f} to {max(worst):.2f} times as large, in "
             f"{len(worst)} cases with budgets",
         ),
         Verdict(

@@ -177,7 +177,7 @@ def _beats(measured: Measured, claim: str, better: str, worse: str) -> Verdict:
         if math.isfinite(one["error"] + other["error"])
     ]
     if not ratios:
-        return Verdict(claim, None, "at none of these are both channels")
+        return Verdict(claim, None, "there is no epsilon at which both are channels")
     between = f"errors {min(ratios):.2f} to {max(ratios):.2f} times those of {LABELS[better]}"
     return Verdict(claim, min(ratios) > 1.0, f"{LABELS[worse]} has {between}")
 
@@ -190,7 +190,9 @@ def _exists(measured: Measured) -> Verdict:
     return Verdict(
         "JuRR answers at every epsilon from 0.5",
         not missing,
-        f"it is not a channel at epsilon {text}" if missing else "it is one at each of these",
+        f"its probabilities make no channel at epsilon {text}"
+        if missing
+        else "they make one at each of these",
     )
 
 
@@ -207,8 +209,8 @@ def _erratic(measured: Measured) -> Verdict:
     return Verdict(
         "TDRR hardly improves with epsilon",
         own[1] > 0.5 * own[0],
-        f"errors {own[0]:.4f} at epsilon {first:g} and {own[1]:.4f} at {last:g} by the inverse of "
-        f"its channel; as the product of marginals {product[0]:.4f} and {product[1]:.4f}",
+        f"errors {own[0]:.4f} at epsilon {first:g} and {own[1]:.4f} at {last:g} with the inverse "
+        f"of its channel; {product[0]:.4f} and {product[1]:.4f} with the product of marginals",
     )
 
 
@@ -243,7 +245,7 @@ def judge_people(measured: Measured) -> Sequence[Verdict]:
         Verdict(
             "errors fall with the number of people",
             max(slopes) < 0.0,
-            f"as its power of {min(slopes):.2f} to {max(slopes):.2f}",
+            f"as the number to the power of {min(slopes):.2f} to {max(slopes):.2f}",
         ),
         _beats(
             measured, "CPRR is more accurate than JuRR for any number of people", "cprr", "jurr"
@@ -332,7 +334,7 @@ def judge_time(measured: Measured) -> Sequence[Verdict]:
             ratios.append(own["seconds"] / row["seconds"])
     return (
         Verdict(
-            "(ours) to randomize by JuRR and CPRR takes at most twice as long as by JD_GRR",
+            "(ours) randomizing with JuRR and CPRR takes at most twice as long as with JD_GRR",
             in_every_case(votes),
             f"{tally(votes)}; {min(ratios):.2f} to {max(ratios):.2f} times as long",
         ),

@@ -1,11 +1,10 @@
-"""When a claim holds, when it does not, and when so many runs cannot tell.
+"""When a claim holds, when it does not, and when there are too few runs to say.
 
 Everything is judged by measured values with their standard errors over runs, at LEVEL: a value is
 above another one if Welch's t-test of their difference says so on that side. A claim about every
-case is refuted by one case in which the opposite is told, at LEVEL over all cases together
-(Bonferroni), and holds if it is told in each. A claim about what mostly happens is judged case by
-case: it holds if it is told in `MOST` of them, and does not if the opposite is told in more than
-the rest.
+case holds if each case confirms it, and does not hold if one contradicts it, at LEVEL over all
+cases together (Bonferroni). A claim about what mostly happens is judged case by case: it holds if
+`MOST` of them confirm it, and does not if more than the rest contradict it.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from scipy.stats import t as student
 from benchmarks.figures.cases import Row
 
 LEVEL, MOST = 0.05, 0.9
-WORDS = {True: "holds", False: "does not hold", None: "cannot be told from so many runs"}
+WORDS = {True: "holds", False: "does not hold", None: "undecided"}
 Vote = bool | None
-"""Whether something is told to be so, or not to be so; None where it cannot be told."""
+"""Whether something is confirmed or contradicted; None where it is undecided."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def is_above(one: Value, other: Value, factor: float = 1.0, cases: int = 1) -> V
 
 
 def is_near(one: Value, other: Value, share: float, cases: int = 1) -> Vote:
-    """Whether one lies within a share of the other: told to be, or told to be outside."""
+    """Whether one lies within a share of the other, or outside; None where that is undecided."""
     inside = (
         is_above(one, other, 1.0 - share, cases),
         is_above(other, one, 1.0 / (1.0 + share), cases),
@@ -76,7 +75,7 @@ def is_near(one: Value, other: Value, share: float, cases: int = 1) -> Vote:
 
 
 def in_every_case(votes: Sequence[Vote]) -> Vote:
-    """Of a claim about every case; nothing is told of none."""
+    """Of a claim about every case; undecided if there is none."""
     if False in votes:
         return False
     return True if votes and None not in votes else None
@@ -93,11 +92,11 @@ def mostly(votes: Sequence[Vote], most: float = MOST) -> Vote:
 
 def tally(votes: Sequence[Vote]) -> str:
     """How many of each, in words."""
-    parts = [f"{votes.count(True)} of {len(votes)} told"]
+    parts = [f"{votes.count(True)} of {len(votes)} confirmed"]
     if votes.count(False):
-        parts.append(f"{votes.count(False)} told to be otherwise")
+        parts.append(f"{votes.count(False)} contradicted")
     if votes.count(None):
-        parts.append(f"{votes.count(None)} not to be told")
+        parts.append(f"{votes.count(None)} undecided")
     return ", ".join(parts)
 
 

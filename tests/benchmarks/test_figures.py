@@ -190,9 +190,9 @@ def test_only_points_that_both_have_are_compared() -> None:
     found = [row_of(name, 0.1, 1.0 + n) for n, name in enumerate(names)]
     found += [row_of(name, 0.2, 1.0) for name in ("lgrr, published", "hgrr")]
     verdicts = {v.claim: v for v in judge(Measured(found, "made up"))}
-    ahead = verdicts["AHEAD is better in COUNT than HGRR and LGRR-FD"]
-    assert (ahead.holds, ahead.because.count("1 of 1 told")) == (True, 2)
-    assert verdicts["LGRR is better than LGRR-FD"].because == "COUNT, 1 of 1 told"
+    ahead = verdicts["AHEAD answers COUNT better than HGRR and LGRR-FD"]
+    assert (ahead.holds, ahead.because.count("1 of 1 confirmed")) == (True, 2)
+    assert verdicts["LGRR is better than LGRR-FD"].because == "COUNT, 1 of 1 confirmed"
 
 
 @pytest.mark.parametrize("pair", ["nobody=1", "runs", "runs=many"])
@@ -269,7 +269,7 @@ def test_a_tendency_is_told_by_standard_errors(
 def test_what_is_said_of_two_mechanisms_is_not_borne_out_by_one() -> None:
     """But refuted; and nothing is said of two predicates where none were asked."""
     better = "LGRR and LGRR-FD are better than every other mechanism (COUNT)"
-    ahead = "AHEAD is better in COUNT than HGRR and LGRR-FD"
+    ahead = "AHEAD answers COUNT better than HGRR and LGRR-FD"
     errors = {"lgrr, published": 1.0, "hio": 2.0, "hgrr": 3.0}
     for added, holds in (({}, None), ({"hio": 0.5}, False), ({"lgrr-fd, published": 1.0}, True)):
         verdicts = {v.claim: v.holds for v in judge(rows({**errors, **added}))}

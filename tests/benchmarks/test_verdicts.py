@@ -80,7 +80,7 @@ def test_claims_about_every_case_and_most(votes, every, most) -> None:
 
 
 def test_what_is_said_of_cases() -> None:
-    assert tally([True, False, None]) == "1 of 3 told, 1 told to be otherwise, 1 not to be told"
+    assert tally([True, False, None]) == "1 of 3 confirmed, 1 contradicted, 1 undecided"
     low, high = band([Value(1.0, 0.1, 5), Value(1.0, 9.0, 5), Value(2.0)])
     assert (low[0], high[0]) == pytest.approx((1 - 0.2776, 1 + 0.2776), abs=1e-3)
     assert low[1:] == [0.1, 2.0]
