@@ -176,4 +176,4 @@ def test_hints_list_what_there_is() -> None:
 
 def test_without_the_entry_it_is_refused() -> None:
     error = refusal("SELECT SECOND_MOMENT(age) FROM app")
-    assert "SECOND_MOMENT is not answered" in error.reason
+    assert "SECOND_MOMENT is not supported" in error.reason

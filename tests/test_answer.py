@@ -131,7 +131,7 @@ def test_a_picture_in_a_page_takes_its_colours_and_leaves_its_styles_alone(conne
 def test_an_answer_without_a_picture_says_why_unless_it_is_one_row(connection, monkeypatch):
     assert "picture" not in connection.sql("SELECT COUNT(*) FROM app WHERE age < 3")._repr_html_()
     alone = connection.sql("SELECT state FROM app GROUP BY state")._repr_html_()
-    assert "no picture: a picture shows estimates over what tells rows apart" in alone
+    assert "no picture: a picture shows estimates of groups" in alone
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     text = connection.sql(BY_STATE)._repr_html_()
     assert "no picture: a picture needs matplotlib: pip install ldpsql[plot]" in text

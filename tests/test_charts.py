@@ -97,5 +97,5 @@ def test_what_makes_no_picture_is_refused(keys, rows, reason):
 
 
 def test_without_estimates_there_is_nothing_to_draw():
-    with pytest.raises(NotSupportedError, match="estimates over what tells rows apart"):
+    with pytest.raises(NotSupportedError, match="a picture shows estimates of groups"):
         draw_result(Result(pa.table({"age": [1, 2]})))

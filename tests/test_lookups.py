@@ -114,11 +114,11 @@ def test_columns_of_data_become_plain_ones(column: object, expected: list[object
         ({"c": pa.array([[1]])}, "is of type list"),
         ({"c": pa.array([b"x"])}, "is of type binary"),
         ({"c": pa.array([0], pa.timestamp("us", "UTC"))}, "time zone"),
-        ({"c": pa.array([2**63], pa.uint64())}, "holds values that are no int64"),
+        ({"c": pa.array([2**63], pa.uint64())}, "holds values that are not int64"),
         ({}, "no columns"),
-        ({"c": [1], "d": [1, 2]}, "no table of plain columns"),
-        ("text", "no table of plain columns"),
-        (None, "no table of plain columns"),
+        ({"c": [1], "d": [1, 2]}, "not a table of plain columns"),
+        ("text", "not a table of plain columns"),
+        (None, "not a table of plain columns"),
     ],
 )
 def test_data_without_plain_columns_is_refused(data: object, reason: str) -> None:

@@ -275,7 +275,7 @@ def test_a_collector_elsewhere_is_asked_over_https_alone():
     arguments = ["https://collect.example:8443/base"], {"token": "secret", "confidence": 0.9}
     url = sqlalchemy.make_url("ldpsql+https://:secret@collect.example:8443/base?confidence=0.9")
     assert url.get_dialect()().create_connect_args(url) == arguments
-    with pytest.raises(exc.InterfaceError, match="over https alone"):
+    with pytest.raises(exc.InterfaceError, match="over https only"):
         create_engine("ldpsql+http://collect.example").connect()
 
 

@@ -37,9 +37,7 @@ def _panels(result: Result) -> list[Panel]:
     table = result.table
     keys = [place for place in range(table.num_columns) if place not in result.intervals]
     if not (result.intervals and keys and table.num_rows > 1):
-        raise NotSupportedError(
-            "a picture shows estimates over what tells rows apart; GROUP BY a column"
-        )
+        raise NotSupportedError("a picture shows estimates of groups; GROUP BY a column")
     over, places = _axis(table, keys)
     order: Sequence[int] = range(table.num_rows)
     if not isinstance(places[0], str):

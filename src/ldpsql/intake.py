@@ -182,12 +182,12 @@ def check_statement(intake: Intake, statement: Statement, before: str | None) ->
         )
     if before is not None and statement.issued < (last := Statement.from_json(before).issued):
         raise OperationalError(
-            f"a statement of {last} about the survey {intake.table} is kept, and this one is of "
-            f"{statement.issued}; sign a new one"
+            f"there is a later statement of {last} about the survey {intake.table}, and this one "
+            f"is of {statement.issued}; sign a new one"
         )
     if not statement.issued <= (today := utc_today()) <= statement.until:
         raise OperationalError(
-            f"the statement about the survey {intake.table} is believed from {statement.issued} to "
+            f"the statement about the survey {intake.table} is valid from {statement.issued} to "
             f"{statement.until}, and not on {today}; sign a new one"
         )
 

@@ -138,7 +138,8 @@ def _as_table(name: str, data: Columns) -> pa.Table:
         return pa.Table.from_pandas(data, preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError, AttributeError):
         raise DataError(
-            f"look-up table {name} is no table of plain columns; give Arrow, pandas, or a dict of "
+            f"look-up table {name} is not a table of plain columns; give Arrow, pandas, or a dict "
+            "of "
             "lists"
         ) from None
 
@@ -160,7 +161,7 @@ def _plain(table: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(kind)
     except pa.ArrowException:
         raise DataError(
-            f"column {name} of look-up table {table} holds values that are no {kind}; convert them"
+            f"column {name} of look-up table {table} holds values that are not {kind}; convert them"
         ) from None
 
 

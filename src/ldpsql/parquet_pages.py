@@ -120,7 +120,10 @@ def _read_footer(path: Path, name: str) -> Footer:
             raise ValueError("groups of other rows")
         per_byte = 1 / ID_BYTES if ID_COLUMN.encode() in columns else _ROWS_PER_BYTE
         if told[3] > _FREE_ROWS + per_byte * size:
-            raise ReportError(f"{name} has {told[3]:,} rows, more than a file of its size can")
+            raise ReportError(
+                f"{name} has {told[3]:,} rows, more than a file of its size can hold; write it "
+                "again"
+            )
         return Footer(size, groups)
 
 

@@ -88,7 +88,7 @@ class RecordDomain:
         """What the levels of a measure stand for of the square of its distance from the middle of
         its bounds, shape (levels,). SurveyError where they do not tell it."""
         if not self.tells_squares(measure):
-            raise SurveyError(f"levels of {self.measure_names[measure]} do not tell squares")
+            raise SurveyError(f"levels of {self.measure_names[measure]} say nothing about squares")
         low, high = self.bounds[measure]
         step = (high - low) / (self.levels[measure] - 2)
         return (self.level_values(measure) - (low + high) / 2.0) ** 2 - step**2 / 4.0

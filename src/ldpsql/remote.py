@@ -71,7 +71,7 @@ class RemoteStore:
         clear to another machine, and for one that no token looks like."""
         parts = urlsplit(url)
         if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
-            raise InterfaceError(f"{url} is not https: a token travels over https alone")
+            raise InterfaceError(f"{url} is not https, and a token is sent over https only")
         self.url, self._token = url.rstrip("/"), (token or os.environ.get(TOKEN, "")).strip()
         if not (self._token.isascii() and self._token.isprintable()):
             raise InterfaceError(
@@ -187,11 +187,13 @@ class RemoteStore:
         try:
             yield
         except NO_ANSWER:
-            raise StoreError(f"{self.url} answers what no collector does; check it") from None
+            raise StoreError(
+                f"{self.url} does not answer as a collector does; check the address"
+            ) from None
 
     def _tell(self, status: int, body: bytes, sql: str) -> Exception:
         if status // 100 == 3:
-            return StoreError(f"{self.url} sends elsewhere; give the address of the collector")
+            return StoreError(f"{self.url} redirects elsewhere; give the address of the collector")
         try:
             said = json.loads(body)
             detail, name = str(said["detail"]), said.get("error")
@@ -199,7 +201,9 @@ class RemoteStore:
         except (ValueError, LookupError, TypeError, RecursionError):
             is_elsewhere = True
         if is_elsewhere:
-            return StoreError(f"{self.url} is no collector (it answers {status}); check it")
+            return StoreError(
+                f"{self.url} is not a collector (it answers {status}); check the address"
+            )
         if not isinstance(name, str):
             way_out = f"; set {TOKEN}, or give token=" if status == 401 else ""
             return StoreError(f"{self.url}: {detail}{way_out}")

@@ -190,7 +190,7 @@ class ShuffledBatch:
                 return cls(fingerprint, reports, own)
         except (ValueError, LookupError, TypeError, RecursionError):
             pass
-        raise ReportError(f"{name}: what it says of its shuffling cannot be read; shuffle it again")
+        raise ReportError(f"{name}: its record of the shuffling cannot be read; shuffle it again")
 
 
 # -- columns -----------------------------------------------------------------------------------

@@ -216,7 +216,7 @@ def lowest_code(schema: Any, record: Any, entropy: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (another_word, "sex, missing: the device draws another number of random words"),
+        (another_word, "sex, missing: the device does not draw as many random words"),
         (lowest_code, "sex, missing: the report does not follow from the codes and from fresh"),
     ],
 )

@@ -336,7 +336,11 @@ def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
     [
         ((), 2, "name a survey, or --mechanism with --epsilon and --domain"),
         (("--mechanism", "hgrr", "--epsilon", "1"), 2, "name a survey"),
-        ((*MECHANISM[1:], "4", "--reports", "5000"), 2, "--quick draws no --reports"),
+        (
+            (*MECHANISM[1:], "4", "--reports", "5000"),
+            2,
+            "--quick draws no reports; leave out --reports",
+        ),
         ((*MECHANISM[1:], "4", "--html", "page.html"), 2, "--html is for a survey"),
         ((*MECHANISM[1:], "4", "--option", "fanout"), 2, "KEY=VALUE"),
         ((*MECHANISM[1:], "4", "--option", "colour=red"), 1, "hgrr has no option 'colour'"),

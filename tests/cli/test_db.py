@@ -56,7 +56,7 @@ def test_batches_are_listed_withdrawn_and_their_reports_deleted(database: Path) 
 
 def test_only_the_decoded_state_is_kept(database: Path, tmp_path: Path) -> None:
     none = run("db", "forget", "app", "--db", database, "--keep", "state", "--batch", 1)
-    assert "no decoded sums are kept of them; nothing was changed" in refusal(none, 1)
+    assert "no decoded sums of them are kept; nothing was changed" in refusal(none, 1)
     database = tmp_path / "decoded.duckdb"
     survey = design(survey_toml(integer("age", 0, 8), epsilon="2", mechanism="fourier"))
     with open_store(database, read_only=False) as store:
@@ -74,7 +74,7 @@ def test_only_the_decoded_state_is_kept(database: Path, tmp_path: Path) -> None:
         "note: app: of 500 reports only the state is there, of which the number was verified"
     )
     why = refusal(run("db", "forget", "app", "--batch", 1, "--db", database), 1)
-    assert "from which no batch can be taken; nothing was changed" in why
+    assert "from which no batch can be taken out; nothing was changed" in why
 
 
 def test_what_came_before_a_day_is_forgotten(database: Path) -> None:

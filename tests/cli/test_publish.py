@@ -77,7 +77,7 @@ def test_over_http(db, tmp_path, monkeypatch):
     ("arguments", "code", "reason"),
     [
         (("--to", "mysql://x"), 2, "--to takes a file, a folder or postgresql://"),
-        (("--to", "x.xlsx"), 2, "which 'x.xlsx' looks like no name of"),
+        (("--to", "x.xlsx"), 2, "'x.xlsx' looks like neither"),
         (("--to", "x.duckdb", "--file-format", "csv"), 2, "--file-format is for a folder"),
         (("--to", "x.duckdb", "--table", "nobody"), 1, "there is no survey 'nobody'"),
         (("--to", "no/such/x.duckdb"), 1, "there is no such folder"),

@@ -85,7 +85,7 @@ def test_a_survey_that_is_there_already_can_be_signed(tmp_path, key, other):
     assert f"author       {signed.author}" in shown.stdout and "note" not in shown.stdout
     again = run("sign", mine, "--key", other, "-o", tmp_path / "other.survey.json")
     assert f"{signed.author} had signed it before" in words_of(again.stdout)
-    assert "is read; name another file" in refusal(run("sign", mine, "--key", key, "-o", mine), 2)
+    assert "-o would replace the input" in refusal(run("sign", mine, "--key", key, "-o", mine), 2)
     mine.write_text(mine.read_text().replace('"replay_window":7', '"replay_window":8'))
     bad = tmp_path / "bad.survey.json"
     words = refusal(run("sign", mine, "--key", key, "-o", bad), 1)

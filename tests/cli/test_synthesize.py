@@ -90,8 +90,8 @@ def test_as_many_rows_as_reports_unless_told(database, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("-n", 0, "-o", "x.parquet"), 2, "0 people are not from 1 to"),
-        (("-n", 10**12, "-o", "x.parquet"), 2, "people are not from 1 to"),
+        (("-n", 0, "-o", "x.parquet"), 2, "the number of people must lie between 1 and"),
+        (("-n", 10**12, "-o", "x.parquet"), 2, "the number of people must lie between 1 and"),
         (("-o", "x.xlsx"), 2, "a table is one of .csv, .tsv, .jsonl, .arrow, .parquet"),
         (("--table", "other", "-o", "x.csv"), 1, "other"),
         (("--table", "small", "-o", "x.csv"), 1, "small has no reports"),

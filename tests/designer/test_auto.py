@@ -104,7 +104,7 @@ def test_sensitive_values_bring_in_what_spares_the_others():
     assert (choice.best.name, kinds["cprr"]) == ("cprr", "uldp")
     assert set(kinds.values()) == {"local", "uldp"}
     for name in ("jurr", "jurr-g", "tdrr"):
-        assert "name it to have it" in choice.left_out[name]
+        assert "name it to use it" in choice.left_out[name]
     assert choice.left_out["jd-grr"] == "it is grr under another name"
     line = RecordDomain(("x",), (9,), (), (), (), (), ((0, 1),))
     names = {c.name for c in choose(Workload.everyday(line), ONE, 1000).ranked}
@@ -127,7 +127,7 @@ def test_what_takes_too_long_is_left_out(monkeypatch):
         monkeypatch.setattr(auto, "clock", look)
         told = []
         choice = choose(everyday(12, bounds=[(0.0, 5.0)]), ONE, 1000, told.append, quick=quick)
-        late = {n for n, why in choice.left_out.items() if "to compare it would take" in why}
+        late = {n for n, why in choice.left_out.items() if "comparing it would take" in why}
         return late, told[0]
 
     assert choose_by(0.0) == (set(), "trying staircase, at most 330 s left")
@@ -147,7 +147,7 @@ def test_without_time_nothing_is_said_to_take_more_than_0_s(monkeypatch):
     for seconds in (10.0, 0.0):
         monkeypatch.setattr(auto, "MOST_SECONDS", seconds)
         reasons.append(choose(everyday(12), ONE, 1000).left_out)
-    used_up = "the time to compare mechanisms is used up; name it to have it"
+    used_up = "the time for comparing mechanisms is used up; name it to use it"
     assert reasons == [{}, {"fourier": used_up}]
 
 

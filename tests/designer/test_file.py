@@ -281,7 +281,7 @@ def test_the_rule_lies_beside_the_survey(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ('person = "customer_id"', "", 'say person = "COLUMN" under'),
+        ('person = "customer_id"', "", 'apart, too: person = "COLUMN" under'),
         ('person = "customer_id"', "person = 3", "person must be the name of a column"),
         ('person = "customer_id"', 'person = "age"', "age is a column of the survey"),
         ('last_by = "at"', 'last = "at"', r"\[person\]: unknown key 'last'"),

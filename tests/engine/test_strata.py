@@ -77,7 +77,7 @@ def test_files_may_list_strata_in_another_order_and_differ_a_little(tmp_path: Pa
     [
         (["age,n\n18..29,1\n31..90,2"], "no stratum of age holds 30; add rows, or widen a stratum"),
         (["age,n\n18..30,1\n30..90,2"], "strata of age overlap: 30..90 and 18..30"),
-        (["age,n\n15..29,1\n30+,2"], "15..29 reaches outside of age, which is declared for [18"),
+        (["age,n\n15..29,1\n30+,2"], "15..29 extends beyond age, which is declared for [18"),
         (["age,n\n<30,1\n30..90,2\n95,3"], "age is declared for [18, 90], and never 95; leave"),
         (["age,n\nyoung,1\n30+,2"], "'young' is not a number or a range; write 18, 18..29 or 65+"),
         (["state,n\nCA,1\nNY,2\nWA,3"], "no stratum of state holds NULL (an empty value)"),
@@ -93,7 +93,7 @@ def test_files_may_list_strata_in_another_order_and_differ_a_little(tmp_path: Pa
         (["active,beta\ntrue,true"], "needs one column with numbers of people"),
         (["active,n,m\ntrue,1,2"], "not among those: n, m"),
         (["n\n1"], "needs one column with numbers of people, and besides it dimensions"),
-        (["active,purchase\ntrue,1"], "purchase is a measure, which divides nobody"),
+        (["active,purchase\ntrue,1"], "purchase is a measure, by which nobody is divided"),
         (["active,active,n\ntrue,true,1"], "names a column twice"),
         (["active,n\ntrue,-1\nfalse,2"], "'-1' is not a number of people"),
         (['active,n\ntrue,"300,5"\nfalse,2'], "'300,5' is not a number of people"),
@@ -103,9 +103,9 @@ def test_files_may_list_strata_in_another_order_and_differ_a_little(tmp_path: Pa
         ([""], "is empty; its first line names the columns"),
         (["active,n\ntrue,1,2"], "row 1 has 3 values, the header has 2"),
         (["active,n\ntrue,1\nfalse,2", "beta,n\ntrue,1\nfalse,3"], "margins of one population"),
-        (["age,n\n<30,1\n30+,2", "age,n\n<40,1\n40+,2"], "divides age in another way"),
+        (["age,n\n<30,1\n30+,2", "age,n\n<40,1\n40+,2"], "divides age differently"),
         (["age,hours,n\n" + "".join(f"{a},{h},1\n" for a in range(18, 91) for h in range(100))],
-         "margins make too many strata (73 of age x 100 of hours), at most 1000; join some"),
+         "the margins make too many strata (73 of age x 100 of hours), at most 1000; merge some"),
     ],
 )  # fmt: skip
 def test_what_is_refused(tmp_path: Path, texts: list[str], message: str) -> None:

@@ -215,10 +215,14 @@ def test_ranges_beside_an_expression_are_told_from_codes() -> None:
 @pytest.mark.parametrize(
     ("text", "marks", "reason"),
     [
-        ("age = build", "age = build", "age, private, and build, public"),
+        (
+            "age = build",
+            "age = build",
+            "cannot combine age, which is private, and build, which is public",
+        ),
         ("score + 1 > 2", "score", "bins of real numbers"),
         ("random() < age", "random()", "function"),
-        ("bin(age, 10) = 30", "bin(age, 10)", "BIN is not answered over columns"),
+        ("bin(age, 10) = 30", "bin(age, 10)", "BIN is not supported over columns"),
         ("age > now()", "now()", "function"),
         ("joined > current_date", "current_date", "function"),
         ("age IN (SELECT age FROM app)", None, "holds estimates"),
@@ -231,7 +235,7 @@ def test_ranges_beside_an_expression_are_told_from_codes() -> None:
         ("age IS TRUE", "age IS TRUE", "IS takes NULL"),
         ("1", "1", "constant is not a condition"),
         ("'x'", "'x'", "constant is not a condition"),
-        ("age[1] = 3", None, "not answered over columns"),
+        ("age[1] = 3", None, "not supported over columns"),
     ],
 )
 def test_what_is_outside_the_subset_is_refused_at_its_place(

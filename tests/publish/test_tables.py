@@ -148,7 +148,9 @@ class Growing:
 def test_tables_are_of_one_state_of_the_reports(connection):
     made = answer_tables(Growing(connection.session, 3), connection.surveys, ways=1)
     assert {table.reports for table in made.tables} == {4_000}
-    with pytest.raises(OperationalError, match="reports come in while tables are answered"):
+    with pytest.raises(
+        OperationalError, match="new reports arrived while the tables were computed"
+    ):
         answer_tables(Growing(connection.session, 99), connection.surveys, ways=1)
 
 
@@ -181,8 +183,8 @@ def test_queries_of_a_file_have_names(connection, tmp_path):
         ("SELECT 1;\n-- name: a\nSELECT 1", "has SQL without a name"),
         ("-- name: a", "line 1: a has 0 statements, not one"),
         ("-- name: a\nSELECT 1; SELECT 2", "line 1: a has 2 statements, not one"),
-        ("\n-- name: A b\nSELECT 1", "line 2: 'A b' is no name of a table"),
-        (f"-- name: {'a' * 64}\nSELECT 1", "is no name of a table"),
+        ("\n-- name: A b\nSELECT 1", "line 2: 'A b' is not the name of a table"),
+        (f"-- name: {'a' * 64}\nSELECT 1", "is not the name of a table"),
         (f"-- name: {INDEX}\nSELECT 1", "there is another table ldpsql_published"),
         ("-- name: a\nSELECT 1\n-- name: a\nSELECT 2", "line 3: there is another table a"),
     ],
@@ -199,7 +201,7 @@ def test_files_that_are_refused(tmp_path, text, reason):
     [
         ("SELECT MAX(age) FROM app", "q.sql, line 1: MAX depends on single people"),
         ("SELECT COUNT(*) FROM nobody", "q.sql, line 1: there is no survey 'nobody'"),
-        ("EXPLAIN SELECT COUNT(*) FROM app", "a plan is no table"),
+        ("EXPLAIN SELECT COUNT(*) FROM app", "a plan is not a table"),
     ],
 )
 def test_a_query_that_cannot_be_answered_is_an_error(connection, tmp_path, sql, reason):

@@ -266,7 +266,7 @@ def test_rounds_on_the_command_line(tmp_path: Path) -> None:
             assert "30,000 of 40,000 are left, 15,000 for each of 2 rounds" in made.stdout
             again = run("design", "--next", database, "--users", 10_000, "-o", tmp_path / "no.json")
             assert again.exit_code == 1
-            assert "--users 10000 is no more" in again.stderr
+            assert "so --users must be larger than that, not 10000" in again.stderr
             assert not (tmp_path / "no.json").exists()
     assert "was the last one" in made.stderr
     asked = "SELECT COUNT(*) FROM app WHERE age BETWEEN 1 AND 2"

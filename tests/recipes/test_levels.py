@@ -280,7 +280,7 @@ def test_levels_that_tell_squares_are_unbiased_for_them(value):
 def test_only_levels_for_squares_tell_them():
     for roundings in ((), ((5, "linear"),)):
         domain = replace(ALONE, roundings=roundings)
-        with pytest.raises(SurveyError, match="do not tell squares"):
+        with pytest.raises(SurveyError, match="say nothing about squares"):
             domain.level_squares(0)
 
 
@@ -289,7 +289,10 @@ def test_a_workload_with_variances_gets_levels_that_tell_squares():
     survey = designed.survey
     assert survey.schema.measures[0].rounding == "quadratic"
     assert Survey.from_json(survey.to_json()) == survey
-    assert all("tell no squares" in designed.ranking.left_out[name] for name in ("fourier", "hgrr"))
+    assert all(
+        "say nothing about squares" in designed.ranking.left_out[name]
+        for name in ("fourier", "hgrr")
+    )
 
 
 @pytest.mark.slow
@@ -326,5 +329,5 @@ def test_variances_are_refused_where_levels_do_not_tell_them():
 
 @pytest.mark.parametrize("name", ["fourier", "hgrr", "ahio"])
 def test_mechanisms_that_round_to_bounds_refuse_workloads_with_squares(name):
-    with pytest.raises(SurveyError, match="tell no squares; use staircase"):
+    with pytest.raises(SurveyError, match="say nothing about squares; use staircase"):
         design_survey(SPREAD, mechanism=name)

@@ -103,7 +103,7 @@ def test_an_unknown_name_names_installed_ones_too(site):
             r"cannot be loaded from brought_nowhere:ARC \(ModuleNotFoundError: No module named",
         ),
         ("brought_arc:ARK", r"cannot be loaded from brought_arc:ARK \(Attr.*no attribute 'ARK'"),
-        ("brought_arc:Arc", "brought_arc:Arc is no recipe of the name arc"),
+        ("brought_arc:Arc", "brought_arc:Arc is not a recipe called arc"),
     ],
 )
 def test_a_broken_distribution_is_refused(site, value, problem):
@@ -136,7 +136,7 @@ def test_a_recipe_under_another_name_is_refused(site):
     """The collector's part would name what nobody finds again."""
     write_arc(site)
     bring(site, name="bow")
-    with pytest.raises(SurveyError, match="is no recipe of the name bow"):
+    with pytest.raises(SurveyError, match="is not a recipe called bow"):
         mechanism("bow")
 
 

@@ -179,6 +179,6 @@ def test_an_author_hands_it_to_a_collector_that_runs(tmp_path, monkeypatch):
         assert (done.exit_code, done.stdout) == (0, "")
         later = read()
         assert (later.issued, later.until) == (utc_today(), date(2999, 1, 31))
-    complaint = f"said.json is not handed out: a statement of {utc_today()}"
+    complaint = f"said.json is not handed out: there is a later statement of {utc_today()}"
     with serving(*map(str, arguments), complaint=complaint) as (_, address):
         assert read() == later

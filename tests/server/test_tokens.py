@@ -24,8 +24,8 @@ def test_names_are_names_and_taken_once(tmp_path):
     tokens.add("ann", "analyst")
     for name, words in (
         ("ann", "a token ann already exists"),
-        ("a b", "is no name"),
-        ("", "is no name"),
+        ("a b", "is not the name"),
+        ("", "is not the name"),
     ):
         with pytest.raises(DataError, match=words):
             tokens.add(name, "analyst")

@@ -240,10 +240,10 @@ def test_files_and_surveys_that_are_not_of_a_shuffler_are_refused(place, waiting
     with sqlite3.connect(other) as database:
         database.execute("CREATE TABLE t (x)")
     database.close()
-    with pytest.raises(StoreError, match="no file of a shuffler"):
+    with pytest.raises(StoreError, match="not the file of a shuffler"):
         Arrivals(other, place[1])
     other.write_text("text " * 1000)
-    with pytest.raises(StoreError, match="no file of a shuffler"):
+    with pytest.raises(StoreError, match="not the file of a shuffler"):
         Arrivals(other, place[1])
     with pytest.raises(StoreError, match="cannot use"):
         Arrivals(tmp_path / "none" / "waiting.db", place[1])

@@ -122,7 +122,7 @@ def _run(plan: Plan, records: Sequence[int] | Integers, words: Words) -> Integer
         given = Given(words[part])
         found.append(np.stack(draw(plan, np.array(codes[part]), given), axis=1))
         if given.left or given.is_short:
-            raise DeviceFaultError("the device draws another number of random words than its plan")
+            raise DeviceFaultError("the device does not draw as many random words as its plan says")
     return np.concatenate(found)
 
 

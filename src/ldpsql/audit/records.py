@@ -151,7 +151,7 @@ def _try(device: Published, record: Mapping[str, Any], entropy: Entropy) -> Iter
             yield f"the device does not answer, it raises {type(error).__name__}"
             return
         if given.left or given.is_short:
-            yield "the device draws another number of random words"
+            yield "the device does not draw as many random words as its plan says"
         elif (codes < 0).any() or (codes >= schema.sizes).any():
             yield "encoding gives a code that does not exist"
         elif sent != tuple(int(c[0]) for c in draw(plan, codes, Given(words[schema.words :]))):

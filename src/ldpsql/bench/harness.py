@@ -360,8 +360,8 @@ def _run_all(
                 yield pending.pop(future), future.result()
         except BrokenProcessPool:
             raise OperationalError(
-                "a worker process was ended from outside, perhaps for want of memory; the same "
-                "command with fewer --jobs goes on from here"
+                "a worker process was killed, perhaps because memory ran out; the same command "
+                "with fewer --jobs goes on from here"
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)

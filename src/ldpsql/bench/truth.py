@@ -311,7 +311,7 @@ def _expect(function: str, columns: Sequence[str]) -> str:
     if function not in ("COUNT", "SUM", "AVG"):
         raise NotSupportedError(
             f"{function} of persons who have several rows has no expectation over the row that is "
-            "drawn; compare COUNT, SUM and AVG, or give such a person one row"
+            "drawn; compare COUNT, SUM and AVG, or give each person one row"
         )
     [column] = columns
     value = "1" if column == "*" else f"({column})"

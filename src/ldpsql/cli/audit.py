@@ -115,9 +115,9 @@ def audit(
     --domain say what to check. The exit code is 1 if a promise does not hold.
     """
     if quick and reports is not None:
-        raise click.UsageError("--quick draws no --reports")
+        raise click.UsageError("--quick draws no reports; leave out --reports")
     if page is not None and source is None:
-        raise click.UsageError("--html is for a survey")
+        raise click.UsageError("--html is for a survey; name one")
     options.keep_inputs(page, *filter(None, (source, database)))
     chosen = options.read_settings(settings)
     survey = central = None
@@ -125,7 +125,9 @@ def audit(
         if name or epsilon or domain or sensitive or measures or chosen:
             raise click.UsageError("name either a survey or a mechanism, not both")
         if users is not None and database is not None:
-            raise click.UsageError("--users and --db both say how many reports there are")
+            raise click.UsageError(
+                "--users and --db both say how many reports there are; give one of them"
+            )
         survey, central = _of_survey(source, users, database)
         design, chosen = survey.design, dict(survey.options)
     elif name and epsilon and domain:
@@ -196,7 +198,10 @@ def _of_survey(
             known = {kept.fingerprint for kept in store.surveys()}
             users = store.smallest_batch(survey.table) if survey.fingerprint in known else None
         if users is None:
-            raise SurveyError(f"{database} holds no reports of this survey {survey.table}")
+            raise SurveyError(
+                f"{database} holds no reports of this survey {survey.table}; ingest them, or name "
+                "another --db"
+            )
     return survey, audit_central(survey, users)
 
 

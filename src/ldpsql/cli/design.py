@@ -183,7 +183,10 @@ def _rounds_to_come(survey: Survey, users: int | None) -> Iterator[tuple[str, st
         return
     rest = users - design.earlier
     if rest < 1:
-        raise SurveyError(f"{design.earlier} people have answered, and --users {users} is no more")
+        raise SurveyError(
+            f"{design.earlier} people have answered already, so --users must be larger than that, "
+            f"not {users}"
+        )
     each = rest // (design.rounds - design.round + 1)
     yield "", f"{rest:,} of {users:,} are left, {each:,} for each of {left}"
 

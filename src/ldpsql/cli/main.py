@@ -63,7 +63,7 @@ class Verbs(click.Group):
         following = _first_argument(others)
         is_named = any(word == "--db" or word.startswith("--db=") for word in others)
         if is_named or (following is not None and options.is_place(others[following])):
-            raise click.UsageError(f"{place} and another database are named; name one", ctx)
+            raise click.UsageError(f"two databases are named, {place} and another; name one", ctx)
         if following is None:
             return ["shell", "--db", place, *others]
         return self._verb_first([*others, "--db", place], ctx)

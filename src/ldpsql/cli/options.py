@@ -157,7 +157,9 @@ def people(least: int, most: int) -> Callable[[object], int]:
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
         if not least <= number <= most:
-            raise click.BadParameter(f"{number:,} people are not from {least:,} to {most:,}")
+            raise click.BadParameter(
+                f"the number of people must lie between {least:,} and {most:,}, not {number:,}"
+            )
         return number
 
     return read
@@ -260,7 +262,7 @@ def keep_inputs(target: Path | None, *inputs: Path | str | None) -> None:
         if not target or not isinstance(source, Path):
             continue
         if target.exists() and source.exists() and target.samefile(source):
-            raise click.UsageError(f"-o would replace {source}, which is read; name another file")
+            raise click.UsageError(f"-o would replace the input {source}; name another file")
 
 
 def add_asking_options(command: Command) -> Command:

@@ -83,8 +83,8 @@ def publish(
         options.check_writable(path)
     elif not is_remote and path.suffix and not path.is_dir():
         raise click.UsageError(
-            f"--to takes a file that ends in {', '.join(_DATABASES)}, or a folder, which "
-            f"{path.name!r} looks like no name of"
+            f"--to takes a file that ends in {', '.join(_DATABASES)}, or a folder; {path.name!r} "
+            "looks like neither"
         )
     asked = [] if queries is None else read_queries(queries)
     connection = dbapi.connect(

@@ -131,7 +131,7 @@ def _serve(database: Path, survey: Path, port: int) -> Iterator[tuple[subprocess
             if "in use" not in said:
                 break
         if " at http" not in said:
-            raise StoreError(f"the collector does not start: {said or 'it says nothing'}")
+            raise StoreError(f"the collector did not start: {said or 'it said nothing'}")
         yield server, said.split(" at ")[1].split()[0]
 
 

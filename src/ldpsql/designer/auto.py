@@ -125,8 +125,8 @@ def choose(
 
 def _too_slow(seconds: float) -> SurveyError:
     if seconds < QUICK * LONGEST:
-        return SurveyError("the time to compare mechanisms is used up; name it to have it")
-    return SurveyError(f"to compare it would take more than {seconds:.0f} s; name it to have it")
+        return SurveyError("the time for comparing mechanisms is used up; name it to use it")
+    return SurveyError(f"comparing it would take more than {seconds:.0f} s; name it to use it")
 
 
 def _check_chance(
@@ -191,5 +191,5 @@ def _competing(
     if design.guarantee.kind not in ("local", "uldp"):
         raise SurveyError(f"it is {design.guarantee}")
     if design.asks_in_rounds:
-        raise SurveyError("it asks in rounds, and its error is not known before the first")
+        raise SurveyError("it asks in rounds, and its error is unknown before the first")
     return design

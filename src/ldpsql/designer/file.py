@@ -226,7 +226,7 @@ def read_file(
         if not _LEAST_BOUND <= max(map(abs, measure.bounds)) <= 1.0 / _LEAST_BOUND:
             raise SurveyError(
                 f"measure {measure.name}: its larger bound must lie between {_LEAST_BOUND} and "
-                f"{1.0 / _LEAST_BOUND}, so that squares of sums are numbers; take another unit"
+                f"{1.0 / _LEAST_BOUND}, so that squares of sums do not overflow; take another unit"
             )
     check_period(schema, ANY_DAY)  # `published_schema` adds the column of a period
     return SurveyFile(
@@ -265,8 +265,8 @@ def _read_person(column: str | None, reduced: Any, schema: Schema) -> PersonRule
     if column is None:
         if reduced is not None:
             raise SurveyError(
-                '[person] says what of a person\'s rows is answered for; say person = "COLUMN" '
-                "under [survey], too"
+                "[person] says how to combine a person's rows; name the column that tells persons "
+                'apart, too: person = "COLUMN" under [survey]'
             )
         return None
     rule = PersonRule.from_keys({**(reduced or {}), "column": column})
@@ -347,8 +347,8 @@ def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
         for key in ("delta", "honest"):
             if key in head:
                 raise SurveyError(
-                    f'[survey]: {key} belongs to trust = "shuffle"; a local promise holds without '
-                    "exception and without others"
+                    f'[survey]: {key} is for trust = "shuffle"; leave it out, or say that others '
+                    "shuffle"
                 )
         return None
     why = ': trust = "shuffle" promises (epsilon, delta) for batches of at least so many users'
@@ -512,8 +512,8 @@ def column_types(data: Path) -> dict[str, pa.DataType]:
     is_data = (not name.strip() or re.fullmatch(r"[-+.,:/\d\s]+", name) for name in columns.names)
     if suffix == ".csv" and any(is_data):
         raise RecordError(
-            f"{data} seems to have no header: its first row holds what does not look like "
-            "column names"
+            f"{data} seems to have no header: its first row does not look like column names; add "
+            "one"
         )
     return {field.name: field.type for field in columns}
 

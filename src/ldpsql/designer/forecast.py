@@ -282,15 +282,16 @@ class Forecast:
         """
         if design.asks_in_rounds:
             raise SurveyError(
-                f"what {design.name} asks follows the answers of earlier rounds, so its error "
-                "depends on the people; ldpsql bench measures it on a table of yours"
+                f"what {design.name} asks depends on the answers of earlier rounds, so its error "
+                "depends on the people; ldpsql bench measures it on a table of your own"
             )
         if design.biases:
             name = next(iter(design.estimators))
             for sample in samples:
                 if any(design.hides_bias(design.prepare(q), name) for q in sample.queries):
                     raise SurveyError(
-                        f"answers to {sample.text} are biased, by what reports do not tell"
+                        f"answers to {sample.text} are biased by an amount that reports do not "
+                        "reveal"
                     )
         variances, sure, total = [], 0.0, sum(sample.weight for sample in samples)
         centered = design

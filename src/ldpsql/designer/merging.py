@@ -34,7 +34,7 @@ def merge_codes(file: SurveyFile) -> tuple[SurveyFile, tuple[str, ...]]:
     """
     if not file.asks_queries_alone:
         raise SurveyError(
-            "edges can be taken from a [workload] of queries alone; its other keys ask about "
+            "edges can only be taken from the queries of [workload]; its other keys ask about "
             "every value"
         )
     survey = UndesignedSurvey(file.table, file.published_schema)

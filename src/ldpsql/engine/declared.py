@@ -88,7 +88,7 @@ class _Grid:
         if count > MAX_CELLS:
             raise UnsupportedSQL(
                 f"{' and '.join(schema.dimensions[axis].name for axis in sorted(axes))} have "
-                f"{count} combinations of values, an expression over them may have {MAX_CELLS}",
+                f"{count} combinations of values, and an expression takes at most {MAX_CELLS}",
                 hint="write it over fewer columns, or as conditions on each joined by AND",
             )
         return cls(schema, tuple(axes))

@@ -198,7 +198,7 @@ class Poststratified(Source):
             others = tuple(axis for axis in range(fitted.ndim) if axis not in axes)
             if not np.abs(fitted.sum(axis=others) - aim).max() < _HOLDS:
                 raise DataError(
-                    "the margins cannot hold together for those who answered; divide people into "
+                    "no weights of those who answered fit all margins at once; divide people into "
                     "fewer strata, or leave a margin out"
                 )
         ratio = np.divide(fitted, start, out=np.zeros_like(start), where=start != 0.0)
@@ -220,8 +220,8 @@ class Poststratified(Source):
             shown = list_some(weak, _LISTED, separator="; ")
             raise DataError(
                 f"too few people of {self.plan.survey.table} answered in "
-                f"{shown} to stand for those who did not; join strata, "
-                "with | between values, or in wider ranges"
+                f"{shown} to stand for those who did not; merge strata, with | between values, or "
+                "in wider ranges"
             )
 
     @cached_property

@@ -140,8 +140,8 @@ def strata_of(margins: Margins, schema: Schema) -> Strata:
             known = axes.setdefault(axis.column, axis)
             if (sorted(known.codes), set(known.values)) != (sorted(axis.codes), set(axis.values)):
                 raise DataError(
-                    f"{margin.name} divides {axis.column} in another way than the margins before; "
-                    "divide it alike in all of them"
+                    f"{margin.name} divides {axis.column} differently from the margins before; "
+                    "divide it the same way in all of them"
                 )
         # The strata in the order of the file that came first.
         orders = [
@@ -153,15 +153,17 @@ def strata_of(margins: Margins, schema: Schema) -> Strata:
     place = {axis.column: number for number, axis in enumerate(ordered)}
     if prod(len(axis.labels) for axis in ordered) > MOST_CELLS:
         cells = " x ".join(f"{len(axis.labels)} of {axis.column}" for axis in ordered)
-        raise DataError(f"margins make too many strata ({cells}), at most {MOST_CELLS}; join some")
+        raise DataError(
+            f"the margins make too many strata ({cells}), at most {MOST_CELLS}; merge some"
+        )
     marginals, notes = list[Marginal](), list[str]()
     total = float(read[0][2].sum())
     for name, names, people in read:
         own_total = float(people.sum())
         if abs(own_total - total) > _SAME_TOTAL * total:
             raise DataError(
-                f"{name} has {own_total:,.10g} people, {read[0][0]} has {total:,.10g}: margins of "
-                "one population have the same number"
+                f"{name} has {own_total:,.10g} people, {read[0][0]} has {total:,.10g}; margins of "
+                "one population must add up to the same number"
             )
         if abs(own_total - total) > 1e-9 * total:
             notes.append(
@@ -200,7 +202,9 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[DividedColumn
         )
     if find_measure(schema, margin.columns[counts[0]]) is not None:
         name = margin.columns[counts[0]]
-        raise DataError(f"{margin.name}: {name} is a measure, which divides nobody; leave it out")
+        raise DataError(
+            f"{margin.name}: {name} is a measure, by which nobody is divided; leave it out"
+        )
     places = [place for place in range(len(margin.columns)) if place != counts[0]]
     if len({margin.columns[place].lower() for place in places}) < len(places):
         raise DataError(f"{margin.name} names a column twice")
@@ -337,9 +341,9 @@ def _range(text: str, domain: Ordered, name: str) -> CodeSet:
         value = _number(part) if domain.type in ("int", "float") else part
         if len(compared) > 1 and domains.is_outside(domain, op, value):
             raise QueryError(
-                f"{text[:40]} reaches outside of {name}, which is declared for "
+                f"{text[:40]} extends beyond {name}, which is declared for "
                 f"{describe_extent(domain)}",
-                hint="end it there; who is outside counts at the nearest end, if at all",
+                hint="end it there; people outside count at the nearest end, if at all",
             )
         codes = intersect(codes, domains.match_codes(domain, op, value))
     return codes

@@ -135,8 +135,8 @@ def pack_estimates(estimates: Estimates) -> bytes:
     them, and its replicates. NotSupportedError for more than `MOST_ESTIMATES`."""
     if len(estimates) > MOST_ESTIMATES:
         raise NotSupportedError(
-            f"the covariance of {len(estimates):,} estimates is not sent over HTTP, of at most "
-            f"{MOST_ESTIMATES:,} it is; ask for fewer rows, or where the database is"
+            f"the covariance of {len(estimates):,} estimates is too large for HTTP, where "
+            f"{MOST_ESTIMATES:,} are the most; ask for fewer rows, or where the database is"
         )
     parts = [estimates.values[None], estimates.covariance]
     parts += [] if estimates.replicates is None else [estimates.replicates]
@@ -157,7 +157,7 @@ def unpack_estimates(data: bytes) -> Estimates:
 
 
 def _no_answer() -> InterfaceError:
-    return InterfaceError("what came is no answer of a collector; check its address")
+    return InterfaceError("what came is not the answer of a collector; check its address")
 
 
 # -- questions ----------------------------------------------------------------------------------
@@ -185,8 +185,8 @@ def _value_to_json(value: object) -> Any:
     if isinstance(value, Integral | Real):
         return int(value) if isinstance(value, Integral) else float(value)
     raise NotSupportedError(
-        f"a parameter of type {type(value).__name__} is not sent over HTTP; give a number, a text, "
-        "a date, a datetime, a truth value or None"
+        f"a parameter of type {type(value).__name__} cannot be sent over HTTP; give a number, a "
+        "text, a date, a datetime, a bool or None"
     )
 
 

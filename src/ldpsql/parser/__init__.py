@@ -45,7 +45,7 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         reader = OuterReader(source, survey_of, lookup_of)
         if catalog.is_command(source.tokens):
             if mode != "answer":
-                raise refuse("only queries are explained", source.tokens[0], "leave it out")
+                raise refuse("only queries can be explained", source.tokens[0], "leave it out")
             tree, name = catalog.command(source.tokens)
             if name is not None and lookup_of(name.text) is None:
                 reader.find(name.text, name)

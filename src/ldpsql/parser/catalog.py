@@ -129,7 +129,7 @@ def command(tokens: Sequence[Token]) -> tuple[exp.Query, Token | None]:
         columns = exp.select(*_DESCRIBED).from_(f"{_SCHEMA}.columns").where(wanted)
         return columns.order_by("ordinal_position"), last
     raise refuse(
-        f"this {words[0]} is not answered", tokens[0], "write SHOW TABLES, or DESCRIBE <survey>"
+        f"this {words[0]} is not supported", tokens[0], "write SHOW TABLES, or DESCRIBE <survey>"
     )
 
 

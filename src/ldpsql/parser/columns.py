@@ -69,7 +69,7 @@ PublicQuery = tuple[exp.Query, tuple["PublicTable", ...]]
 def _no_subquery(node: exp.Query) -> PublicQuery:
     """Refuses a query inside of an expression."""
     raise refuse(
-        "a subquery in an expression over columns is not answered",
+        "a subquery in an expression over columns is not supported",
         node,
         "ask it first and write its answer",
     )
@@ -185,7 +185,7 @@ class Columns:
             raise refuse(f"{name} is public: its order is not kept", node, hint)
         if index is None:
             hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
-            raise refuse(f"{name} is a measure: reports tell its sum, not its order", node, hint)
+            raise refuse(f"{name} is a measure: reports give its sum, not its order", node, hint)
         domain = self.schema.dimensions[index].domain
         first = domain.values[0] if isinstance(domain, Listed) else domain.edges[0]
         if isinstance(first, bool) or not isinstance(first, int | float):

@@ -65,13 +65,13 @@ def _read_join(node: exp.Join, columns: Columns) -> _Joined:
     kind = side or ("" if kind == "OUTER" else kind)
     if method or kind not in _KINDS:
         raise refuse(
-            f"{' '.join(filter(None, words))} JOIN with a survey's table is not answered",
+            f"{' '.join(filter(None, words))} JOIN with a survey's table is not supported",
             node.this,
             "write JOIN or LEFT JOIN, the survey's table first, with ON or USING",
         )
     for part, value in node.args.items():
         if value and part not in ("this", "on", "using", "side", "kind"):
-            raise refuse(f"{part.upper()} is not answered in a JOIN", node.this)
+            raise refuse(f"{part.upper()} is not supported in a JOIN", node.this)
     if not isinstance(node.this, exp.Table | exp.Subquery | exp.Values):
         raise refuse(
             "this cannot be joined with a survey's table", node.this, "name a look-up table"

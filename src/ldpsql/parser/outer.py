@@ -177,7 +177,7 @@ class OuterReader:
         elif isinstance(tree, exp.Select):
             self._select(tree, names)
         else:
-            raise refuse(f"{function_name(tree)} is not answered", tree, "write SELECT")
+            raise refuse(f"{function_name(tree)} is not supported", tree, "write SELECT")
         return tree
 
     def _with(self, tree: exp.Query, names: Names) -> Names:
@@ -186,7 +186,7 @@ class OuterReader:
         if clause is None:
             return names
         if clause.args.get("recursive"):
-            raise refuse("recursive queries are not answered", clause, "write WITH")
+            raise refuse("recursive queries are not supported", clause, "write WITH")
         evaluated = []
         for cte in clause.expressions:
             _check_parts(cte)
@@ -232,7 +232,7 @@ class OuterReader:
         if table is not None:
             if not _is_cte(table, names) and not catalog.relation_of(table):
                 self._survey(table)
-            what = "JOIN with a survey's table, and subqueries, take look-up tables"
+            what = "a JOIN with a survey's table, or a subquery, takes look-up tables only"
             reason = f"{table.name} holds estimates: {what}"
             hint = "aggregate in a CTE, and join the results of both; or write the values"
             raise refuse(reason, table, hint)
@@ -308,7 +308,7 @@ class OuterReader:
     def _survey(self, table: exp.Table) -> Askable:
         """The survey of a name in the schema main, without renamed columns."""
         if not isinstance(table.this, exp.Identifier):
-            raise refuse("a table function is not answered", table, "name a survey or a CTE")
+            raise refuse("a table function is not supported", table, "name a survey or a CTE")
         if table.args.get("db") or table.args.get("catalog"):
             schema = ".".join(filter(None, (table.catalog, table.db)))
             reason = f"there is no schema {schema!r:.60}"
@@ -452,7 +452,7 @@ class OuterReader:
             _check_parts(join)
             words = [str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")]
             if words[0] or not _JOINS.issuperset(words):
-                reason = f"{' '.join(filter(None, words))} JOIN is not answered"
+                reason = f"{' '.join(filter(None, words))} JOIN is not supported"
                 raise refuse(reason, join.this, "write JOIN ... USING or ON")
             self._check(join.args.get("on"), names)
         self._items(tree, names)
@@ -486,7 +486,7 @@ class OuterReader:
                 if kept is None:
                     self._survey(node)
                 raise refuse(
-                    "JOIN with a survey's table is not answered",
+                    "JOIN with a survey's table is not supported",
                     node,
                     "aggregate each survey in a CTE, then join the results",
                 )
@@ -499,7 +499,7 @@ class OuterReader:
             _check_alias(node)
         else:
             hint = "name a survey, a CTE or a subquery"
-            raise refuse("a table function is not answered", node, hint)
+            raise refuse("a table function is not supported", node, hint)
         return str(node.alias_or_name).lower()
 
     def _put_in(self, node: exp.Table, public: PublicRelation) -> None:
@@ -523,7 +523,7 @@ class OuterReader:
                 if isinstance(item, exp.Alias):
                     raise wrong("* has no single name", item, "leave AS out")
                 if _present(star):
-                    reason = "EXCLUDE, REPLACE and RENAME are not answered"
+                    reason = "EXCLUDE, REPLACE and RENAME are not supported"
                     raise refuse(reason, item, "name the columns")
                 if tree.args.get("from_") is None:
                     raise wrong("* needs a FROM", item)
@@ -572,7 +572,7 @@ class OuterReader:
                     node.replace(query)
             elif isinstance(node, exp.Column):
                 if isinstance(node.this, exp.Star) or len(node.parts) > 2:
-                    raise refuse("this column is not answered", node, "name it")
+                    raise refuse("this column is not supported", node, "name it")
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 raise wrong("* stands only by itself or in COUNT(*)", node)
             elif not is_outer(node):
@@ -592,7 +592,7 @@ class OuterReader:
         hint = "use plain SQL functions over the result"
         if isinstance(node, exp.Concat):
             hint = "join texts by ||"
-        return refuse(f"{what} is not answered", node, hint)
+        return refuse(f"{what} is not supported", node, hint)
 
 
 def _check_parts(node: exp.Expr) -> None:

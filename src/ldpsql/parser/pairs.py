@@ -142,7 +142,7 @@ class _PairWriter:
             rest.set("order", self._order(args["order"].copy()))
         if not any(side.sums for side in self.sides):
             where = next(iter(self.select.expressions), self.select)
-            raise refuse("a join of surveys without an aggregate is not answered", where, _ADD)
+            raise refuse("a join of surveys without an aggregate is not supported", where, _ADD)
         rest.set("from_", exp.From(this=self.sides[0].write()))
         waiting, joins = self.joint, list[exp.Join]()
         for place in range(1, len(self.sides)):
@@ -310,7 +310,7 @@ class _PairWriter:
         if not is_known or call.find(exp.Distinct) or call.expressions:
             what = "DISTINCT" if call.find(exp.Distinct) else self.source.name_call(call)[1]
             hint = "COUNT, SUM and AVG are; or aggregate each survey in a CTE and join the results"
-            raise refuse(f"{what} is not answered over a join of surveys", call, hint)
+            raise refuse(f"{what} is not supported over a join of surveys", call, hint)
         own: dict[int, exp.Expr] = {}
         joint: list[exp.Expr] = []
         for condition in conditions:
@@ -396,7 +396,7 @@ class _PairWriter:
         raise refuse(
             "this expression is not a sum of products of the surveys' own columns",
             node,
-            "multiply, add or subtract what is of one survey each",
+            "multiply, add or subtract expressions over one survey each",
         )
 
 
@@ -408,7 +408,7 @@ def _check_sides(select: exp.Select, sides: Sequence[Columns], joins: Sequence[e
     for place, (join, own) in enumerate(zip(joins, sides[1:], strict=True), 1):
         words = [str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")]
         if words[0] or words[1] or words[2] not in ("", "INNER", "CROSS"):
-            reason = f"{' '.join(filter(None, words))} JOIN of surveys is not answered"
+            reason = f"{' '.join(filter(None, words))} JOIN of surveys is not supported"
             raise refuse(reason, join.this, _SEPARATELY)
         check_parts(join, ("this", "on", "using", "kind"))
         before = sides[:place]

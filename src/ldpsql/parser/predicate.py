@@ -75,7 +75,7 @@ def _condition(node: exp.Expr, columns: Columns) -> Predicate:
         raise refuse("a constant is not a condition", node, "write TRUE or FALSE")
     if type(node) in _ORDERINGS and type(node.this) in _ORDERINGS:
         hint = "write BETWEEN, or AND of two"
-        raise refuse("a comparison of comparisons is not answered", node.this, hint)
+        raise refuse("a comparison of comparisons is not supported", node.this, hint)
     scalar = read_scalar(node, columns)
     if scalar.kind != "BOOLEAN":
         raise wrong("this is not a condition", node, "compare it with something")

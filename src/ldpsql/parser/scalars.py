@@ -141,9 +141,12 @@ class _Named:
         private = [name for name in self.names if find_dimension(schema, name) is not None]
         public = [name for name in self.names if name not in private]
         if public and private:
-            what = f"{private[0]}, private, and {public[0]}, public,"
+            reason = (
+                f"an expression cannot combine {private[0]}, which is private, and {public[0]}, "
+                "which is public"
+            )
             hint = "write a condition for each, joined by AND or OR"
-            raise refuse(f"an expression of {what} is not answered", node, hint)
+            raise refuse(reason, node, hint)
         if public and (self.kinds or self.tables):
             raise refuse(
                 f"{public[0]} is public, and look-up tables are joined on private columns",
@@ -220,7 +223,7 @@ def read_amount(
     counted = [Share(_is_known(at_zero))]
     nullable = [name for name in found if _public(name, columns) and name not in present]
     if len(nullable) > 1:
-        reason = f"{nullable[0]} and {nullable[1]} may both be NULL: this is not answered"
+        reason = f"{nullable[0]} and {nullable[1]} may both be NULL: this is not supported"
         raise refuse(reason, node, "write COUNT, SUM or AVG of their sum")
     for name in nullable:
         at_null = with_values(**{name: None})
@@ -322,7 +325,7 @@ def read_ordering(node: exp.Expr, columns: Columns, name: str) -> Ordering:
         raise refuse(f"{names[0]} is public: its order is not kept", node, hint)
     dimension = columns.schema.dimensions[index]
     if scalar.kind not in ("BIGINT", "DOUBLE"):
-        raise wrong(f"this is of type {scalar.kind}, and has no order by numbers", node, hint)
+        raise wrong(f"this is of type {scalar.kind}, and cannot be ordered as a number", node, hint)
     labels: list[Value | None] = [*domains.domain_labels(dimension.domain)]
     if not domains.is_listed_out(dimension.domain):
         hint = f"write {name}({dimension.name}), or count by it: GROUP BY {dimension.name}"
@@ -380,7 +383,7 @@ def _no_product(product: str, name: str, node: exp.Expr, columns: Columns) -> Re
     if _public(name, columns):
         reason = f"{what} of the public column {name} are not kept"
         return refuse(reason, node, f"group by {name} and compute this in an outer query")
-    reason = f"reports tell sums of the measure {name}, not its {what}"
+    reason = f"reports give sums of the measure {name}, not its {what}"
     hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
     if what == "squares":
         hint += f", or design it for VAR_POP({name}) in [workload] queries"
@@ -578,7 +581,7 @@ def _check_bins(node: exp.Column, name: str, columns: Columns) -> None:
     )
     if not (is_unit or is_date or is_of_hours or is_text):
         raise refuse(
-            f"moments of {name} within an hour are not told apart here",
+            f"times of {name} within an hour cannot be told apart here",
             node,
             f"write date_trunc('hour', {name}), EXTRACT(day FROM {name}) or CAST({name} AS DATE)",
         )
@@ -592,4 +595,4 @@ def _refusal(node: exp.Expr, columns: Columns) -> Refusal:
     hint = "use functions of the values alone, such as lower, abs, date_trunc or CASE"
     if isinstance(node, NOW):
         hint = WRITE_A_DAY
-    return refuse(f"{what} is not answered over columns", node, hint)
+    return refuse(f"{what} is not supported over columns", node, hint)

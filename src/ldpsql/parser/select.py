@@ -62,13 +62,13 @@ _OPERATORS: Mapping[type[exp.Expr], Operator] = {
 _PARTS = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
 _PARTS |= {"distinct", "with_", "qualify", "windows"}
 _REFUSED_PARTS: Mapping[str, tuple[str, str]] = {
-    "laterals": ("LATERAL is not answered", "aggregate in a CTE first"),
-    "sample": ("sampling is not answered", "leave it out: every report is used"),
-    "pivots": ("PIVOT is not answered", "write GROUP BY"),
+    "laterals": ("LATERAL is not supported", "aggregate in a CTE first"),
+    "sample": ("sampling is not supported", "leave it out: every report is used"),
+    "pivots": ("PIVOT is not supported", "write GROUP BY"),
 }
 _REFUSED_GROUPS: Mapping[str, tuple[str, str]] = {
-    "rollup": ("WITH ROLLUP is not answered", "write GROUP BY ROLLUP (...)"),
-    "cube": ("WITH CUBE is not answered", "write GROUP BY CUBE (...)"),
+    "rollup": ("WITH ROLLUP is not supported", "write GROUP BY ROLLUP (...)"),
+    "cube": ("WITH CUBE is not supported", "write GROUP BY CUBE (...)"),
 }
 _REFUSED_NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
     (
@@ -78,7 +78,7 @@ _REFUSED_NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
     ),
     (
         (exp.Grouping, exp.GroupingId),
-        "GROUPING is not answered",
+        "GROUPING is not supported",
         "ask for each grouping by itself: SELECT 'all' AS grouping, COUNT(*) ... UNION ALL ...",
     ),
 )
@@ -142,7 +142,7 @@ class SelectReader:
             rest.set(part, _constant_count(args.get(part)))
         if not self.measurements and not self.keys:
             raise refuse(
-                "a query without an aggregate is not answered",
+                "a query without an aggregate is not supported",
                 next(iter(self.select.expressions), self.select),
                 f"add COUNT(*), or one of {_aggregates()} of a column",
             )
@@ -168,7 +168,7 @@ class SelectReader:
         check_parts(self.select, _PARTS, _REFUSED_PARTS)
         distinct = self.select.args.get("distinct")
         if distinct and distinct.args.get("on"):
-            raise refuse("DISTINCT ON is not answered", distinct, "write GROUP BY")
+            raise refuse("DISTINCT ON is not supported", distinct, "write GROUP BY")
 
     def _write_out_windows(self) -> None:
         """Write what WINDOW w AS (...) says into every OVER that names w."""
@@ -246,7 +246,7 @@ class SelectReader:
                 raise refuse(f"more than {MAX_SETS} grouping sets", node, "list fewer")
         for place, key in enumerate(self.keys.values()):
             if not key.is_private(self.columns.schema) and any(place not in own for own in sets):
-                reason = f"{key.column} is public: it is a key of all grouping sets or of none"
+                reason = f"{key.column} is public: it must be a key of all grouping sets or of none"
                 raise refuse(reason, group, "ask once for every set")
         self.sets = tuple(sets) if len(sets) > 1 else None
 
@@ -275,7 +275,7 @@ class SelectReader:
         groups = []
         for item in clause.expressions:
             if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets):
-                raise refuse("nested grouping sets are not answered", item, "list the sets")
+                raise refuse("nested grouping sets are not supported", item, "list the sets")
             members = item.expressions if isinstance(item, exp.Tuple) else [item]
             groups.append(tuple(self._add_key(self._key_meant(member)) for member in members))
         if isinstance(clause, exp.GroupingSets):
@@ -382,7 +382,7 @@ class SelectReader:
         ordered: list[exp.Expr] = []
         for item in order.expressions if order else ():
             if item.args.get("with_fill") or not isinstance(item, exp.Ordered):
-                raise refuse("this ORDER BY is not answered", item)
+                raise refuse("this ORDER BY is not supported", item)
             directions = {part: item.args.get(part) for part in ("desc", "nulls_first")}
             targets = self._order_targets(item.this)
             ordered += [exp.Ordered(this=target, **directions) for target in targets]
@@ -396,7 +396,7 @@ class SelectReader:
         if isinstance(node, exp.Literal):
             self._item_at(node)
             if self._has_lists:
-                reason = "positions are not answered beside a list of shares"
+                reason = "positions are not supported beside a list of shares"
                 raise refuse(reason, node, "order by a name")
             return [node.copy()]
         meant = self._unfold(node, keep=lambda _: False)
@@ -495,7 +495,7 @@ class SelectReader:
             return [self._rebuild(part) for part in value]
         if isinstance(value, exp.Query) and not isinstance(value, exp.Subquery):
             hint = "use a CTE and an outer query"
-            raise refuse("this subquery is not answered", value, hint)
+            raise refuse("this subquery is not supported", value, hint)
         return self._outer(value) if isinstance(value, exp.Expr) else value
 
     def _measurement(self, expression: Expression, what: What, level: float | None) -> str:
@@ -704,7 +704,7 @@ class SelectReader:
         names = [part.name for part in column.find_all(exp.Column)]
         is_public = all(find_public_column(self.columns.schema, each) for each in names)
         return refuse(
-            f"{function_name(node)}(DISTINCT ...) is not answered",
+            f"{function_name(node)}(DISTINCT ...) is not supported",
             node,
             "GROUP BY the column and count its rows in an outer query"
             if names and is_public
@@ -726,9 +726,12 @@ class SelectReader:
         call = node.this if isinstance(node, exp.IgnoreNulls | exp.RespectNulls) else node
         name, what = self.columns.source.name_call(call)
         if isinstance(call, exp.AggFunc):
-            reason, hint = f"{name} is not answered from randomized reports", f"use {_aggregates()}"
+            reason, hint = (
+                f"{name} cannot be answered from randomized reports",
+                f"use {_aggregates()}",
+            )
             if isinstance(call, exp.Min | exp.Max):
-                reason = f"{name} depends on single people, whom reports do not tell"
+                reason = f"{name} depends on single people, whom reports do not reveal"
                 hint = self._instead_of_extreme(call)
             return refuse(reason, node, hint)
         if _is_bin(node):
@@ -738,7 +741,7 @@ class SelectReader:
             hint = WRITE_A_DAY
         if isinstance(call, exp.DPipe | exp.Concat):
             what, hint = "joining texts", "join them in a query around this one"
-        return refuse(f"{what} is not answered here", node, hint)
+        return refuse(f"{what} is not supported here", node, hint)
 
     def _instead_of_extreme(self, node: exp.Min | exp.Max) -> str:
         """What to write instead of MIN or MAX of a column."""
@@ -761,8 +764,8 @@ def check_parts(
     """Refuse the parts of a node that are not allowed; refused: why, and what to write instead."""
     for part, value in node.args.items():
         if value not in (None, False, []) and part not in allowed:
-            general = f"{part.strip('_').upper()} is not answered", "leave it out"
-            reason, hint = (refused or {}).get(part, general)
+            general = f"{part.strip('_').upper()} is not supported", "leave it out"
+            reason, hint = (refused or _REFUSED_PARTS).get(part, general)
             first = value[0] if isinstance(value, list) else value
             raise refuse(reason, first if isinstance(first, exp.Expr) else node, hint)
 
@@ -908,7 +911,9 @@ def _one_by_one(item: exp.Expr) -> list[exp.Expr]:
     if not shares or any(share is None or abs(share) > 1.0 for share in shares):
         raise wrong("a list of shares holds numbers from 0 to 1", lists[0], "write [0.1, 0.5, 0.9]")
     if len({share < 0.0 for share in shares if share}) > 1:
-        raise refuse("shares of one list count from the same end", lists[0], "write two lists")
+        raise refuse(
+            "the shares of one list must count from the same end", lists[0], "write two lists"
+        )
     items = []
     for place, written in enumerate(lists[0].expressions):
         copy = item.copy()

@@ -194,7 +194,7 @@ def _check_one_query(tokens: Sequence[Token]) -> None:
                 f"no query starts with {first.text[:40]!r}", first, "write SELECT ... FROM <survey>"
             )
         raise refuse(
-            f"{word[:40]} is not answered",
+            f"{word[:40]} is not supported",
             first,
             "only queries are: write SELECT ... FROM <survey>",
         )

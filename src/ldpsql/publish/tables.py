@@ -140,7 +140,7 @@ def read_queries(path: Path) -> list[Asked]:
         where = f"{path.name}, line {line}"
         if not _NAMED.fullmatch(name):
             raise QueryError(
-                f"{where}: {name!a:.60} is no name of a table",
+                f"{where}: {name!a:.60} is not the name of a table",
                 hint="write at most 63 of a-z, 0-9 and _, no digit first",
             )
         if name == INDEX or any(name == other.name for other in asked):
@@ -177,8 +177,8 @@ def answer_tables(
         if all(len(counts) == 1 for counts in seen.values()):
             return published
     raise OperationalError(
-        "reports come in while tables are answered, so these would not agree; ask for fewer tables "
-        "(--ways 1, --table), or when fewer reports come"
+        "new reports arrived while the tables were computed, so these would not agree; ask for "
+        "fewer tables (--ways 1, --table), or when fewer reports arrive"
     )
 
 
@@ -206,7 +206,7 @@ def _answer_once(
             return None
         progress(done, total)
         if not asked.is_needed and _tells_nothing(made.rows):
-            notes.append(f"no table of {asked.what}: the reports do not tell its numbers")
+            notes.append(f"no table of {asked.what}: the reports do not determine its numbers")
             return None
         tables.append(made)
         return made
@@ -240,7 +240,7 @@ def _execute(session: Session | RemoteSession, sql: str, notes: list[str]) -> Re
 def make_table(asked: Asked, result: Result, comments: Mapping[str, str]) -> AnswerTable:
     """A result as a table. comments: on columns, by name. NotSupportedError for what has none."""
     if result.explain is not None:
-        raise NotSupportedError("a plan is no table; leave EXPLAIN out")
+        raise NotSupportedError("a plan is not a table; leave EXPLAIN out")
     level = f"{100 * result.level:g} %"
     columns: list[tuple[str, pa.ChunkedArray | pa.Array, str]] = []
     for index, column in enumerate(result.columns):

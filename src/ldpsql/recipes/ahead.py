@@ -239,7 +239,9 @@ class Ahead(Recipe[AheadOptions]):
         partitions = tuple(Partition.from_json(sizes, depth, grid) for sizes, grid in pairs)
         numbers = {len(partition.people) for partition in partitions}
         if len(numbers) != 1 or not max(numbers) < depth:
-            raise SurveyError(f"a round is one of 1 to {depth}, the same for every grid")
+            raise SurveyError(
+                f"the round must lie between 1 and {depth}, and be the same for every grid"
+            )
         return AheadDesign(self.name, domain, epsilon, oracle, partitions)
 
 

@@ -210,7 +210,8 @@ class Recipe(ABC, Generic[O]):
         self._check(domain)
         if workload is not None and workload.squared and not self.takes.levels:
             raise SurveyError(
-                f"{self.name} rounds measures to their bounds, which tell no squares; use staircase"
+                f"{self.name} rounds measures to their bounds, which say nothing about squares; "
+                "use staircase"
             )
         if isinstance(promise, Epsilon):
             return self.make(Task(domain, promise, chosen, workload))
@@ -253,7 +254,7 @@ def require_local(design: AnyDesign) -> None:
             f"{design.name} is {design.guarantee}"
         )
     if design.asks_in_rounds:
-        raise SurveyError(f'{design.name} asks in rounds, which trust = "shuffle" does not know')
+        raise SurveyError(f'{design.name} asks in rounds, which trust = "shuffle" does not support')
 
 
 def check_promise(design: AnyDesign, trust: Shuffled) -> None:

@@ -295,7 +295,8 @@ class Marginals(MarginalRecipe[MarginalOptions]):
         if task.options.calibration == "published":
             if self.oracle == "sue":
                 raise SurveyError(
-                    "sue-ms as published counts on every bit's being shuffled alone; here the bits "
+                    "as published, sue-ms assumes that every bit is shuffled on its own; here the "
+                    "bits "
                     "of a person travel together, and its bound does not hold for them: at 10^6 "
                     "people, epsilon 1 and delta 10^-6 the real delta is 0.48. Leave out "
                     "calibration"

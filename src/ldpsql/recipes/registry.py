@@ -93,5 +93,5 @@ def _installed(name: str) -> AnyRecipe | None:
             f"update or uninstall the package that brings it"
         ) from error
     if not isinstance(recipe, Recipe) or recipe.name != name:
-        raise SurveyError(f"mechanism {name}: {entry.value} is no recipe of the name {name}")
+        raise SurveyError(f"mechanism {name}: {entry.value} is not a recipe called {name}")
     return recipe

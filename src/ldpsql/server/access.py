@@ -16,7 +16,7 @@ def require_role(request: Request, tokens: Tokens | None, role: str) -> None:
     """Problem unless the request bears a token of the role, over https or within the machine."""
     client = request.client
     if request.url.scheme != "https" and not (client and _is_loopback(client.host)):
-        raise Problem(403, "needs-https", "tokens travel over https, or within this machine")
+        raise Problem(403, "needs-https", "tokens are taken over https, or from this machine")
     kind, _, text = request.headers.get("authorization", "").partition(" ")
     token = None if tokens is None or kind.lower() != "bearer" else tokens.find(text.strip())
     if token is None:

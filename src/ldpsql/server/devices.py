@@ -139,7 +139,7 @@ class Devices:
         body = await read_body(request, BYTES)
         lines = [line for line in body.split(b"\n") if line.strip()]
         if not lines:
-            raise Problem(400, "empty", "the body holds no report: send one JSON object a line")
+            raise Problem(400, "empty", "the body holds no report: send one JSON object per line")
         if len(lines) > REPORTS:
             detail = f"a body holds at most {REPORTS:,} reports; send them in several"
             raise Problem(413, "too-large", detail)

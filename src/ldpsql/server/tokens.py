@@ -69,7 +69,7 @@ class Tokens:
     def add(self, name: str, role: str) -> str:
         """A new token, which is nowhere else; DataError for a name that is taken or is none."""
         if not _NAME.fullmatch(name):
-            raise DataError(f"{name!r:.70} is no name of a token: use A-Z, a-z, 0-9, _ . @ -")
+            raise DataError(f"{name!r:.70} is not the name of a token: use A-Z, a-z, 0-9, _ . @ -")
         text = secrets.token_urlsafe(32)
         own = Token(name, role, hashlib.sha256(text.encode()).hexdigest())
         with self._change() as known:

@@ -108,7 +108,7 @@ class Arrivals:
                 for statement in _SCHEMA.split(";"):
                     run(statement)
             elif marks != [(_APPLICATION,), (_FORMAT,)]:
-                raise StoreError(f"{self.path} is no file of a shuffler; name another")
+                raise StoreError(f"{self.path} is not the file of a shuffler; name another")
             run("CREATE TABLE IF NOT EXISTS statements (fingerprint TEXT PRIMARY KEY, text TEXT)")
         for number, fingerprint, text in run("SELECT number, fingerprint, text FROM surveys"):
             self._intakes[fingerprint] = (number, Intake.read(text))
@@ -282,7 +282,7 @@ class Arrivals:
             reason = {
                 sqlite3.SQLITE_BUSY: "another process uses it",
                 sqlite3.SQLITE_FULL: "the disk is full",
-                sqlite3.SQLITE_NOTADB: "it is no file of a shuffler; name another",
+                sqlite3.SQLITE_NOTADB: "it is not the file of a shuffler; name another",
             }.get(code, "it cannot be read or written")
             raise StoreError(f"{self.path}: {reason}") from None
 

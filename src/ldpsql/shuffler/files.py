@@ -147,7 +147,9 @@ def _check_files(intake: Intake, sources: Sequence[str | Path]) -> dict[Path, in
         except (pa.ArrowException, OSError):
             raise describe_damage(path) from None
         if (place.st_dev, place.st_ino) in seen:
-            raise ReportError(f"{path} is given twice; the same reports hide nobody twice")
+            raise ReportError(
+                f"{path} is given twice; name it once: the same reports hide nobody twice"
+            )
         seen.add((place.st_dev, place.st_ino))
         _require_reports(intake, path, schema)
         files[path] = rows

@@ -182,7 +182,9 @@ def check_stream(
     try:
         # Before it is read: half a megabyte may be compressed from what no machine can hold.
         if is_compressed(data):
-            raise ReportError(f"{name} is compressed within; compress it as a whole, with gzip")
+            raise ReportError(
+                f"{name} is compressed on the inside; compress it as a whole, with gzip"
+            )
         table = pa.ipc.open_stream(data).read_all()
         table.validate(full=True)
     except (pa.ArrowException, OSError, struct.error, UnicodeDecodeError):

@@ -296,7 +296,7 @@ def require_open(intake: Intake, name: str, today: date) -> None:
     if intake.shuffled is None and intake.schedule.has_ended(today):
         raise ReportError(
             f"{name}: survey {intake.table} ended on {intake.schedule.end}, after which no report "
-            "is taken; let reports arrive until that day"
+            "is taken; send reports by that day"
         )
 
 
@@ -325,8 +325,8 @@ def require_reports(key: str, common: Iterable[BatchIds]) -> None:
     for batch in common:
         if batch.has_counts_alone:
             raise DataError(
-                f"batch {batch.number} of {key} is in both stores, and the other one has its "
-                "counts alone, which nothing tells from those of others; nothing was taken. Import "
+                f"batch {batch.number} of {key} is in both stores, and the other one has only its "
+                "counts, mixed with those of others; nothing was taken. Import "
                 "into that one instead"
             )
 
@@ -372,8 +372,9 @@ def require_shuffled(intake: Intake, incoming: Incoming) -> None:
     name = incoming.name
     if incoming.batch is None:
         raise ReportError(
-            f"{name} was not shuffled: survey {intake.table} promises each person to hide among "
-            "others; nothing was taken. Have the reports shuffled by somebody else (ldpsql shuffle)"
+            f"{name} was not shuffled: survey {intake.table} promises everybody to be hidden among "
+            "others; nothing was taken. Have the reports shuffled by somebody else (ldpsql "
+            "shuffle)"
         )
     batch = ShuffledBatch.from_json(incoming.batch, name)
     if batch.fingerprint != intake.fingerprint:

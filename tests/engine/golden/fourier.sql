@@ -164,7 +164,7 @@ WA | 995.149 +/- 104.6
 
 SELECT CDF(age, 27), MAX(age) FROM app
 ----------------------------------------
-refused: MAX depends on single people, whom reports do not tell at 1:22; ask QUANTILE_DISC(age, 0.99), or make a table with ldpsql synthesize
+refused: MAX depends on single people, whom reports do not reveal at 1:22; ask QUANTILE_DISC(age, 0.99), or make a table with ldpsql synthesize
 
 SELECT CDF(age, 27) FROM app
 ----------------------------------------

@@ -89,7 +89,7 @@ def test_a_condition_holds_for_codes(condition: str, dimension: str, expected: s
         ("EXTRACT(day FROM week) < 10", "not the same for all values of week in"),
         ("hour(seen) < 12", "not the same for all values of seen in"),
         ("seen + INTERVAL 1 HOUR > DATE '2026-01-03'", "within an hour"),
-        ("minute(seen) = 0", "MINUTE is not answered over columns"),
+        ("minute(seen) = 0", "MINUTE is not supported over columns"),
         ("date_part('minute', seen) = 0", "within an hour"),
         ("strftime(seen, '%H:%M') < '12:00'", "within an hour"),
         ("strftime(seen, '%%%S') < '%30'", "within an hour"),

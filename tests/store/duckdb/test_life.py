@@ -280,7 +280,7 @@ def test_counts_that_nothing_tells_apart_are_deleted_together_or_not_at_all(stor
     for seed in range(3):
         store.ingest_table(reports(survey, 100, seed), survey)
     store.delete_reports("app", [1, 2])
-    with pytest.raises(DataError, match="of the batches 1, 2 of app the counts alone are there"):
+    with pytest.raises(DataError, match="of the batches 1, 2 of app only the counts are left"):
         store.delete_counts("app", [1, 3])
     assert store.delete_counts("app", [3]) == 100
     assert people_counted(store) == 200
@@ -292,7 +292,7 @@ def test_counts_that_nothing_tells_apart_are_deleted_together_or_not_at_all(stor
 def test_a_survey_that_is_not_decoded_keeps_its_counts(store):
     survey = fake_survey()
     store.ingest_table(reports_of(survey, 30), survey)
-    with pytest.raises(DataError, match="no decoded sums are kept of them"):
+    with pytest.raises(DataError, match="no decoded sums of them are kept"):
         store.delete_counts("app", [1])
 
 

@@ -230,7 +230,7 @@ def test_counts_that_a_snapshot_leaves_out_are_read_from_the_store(path, monkeyp
             open_store(path, read_only=False, patience=0).close()  # nobody has the file
         with reader.snapshot():
             add(path, 5, 2)
-            with pytest.raises(StoreError, match="came while the question was answered; ask it"):
+            with pytest.raises(StoreError, match="arrived while the question was answered; ask it"):
                 people(reader)
         assert people(reader) == 20
 

@@ -39,7 +39,7 @@ def export(cursor: Connection, target: Path, keys: Sequence[str]) -> None:
         _fill(cursor, unfinished, keys)
     if target.exists():
         remove_unfinished(unfinished)
-        raise StoreError(f"{target} was made by somebody else meanwhile; name another file")
+        raise StoreError(f"{target} was created by somebody else meanwhile; name another file")
     put_in_place(unfinished, target)
 
 

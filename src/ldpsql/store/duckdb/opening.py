@@ -422,8 +422,8 @@ def _migrate(connection: Connection, path: Path, written: int, *, read_only: boo
         )
     if written not in MIGRATIONS:
         raise StoreError(
-            f"the store {path} was written by another version of ldpsql (format {written}), of "
-            "which none was published; name another file, and ingest its reports there"
+            f"the store {path} was written by an unpublished version of ldpsql (format {written}); "
+            "name another file, and ingest its reports there"
         )
     if read_only:
         raise StoreError(

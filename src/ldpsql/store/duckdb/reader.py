@@ -154,7 +154,7 @@ class DuckDBReader(DuckDBStore):
         connection = self._open_file(opened, waits=True)
         if self._pinned.lag or find_state(self._place) != source.state:
             raise StoreError(
-                f"reports of {table} came while the question was answered; ask it again"
+                f"reports of {table} arrived while the question was answered; ask it again"
             )
         self._pinned.source = None
         opened.enter_context(self._pin(connection))

@@ -417,9 +417,9 @@ class DuckDBStore(Store):
             chosen = self._choose(table, numbers)
             if chosen and decoded.list_alone(cursor, layout.key):
                 raise DataError(
-                    f"of some batches of {table} nothing is there but what all of its reports "
-                    "together decode to, from which no batch can be taken; nothing was changed. "
-                    "Leave them, or delete the whole survey (--all)"
+                    f"of some batches of {table} only the decoded sums of all its reports together "
+                    "are left, from which no batch can be taken out; nothing was changed. Leave "
+                    "them, or delete the whole survey (--all)"
                 )
             if chosen:
                 self._unpublish()
@@ -456,17 +456,17 @@ class DuckDBStore(Store):
             merged = [batch.number for batch in there if batch.is_counted and not batch.is_kept]
             if not asked.isdisjoint(merged) and not asked.issuperset(merged):
                 raise DataError(
-                    f"of the batches {', '.join(map(str, merged))} of {table} the counts alone are "
-                    "there, and nothing tells those of one from those of another; nothing was "
-                    "changed. Name all of them"
+                    f"of the batches {', '.join(map(str, merged))} of {table} only the counts are "
+                    "left, and nothing tells whose are whose; nothing was changed. Name all of "
+                    "them"
                 )
             decoding = self._open_decoding(layout.intake)
             if decoding is not None:
                 self._decode(cursor, layout.intake, 1)
             if decoding is None or decoded.find(cursor, layout, decoding) is None:
                 raise DataError(
-                    f"the reports of {table} are answered from their counts, for no decoded sums "
-                    "are kept of them; nothing was changed. Keep the counts (--keep counts)"
+                    f"the reports of {table} are answered from their counts, because no decoded "
+                    "sums of them are kept; nothing was changed. Keep the counts (--keep counts)"
                 )
             if chosen:
                 self._unpublish()
@@ -530,7 +530,7 @@ class DuckDBStore(Store):
         ) as other:
             for fault in other.check():
                 raise DataError(
-                    f"{source} is not as it should be, and nothing was taken: {fault}; see "
+                    f"{source} is not in order, and nothing was taken: {fault}; see "
                     f"`ldpsql db check --db {source}`"
                 )
             asked = {other._find_known(table)[1] for table in tables}
@@ -565,8 +565,8 @@ class DuckDBStore(Store):
             theirs_alone = decoded.list_alone(theirs, layout.key)
             if theirs_alone or decoded.list_alone(cursor, layout.key):
                 raise DataError(
-                    f"of some batches of {layout.key} nothing is there but what all of its reports "
-                    "together decode to, in one of the stores; nothing was taken. Keep the two "
+                    f"of some batches of {layout.key} only the decoded sums of all its reports "
+                    "together are left in one of the stores; nothing was taken. Keep the two "
                     "apart, or ingest the report files of one into the other"
                 )
             self._recent[layout.key] = fold.FoldProgress.of(cursor, layout).recent
@@ -648,7 +648,7 @@ class DuckDBStore(Store):
             except (duckdb.ConversionException, duckdb.OutOfRangeException) as error:
                 line = str(error).splitlines()[0].split(": ", 1)[-1]
                 raise QueryError(
-                    line, hint="this is said of values of public columns; TRY_CAST gives NULL"
+                    line, hint="this is about values of public columns; TRY_CAST gives NULL"
                 ) from None
             finally:
                 timer.cancel()
