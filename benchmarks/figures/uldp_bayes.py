@@ -216,8 +216,8 @@ def judge(measured: Measured) -> Sequence[Verdict]:
                 gains.append(row["accuracy"] - other["accuracy"])
         verdicts.append(
             Verdict(
-                f"(ours) with {count} sensitive classes naive Bayes from ULDP reports tells more "
-                "classes than from plain LDP, at every epsilon",
+                f"(ours) with {count} sensitive classes naive Bayes from ULDP reports is right "
+                "about more people than from plain LDP, at every epsilon",
                 in_every_case(votes),
                 f"{tally(votes)}; by {100 * min(gains):.1f} to {100 * max(gains):.1f} points",
             )
