@@ -48,8 +48,8 @@ def _head() -> Iterator[str]:
     yield (
         f"Measured on {os.cpu_count()} cores, {memory:.0f} GiB of memory, Python "
         f"{platform.python_version()}, {versions}. Every table says what was run: people, "
-        "repetitions, parameters. Times were taken on a machine with other work to do. The papers' "
-        "figures have pages of their own: [H4MDA](papers/h4mda.md), "
+        "repetitions, parameters. Times were taken on a machine that also did other work. The "
+        "papers' figures have pages of their own: [H4MDA](papers/h4mda.md), "
         "[sensitive values](papers/uldp.md), [the shuffle model](papers/shuffle.md) and [optimal "
         "response](papers/optimal-response.md)."
     )
@@ -75,8 +75,9 @@ def _bench(folder: Path, shelf: Shelf) -> Iterator[str]:
         f"{first['repetitions']} repetitions, {answers} answers "
         "behind each number. COUNT and SUM: root mean square error in % of the people, or of the "
         "sum over everybody; AVG: mean relative error in % of the answers that are not NULL. "
-        "Coverage: intervals that hold the truth, over all epsilons; the answers of one repetition "
-        "are correlated. NULL: answers that cannot be told, over all epsilons."
+        "Coverage: the share of intervals that hold the truth, over all epsilons; the answers of "
+        "one repetition are correlated. NULL: the share of answers that are NULL, over all "
+        "epsilons."
     )
     yield ""
     yield from shelf.shown(folder / "bench" / "errors.png", "Errors over epsilon")
@@ -125,9 +126,9 @@ def _harness(folder: Path) -> Iterator[str]:
     yield "## The harness itself"
     yield ""
     yield (
-        "CPU seconds of five repetitions of 80 questions, with the harness and by hand "
-        "(`simulate` and `execute` in a loop), in turn; the median of the ratios. The harness "
-        "also computes the truth, the metrics and the files."
+        "CPU seconds of five repetitions of 80 questions, with the harness and by hand in turn "
+        "(`simulate` and `execute` in a loop), and the median of their ratios. The harness also "
+        "computes the truth and the metrics, and writes the files."
     )
     yield ""
     yield "| people | mechanism | with the harness | by hand | ratio |"
@@ -139,9 +140,9 @@ def _harness(folder: Path) -> Iterator[str]:
         )
     yield ""
     yield (
-        "HIO's mean square error, and the variance that its answers claim, over the variance that "
-        f"the design predicts: {found['repetitions']} runs of 40 ranges over one and two "
-        "dimensions, 10,000 people spread evenly."
+        "HIO's mean square error, and the variance that its answers claim, both divided by the "
+        f"variance that the design predicts: {found['repetitions']} runs of 40 ranges over one and "
+        "two dimensions, with 10,000 people spread evenly."
     )
     yield ""
     yield "| epsilon | mean square error | claimed | intervals that hold the truth |"
@@ -159,12 +160,12 @@ def _peers(folder: Path) -> Iterator[str]:
     runs = [_read(path) for path in sorted(folder.glob("peers*/peers.json"))]
     if not runs:
         return
-    yield "## Common work: this project's mechanisms and other projects"
+    yield "## The same work by this project and by others"
     yield ""
     yield (
         "Counts over random ranges in every dimension: `python -m benchmarks.peers`. The errors of "
-        "the ranges of one run are correlated: where there was one, a ratio within a third of 1 "
-        "may be chance; where there were three, one within a fifth."
+        "the ranges of one run are correlated, so a ratio within a third of 1 may be chance if "
+        "there was one run, and within a fifth of 1 if there were three."
     )
     yield ""
     for number, found in enumerate(runs, 1):

@@ -26,18 +26,18 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     has_pool = any(row["name"] == POOL and not row["why"] for row in rows)
     if biased:
         yield (
-            f"(b): biased ({'; '.join(biased)}), for negative frequencies are made 0 or more; the "
-            f"others are unbiased{f', {POOL} nearly so' if has_pool else ''}. That pays where "
-            "noise is larger than what is asked for, so like "
-            f"is to be compared with like: {SMOOTH} with these, {DEFAULT} with the others. "
+            f"(b): biased ({'; '.join(biased)}), because negative frequencies are made 0 or more; "
+            f"the others are unbiased{f', {POOL} nearly so' if has_pool else ''}. Bias pays where "
+            "the noise is larger than the answer, so compare like with like: "
+            f"{SMOOTH} with these, {DEFAULT} with the others. "
             f"{NOT_RUN}: not run."
         )
         yield ""
     if has_pool:
         yield (
             f"{POOL}: fast local hashing over all cells, of which ranges are sums; its estimator "
-            "is unbiased but for the collisions of a pool of hash functions that everybody shares, "
-            "an error that more people do not lessen."
+            "is unbiased except for the collisions of a pool of hash functions that everybody "
+            "shares, an error that does not shrink with more people."
         )
         yield ""
     yield from _reasons(rows)
@@ -47,7 +47,7 @@ def _table(people: int, rows: Sequence[Row]) -> Iterator[str]:
     others = [name for name in dict.fromkeys(row["name"] for row in rows) if name != DEFAULT]
     yield (
         f"{people:,} people. {DEFAULT}: root mean square error in % of the people; the others: "
-        "their error over that one, above 1 means less accurate."
+        "their error divided by that one, so that above 1 means less accurate."
     )
     yield ""
     yield f"| shape | data | epsilon | {DEFAULT} | {' | '.join(map(_marked, others))} |"

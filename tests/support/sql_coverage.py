@@ -97,8 +97,8 @@ type = "date"
 
 OUTCOMES = {
     "bars": "answered, every estimate with its error bar",
-    "exact": "answered exactly: from what is declared, or from public columns alone",
-    "bare": "answered, some number without an error bar",
+    "exact": "answered exactly, from declared values or public columns alone",
+    "bare": "answered, with at least one number without an error bar",
     "refused": "refused",
 }
 _HEAD = """\

@@ -149,7 +149,7 @@ def bench(
     the estimates with the truth.
 
     TABLE holds raw values, so use only tables that you may look at. A run that was stopped
-    continues where it was.
+    continues where it stopped.
     """
     options.keep_inputs(target, source, survey)
 

@@ -107,7 +107,7 @@ def check(ctx: click.Context, database: Path) -> None:
 def export(tables: tuple[str, ...], target: Path, database: Path) -> None:
     """Copy the surveys TABLES, or everything, to a new database.
 
-    The copy appears whole or not at all, and has nothing in it that was deleted.
+    The copy appears whole or not at all, and contains nothing that was deleted.
     """
     from ldpsql.store import open_store  # noqa: PLC0415
 
@@ -169,8 +169,8 @@ def _tell(taken: Sequence[Imported]) -> None:
 @click.option(
     "--keep",
     type=click.Choice(["counts", "state"]),
-    help="Delete the reports alone, or their counts, too: what they count, or all of them together "
-    "decode to, stays in answers.",
+    help="Delete the reports but keep their counts; or delete the counts, too, and keep only what "
+    "all reports together decode to. Answers still include them.",
 )
 @options.wait
 @options.database
@@ -225,8 +225,8 @@ def forget(
 def vacuum(database: Path, patience: float) -> None:
     """Rewrite the database file without what was deleted from it.
 
-    This needs room for a second file meanwhile. It also upgrades a database of an earlier version
-    of ldpsql.
+    Meanwhile there must be room for a second file. It also upgrades a database of an earlier
+    version of ldpsql.
     """
     from ldpsql.store import vacuum_store  # noqa: PLC0415
 

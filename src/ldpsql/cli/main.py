@@ -123,11 +123,12 @@ def _first_argument(args: list[str]) -> int | None:
         "max_content_width": 80,
         "show_default": True,
     },
-    epilog="Exit codes: 0 fine, 1 query, data or promise at fault, 2 usage, 3 store unreachable.",
+    epilog="Exit codes: 0 fine, 1 query, data or promise at fault, 2 wrong usage, 3 store "
+    "unreachable.",
 )
 @click.version_option(package_name="ldpsql", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Ask SQL of data that nobody but its owner ever saw.
+    """Ask SQL questions about data that nobody but its owner ever saw.
 
     `ldpsql people.duckdb "SELECT ..."` answers from the reports in a database, and
     `ldpsql https://collect.example "SELECT ..."` from those of a collector. Every number comes with

@@ -56,8 +56,8 @@ _SOON = timedelta(14)
 @click.option(
     "--rate",
     type=click.FloatRange(0, min_open=True),
-    help="Reports that one survey may be sent a second, over ten seconds; more are refused for a "
-    "while (429).  [default: any number]",
+    help="The most reports a second that a survey takes, averaged over ten seconds; more are "
+    "refused for a while (429).  [default: any number]",
 )
 @click.option(
     "--memory",
@@ -73,8 +73,8 @@ _SOON = timedelta(14)
     "folder",
     metavar="DIRECTORY",
     type=click.Path(file_okay=False, path_type=Path),
-    help='Be the shuffler of surveys with trust = "shuffle": batches of their reports appear in '
-    "this directory. --db names the file where reports wait.",
+    help='Act as the shuffler of surveys with trust = "shuffle": batches of their reports appear '
+    "in this directory. --db names the file where reports wait.",
 )
 @click.option(
     "--collector",

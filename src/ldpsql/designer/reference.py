@@ -6,6 +6,7 @@ does is said here, and a key that is read and not described, or described and no
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -39,10 +40,10 @@ _FILES = """\
 label.
 
 * In CSV an empty field is a missing value. So is anything that cannot be read as the declared type: numbers as
-  `1234.5`, truth values as `true` and `false`, dates as `2026-01-31`, timestamps as `2026-01-31 23:59:00`. Convert
+  `1234.5`, booleans as `true` and `false`, dates as `2026-01-31`, timestamps as `2026-01-31 23:59:00`. Convert
   other forms first. A note counts what could not be read.
-* **Time zones.** A survey knows none. A timestamp with a zone, in CSV `2026-01-31 23:59:00-05:00`, is read as the clock
-  there showed it, 23:59, and a note names the columns. Where a date is declared, it is the date on that clock.
+* **Time zones.** Surveys have none. A timestamp with a zone, in CSV `2026-01-31 23:59:00-05:00`, is read as the local
+  clock showed it, 23:59, and a note names the columns. Where a date is declared, it is the date on that clock.
 * Texts are compared exactly: `cmt` is not `CMT`. List both, or convert one into the other first.
 """
 _SURVEY = {
@@ -70,9 +71,9 @@ _SURVEY = {
 }
 _PERSON = {
     "last_by": "Use the row with the largest value in this column. Without this key one row is "
-    "drawn evenly.",
+    "drawn at random.",
     "sum": "Measures to sum over all rows of the person; the sum is clamped to the bounds.",
-    "max": "Measures of which to take the largest value over all rows, clamped likewise.",
+    "max": "Measures whose largest value over all rows counts, also clamped to the bounds.",
 }
 _WORKLOAD = {
     "queries": "The queries to answer most accurately.",
@@ -94,10 +95,10 @@ _COLUMN = {
     "range": "`[first, last]`, dates or timestamps, both included.",
     "unit": "The width of a bin: `day`, `week` or `month`; for timestamps also `hour`.",
     "outside": 'What an undeclared value counts as: `"nearest"`, the default for ordered values;'
-    ' `"random"`, the default for others: a declared value, drawn evenly; `"other"`: '
-    "one more value.",
+    ' `"random"`, the default for others: a declared value, drawn at random; `"other"`: '
+    "a value of its own.",
     "missing": 'What a missing value counts as: `"random"`, the default: a declared value, drawn'
-    ' evenly; or `"code"`: NULL in SQL.',
+    ' at random; or `"code"`: NULL in SQL.',
     "sensitive": "The values to protect, for [mechanisms](privacy.md#sensitive-values) that may "
     "give other values away.",
     "sensitive_missing": 'With `missing = "code"`: whether a missing value is sensitive, too; '
@@ -239,11 +240,13 @@ def _section(title: str, said: Mapping[str, str], read: Mapping[str, str]) -> It
 
 def _options() -> Iterator[list[str]]:
     for name, recipe in sorted(MECHANISMS.items()):
-        known = [
-            f"`{field.name}`" + ("" if field.default is MISSING else f" = `{field.default}`")
-            for field in fields(recipe.options)
-        ]
+        known = [f"`{field.name}`{_default(field.default)}" for field in fields(recipe.options)]
         yield [f"`{name}`", ", ".join(known) or "none"]
+
+
+def _default(value: object) -> str:
+    """What stands behind an option: its default as TOML writes it, if TOML can."""
+    return "" if value is MISSING or value is None else f" = `{json.dumps(value)}`"
 
 
 @click.command()
