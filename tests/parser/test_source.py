@@ -61,6 +61,8 @@ def test_places_count_from_the_start_of_the_text_with_explain() -> None:
         ("DESCRIBE nowhere", QueryError, "nowhere"),
         ("PIVOT app ON age USING COUNT(*)", UnsupportedSQL, "PIVOT"),
         ("EXPLAIN ANALYZE SELECT 1", UnsupportedSQL, "EXPLAIN ANALYZE"),
+        ("EXPLAIN; SELECT COUNT(*) FROM app", UnsupportedSQL, ";"),
+        ("EXPLAIN VERBOSE\n;\nSELECT 1;", UnsupportedSQL, ";"),
         ("SELEC COUNT(*) FROM app", QueryError, "SELEC"),
         ("SELECT COUNT(* FROM app", QueryError, "FROM"),
         ("SELECT COUNT(*) FROM app WHERE age = 'x", QueryError, "'"),

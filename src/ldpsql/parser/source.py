@@ -150,6 +150,8 @@ def read(sql: str) -> tuple[Mode, Source]:
         raise _unreadable(text)
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
+    if tokens and tokens[0].token_type == TokenType.SEMICOLON and mode != "answer":
+        raise refuse("EXPLAIN without a query", tokens[0], "write the query after it")
     while tokens and tokens[0].token_type == TokenType.SEMICOLON:
         tokens.pop(0)
     _check_one_query(tokens)
