@@ -227,8 +227,9 @@ class _Thrift:
         """A structure; ValueError for fields that readers may take for others."""
         if depth > _DEEPEST:
             raise ValueError("too deep")
-        fields, number = Fields(), 0
-        while head := self._byte():
+        fields, number, data = Fields(), 0, self.data
+        while head := data[self.place]:
+            self.place += 1
             number = number + (head >> 4) if head >> 4 else self._integer()
             # Readers keep the last 16 bits of a number, and the later one of two fields or both.
             if not 0 < number < 1 << 15 or number in fields:
@@ -240,17 +241,22 @@ class _Thrift:
                 fields[number] = None
                 if kind not in (1, 2):  # which have no value beside their kind
                     self._skip(kind, depth + 1)
+        self.place += 1
         return fields
 
     def _read(self, kind: int, own: Type, depth: int) -> Any:
         """A value that has to be of a type."""
-        if kind != (own if isinstance(own, int) else _LIST if isinstance(own, list) else _STRUCT):
-            raise ValueError("another type")
         if isinstance(own, dict):
+            if kind != _STRUCT:
+                raise ValueError("another type")
             return self.read_fields(own, depth)
         if isinstance(own, list):
+            if kind != _LIST:
+                raise ValueError("another type")
             within, size = self._list()
             return [self._read(within, own[0], depth + 1) for _ in range(size)]
+        if kind != own:
+            raise ValueError("another type")
         if own == _TEXT:
             return self._bytes(self._varint())
         number = self._integer()
@@ -263,8 +269,10 @@ class _Thrift:
         if kind in (1, 2, 3):  # of a list, where a truth value has a byte
             self._byte()
         elif kind in (4, 5, 6):
-            while self._byte() > 127:
-                pass
+            data, place = self.data, self.place
+            while data[place] > 127:
+                place += 1
+            self.place = place + 1
         elif kind == 7:
             self._bytes(8)
         elif kind == _TEXT:
@@ -286,8 +294,9 @@ class _Thrift:
         return head & 15, head >> 4 if head >> 4 < 15 else self._varint()
 
     def _byte(self) -> int:
-        self.place += 1
-        return self.data[self.place - 1]
+        place = self.place
+        self.place = place + 1
+        return self.data[place]
 
     def _bytes(self, size: int) -> bytes:
         self.place += size
@@ -296,7 +305,9 @@ class _Thrift:
         return self.data[self.place - size : self.place]
 
     def _varint(self) -> int:
-        if (byte := self._byte()) < 128:
+        byte = self.data[self.place]
+        self.place += 1
+        if byte < 128:
             return byte
         value, shift = byte & 127, 7
         while shift < 70:
@@ -308,5 +319,9 @@ class _Thrift:
         raise ValueError("a number of more than 64 bits")
 
     def _integer(self) -> int:
-        value = self._varint()
+        value = self.data[self.place]
+        if value < 128:
+            self.place += 1
+        else:
+            value = self._varint()
         return value >> 1 ^ -(value & 1)

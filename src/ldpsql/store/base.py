@@ -393,6 +393,7 @@ class Store(ABC):
                 yield self._take(read(path), path, given, policy)
             return
         waiting, found, today = list[Small](), dict[str | None, Intake](), utc_today()
+        size = 0
         known = self._find_batches(try_digests(paths))
         for path in paths:
             try:
@@ -410,14 +411,15 @@ class Store(ABC):
             is_other = bool(waiting) and waiting[0].intake.fingerprint != intake.fingerprint
             if own is None or is_other:
                 yield from self._take_small(waiting)
-                waiting = []
+                waiting, size = [], 0
             if own is None:
                 yield self._take(incoming, path, given, policy)
                 continue
             waiting.append(own)
-            if sum(file.size for file in waiting) > MOST_TOGETHER:
+            size += own.size
+            if size > MOST_TOGETHER:
                 yield from self._take_small(waiting)
-                waiting = []
+                waiting, size = [], 0
         yield from self._take_small(waiting)
 
     def _take_small(self, files: Sequence[Small]) -> list[Batch]:

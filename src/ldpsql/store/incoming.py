@@ -318,7 +318,10 @@ def _parquet(path: Path, name: str) -> Incoming:
         shared = [own & texts for own in require_moderate(path, name, footer)]
         for own, groups in groupby(range(len(shared)), key=shared.__getitem__):
             with pq.ParquetFile(
-                path, page_checksum_verification=True, read_dictionary=sorted(own)
+                path,
+                metadata=metadata,
+                page_checksum_verification=True,
+                read_dictionary=sorted(own),
             ) as file:
                 for batch in file.iter_batches(ROWS, row_groups=[*groups], columns=columns):
                     batch.validate(full=True)
@@ -326,9 +329,9 @@ def _parquet(path: Path, name: str) -> Incoming:
 
     footer = read_footer(path, name)
     with pq.ParquetFile(path) as file:
-        schema, rows = file.schema_arrow, file.metadata.num_rows
+        schema, metadata = file.schema_arrow, file.metadata
     guarded: Batches = lambda *given: _guard(name, batches(*given))  # noqa: E731
-    return _columnar(name, schema.names, guarded, read_arrow, schema, rows)
+    return _columnar(name, schema.names, guarded, read_arrow, schema, metadata.num_rows)
 
 
 def _is_written(kind: pa.DataType) -> bool:
