@@ -306,9 +306,9 @@ def _fill(path: Path, first: int, end: int) -> None:
             f"INSERT INTO reports_app SELECT {batch}, numbered.* EXCLUDE (place) FROM own "
             f"JOIN numbered USING (place) ORDER BY {batch}",
             "INSERT INTO ids_app SELECT uuid(), (SELECT max(ldpsql_last) FROM ids_app) FROM own",
-            "INSERT INTO batches SELECT survey, number + range + 1, sha256(uuid()::VARCHAR), name "
-            "|| range, reports, skipped, kept, day, taken, withdrawn "
-            f"FROM (FROM batches ORDER BY number DESC LIMIT 1), range({end - first})",
+            "INSERT INTO batches SELECT last.* REPLACE (number + range + 1 AS number, "
+            "sha256(uuid()::VARCHAR) AS id, name || range AS name) "
+            f"FROM (FROM batches ORDER BY number DESC LIMIT 1) AS last, range({end - first})",
             "UPDATE surveys SET version = version + 1",
         ):
             connection.execute(statement)
