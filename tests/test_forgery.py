@@ -9,7 +9,13 @@ import pytest
 from support.recipe_cases import FIRST, Case, design_of, law_of
 
 from ldpsql.decoders.base import AnyDesign
-from ldpsql.forgery import Spread, find_signs, largest_chances, suspect
+from ldpsql.forgery import (
+    Spread,
+    find_signs,
+    largest_chances,
+    signs_within_groups,
+    suspect,
+)
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Reports, question_shares
@@ -18,7 +24,7 @@ from ldpsql_device.epsilon import Epsilon
 
 SURVEYS = 150
 PEOPLE = 2_000
-NAMES = ("grr", "olh", "hio", "fourier", "truthful", "hh", "staircase")
+NAMES = ("grr", "olh", "hio", "fourier", "truthful", "hh", "staircase", "hrr", "oue")
 
 
 @pytest.mark.parametrize("case", FIRST.values(), ids=str)
@@ -67,7 +73,7 @@ def test_honest_reports_show_no_sign(name: str) -> None:
     seen = find_signs(plan, with_forged(reports, np.tile(first, (1_000, 1))))
     # Who names one of 16 codes, or tells a staircase, could be one of many who hold the same.
     assert len(seen) == {"grr": 0, "truthful": 0, "staircase": 0, "fourier": 2}.get(name, len(seen))
-    assert seen or name in ("grr", "truthful", "staircase")
+    assert seen or name in ("grr", "truthful", "staircase", "oue")
 
 
 def test_equal_reports_are_a_sign_though_questions_are_even() -> None:
@@ -75,10 +81,32 @@ def test_equal_reports_are_a_sign_though_questions_are_even() -> None:
     reports = honest("olh", 4, 20_000)
     plan = design_for("olh").plan
     one = [int(own[7]) for own in reports.columns.values()]
-    (seen,) = find_signs(plan, with_forged(reports, np.tile(one, (200, 1))))
-    assert "of 20,200 reports of a group are one and the same" in seen
+    seen = find_signs(plan, with_forged(reports, np.tile(one, (200, 1))))
+    assert "of 20,200 reports of a group are one and the same" in seen[-1]
     few = np.stack([np.asarray(own)[:200] for own in reports.columns.values()], axis=1)
     assert find_signs(plan, with_forged(reports, few.astype(np.int64))) == []
+
+
+def test_coins_and_numbers_of_bits_that_no_crowd_has_are_signs() -> None:
+    """Forgers who choose among many hash functions, rows of a matrix, or numbers of bits; the
+    negative control sends reports of its own, which are drawn as devices draw them."""
+    for name, width in (("olh", 40), ("hrr", 3), ("oue", 1)):
+        reports = honest(name, 4, 20_000)
+        rows = np.stack([np.asarray(own).astype(np.int64) for own in reports.columns.values()], 1)
+        chosen = np.resize(rows[np.lexsort(rows.T[1:])][:width], (2_000, rows.shape[1]))
+        if name == "oue":
+            chosen[:, 1] = (1 << 12) - 1
+        plan = design_for(name).plan
+        seen = signs_within_groups(plan, with_forged(reports, chosen))
+        wanted = {"oue": "bits of a report of a group are set"}.get(name, "coins are not as even")
+        assert any(wanted in each for each in seen), name
+        more = rows_of_more(name)
+        assert signs_within_groups(plan, with_forged(reports, more)) == []
+
+
+def rows_of_more(name: str) -> np.ndarray:
+    more = honest(name, 5, 2_000)
+    return np.stack([np.asarray(own).astype(np.int64) for own in more.columns.values()], 1)
 
 
 def test_groups_that_nobody_draws_so_often_are_named() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.report import Histogram, Integers, Reals, question_shares
-from ldpsql_device.plan import WORDS, Plan, Rows, Subset
+from ldpsql_device.plan import WORDS, Bits, Part, Plan, Rows, Subset
 
 SUSPICIOUS = 6.0
 """Standard errors from which on chance is not an explanation: one in a thousand million."""
@@ -74,7 +74,75 @@ class Spread:
 
 def find_signs(plan: Plan, histogram: Histogram) -> list[str]:
     """All signs that the reports of a survey show by themselves."""
-    return [*Spread.of(plan, histogram.sizes).signs, *alike_reports(plan, histogram)]
+    return [*Spread.of(plan, histogram.sizes).signs, *signs_within_groups(plan, histogram)]
+
+
+def signs_within_groups(plan: Plan, histogram: Histogram) -> list[str]:
+    """The signs that are not in how many reports every question has."""
+    found = uneven_bits if histogram.unary else uneven_coins
+    return [*found(plan, histogram), *alike_reports(plan, histogram)]
+
+
+def uneven_coins(plan: Plan, histogram: Histogram) -> Iterator[str]:
+    """What is to be said where coins are not as even as devices draw them: Pearson's chi-square
+    over the coins of all questions that expect at least 5 reports of each."""
+    coins = plan.limits[:, : plan.coin_columns]
+    kinds = coins.astype(np.float64).prod(axis=1)
+    expected = histogram.sizes / kinds
+    used = (kinds > 1.0) & (expected >= 5.0)
+    questions = np.asarray(histogram.columns[0]).astype(np.int64)
+    chosen = used[questions]
+    if not chosen.any():
+        return
+    place = np.zeros(int(chosen.sum()), dtype=np.int64)
+    for column in range(plan.coin_columns):
+        drawn = np.asarray(histogram.columns[1 + column])[chosen].astype(np.int64)
+        place = place * coins[questions[chosen], column] + drawn
+    starts = np.cumsum(np.where(used, kinds, 0.0)).astype(np.int64)
+    place += starts[questions[chosen]] - kinds[questions[chosen]].astype(np.int64)
+    counts = np.bincount(place, histogram.counts[chosen], int(starts[-1]))
+    wanted = np.repeat(expected[used], kinds[used].astype(np.int64))
+    statistic = float(np.sum((counts - wanted) ** 2 / wanted))
+    far = int(np.argmax(np.abs(counts - wanted) / np.sqrt(wanted)))
+    spread = Spread(statistic, len(wanted) - int(used.sum()), (int(counts[far]), wanted[far]))
+    if spread.score > SUSPICIOUS:
+        yield (
+            "coins are not as even as devices draw them (one fell in "
+            f"{int(counts[far]):,} reports, {wanted[far]:,.0f} expected)"
+        )
+
+
+def uneven_bits(plan: Plan, histogram: Histogram) -> Iterator[str]:
+    """What is to be said where the bits of a group are set more often, or less, than whoever the
+    people are: every bit is set or not by itself, so their number has a mean and a variance that
+    follow from a person's own bit alone."""
+    for first, face in zip(plan.first_questions, plan.faces, strict=False):
+        for choice in range(face.questions):
+            question = first + choice
+            rows, people = histogram.load(question), int(histogram.sizes[question])
+            if len(face.parts) != 1 or not isinstance(face.parts[0].response, Bits) or not people:
+                continue
+            response, bits = face.parts[0].response, count_bits(face.parts[0], choice)
+            own, other = (
+                np.resize(np.array(each, dtype=np.float64), bits) / WORDS
+                for each in (response.own, response.other)
+            )
+            means = other.sum() + own - other
+            spreads = (other * (1.0 - other)).sum() + own * (1.0 - own) - other * (1.0 - other)
+            found = int(rows.counts[np.asarray(rows.columns[0]) >= 0].sum())
+            room = SUSPICIOUS * math.sqrt(people * float(spreads.max()))
+            least, most = people * float(means.min()) - room, people * float(means.max()) + room
+            if not least <= found <= most:
+                yield (
+                    f"{found / people:.2f} bits of a report of a group are set on average, where "
+                    f"{float(means.mean()):.2f} are expected"
+                )
+
+
+def count_bits(part: Part, choice: int) -> int:
+    """How many bits a part has under a choice."""
+    sizes = [each if isinstance(each, int) else int(each.array[choice]) for each in part.radices]
+    return math.prod(sizes)
 
 
 def alike_reports(plan: Plan, histogram: Histogram) -> Iterator[str]:

@@ -157,3 +157,19 @@ def test_of_a_population_it_is_not_told() -> None:
     margin = Margin("ages", ("age", "people"), tuple((str(age), "100") for age in range(4)))
     result = Session(store, weights=(margin,)).execute("SELECT COUNT(*) FROM app WHERE age < 2")
     assert np.isnan(result.forged()[0]).all()
+
+
+def test_an_answer_names_equal_reports_that_it_has_read() -> None:
+    """Of hash functions of which hardly two people draw one; honest reports have no note."""
+    survey = design(survey_toml(integer("age", 0, 15), epsilon="1", mechanism="olh"))
+    random = np.random.default_rng(5)
+    people = pa.table({"age": random.integers(0, 16, 5_000)})
+    reports = randomize_batch(survey, people, SeededEntropy(4), policy=accept_everything(survey))[0]
+    with open_store(None, read_only=False) as store:
+        store.ingest_table(reports, survey)
+        assert Session(store).execute("SELECT COUNT(*) FROM app WHERE age < 4").notes == ()
+        copies = pa.concat_tables([reports.slice(7, 1)] * 150)
+        store.ingest_table(with_new_ids(copies), survey)
+        (note,) = Session(store).execute("SELECT COUNT(*) AS n FROM app WHERE age < 4").notes
+    assert "reports of a group are one and the same" in note
+    assert "if 1% of them are forged, n can be off by" in note

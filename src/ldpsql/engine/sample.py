@@ -54,6 +54,14 @@ class Estimators(Mapping[Key, AnyEstimator]):
             return len(self._found.counts)
         return sum(len(people.counts) for _, people in self._found)
 
+    @property
+    def whole(self) -> Histogram | None:
+        """The counts behind its only estimator, if those were read."""
+        if len(self) != 1 or isinstance(self._found, Histograms):
+            return None
+        ((_, people),) = self._found
+        return people if isinstance(people, Histogram) else None
+
     @cached_property
     def _ordered(self) -> tuple[Key, ...]:
         if isinstance(self._found, Histograms):

@@ -44,7 +44,7 @@ from ldpsql.engine.sample import Estimators, Sample, Source, selection
 from ldpsql.errors import QueryError
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.figures import tell_forged
-from ldpsql.forgery import Spread, suspect
+from ldpsql.forgery import Spread, signs_within_groups, suspect
 from ldpsql.lookups import PublicTable
 from ldpsql.margins import Margins
 from ldpsql.parser import Parameters, catalog, parse
@@ -258,8 +258,18 @@ class Session:
             lambda: self.store.sizes(subject.survey.table, condition),
         )
 
-    def _uneven_questions(self, subject: Subject) -> list[str]:
-        return Spread.of(subject.survey.plan, self._sizes_of(subject)).signs
+    def _signs_of(self, subject: Subject) -> list[str]:
+        """Signs that reports are forged; within groups where all were read for an answer anyway."""
+        plan = subject.survey.plan
+        kept = self._kept.get("estimators", OrderedDict())
+        everybody = kept.get(subject.key(Selection()))
+        read = None if everybody is None else everybody.whole
+
+        def find() -> list[str]:
+            signs = Spread.of(plan, self._sizes_of(subject)).signs
+            return signs if read is None else signs + signs_within_groups(plan, read)
+
+        return [*self._keep("signs", subject.key(read is not None), find)]
 
     def _people(self, subject: Subject, condition: str | None = None) -> int:
         """How many people there are; the last round answers for those of all of them."""
@@ -356,10 +366,7 @@ class Session:
         asked = {relation.plan.survey.table: relation for relation in checked}
         for name, subject in subjects.items():
             notes += notes_on_estimator(asked[name], subject.estimator)
-        seen = {
-            name: [*self._keep("spread", subject.key(), partial(self._uneven_questions, subject))]
-            for name, subject in subjects.items()
-        }
+        seen = {name: self._signs_of(subject) for name, subject in subjects.items()}
         for relation in checked:
             subject = subjects[relation.plan.survey.table]
             signs = seen[subject.survey.table]
