@@ -17,6 +17,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+import ldpsql
+
 FOLDER = Path(__file__).parent / "sqlalchemy_suite"
 DOCUMENTED = Path(__file__).parents[1] / "docs" / "python.md"
 
@@ -28,7 +30,7 @@ def test_nothing_fails_and_what_is_left_out_has_a_reason(tmp_path):
     from sqlalchemy_suite import left_out  # noqa: PLC0415
 
     junit = tmp_path / "suite.xml"
-    paths = [str(FOLDER.parents[1] / "src"), str(FOLDER.parent)]
+    paths = [str(Path(ldpsql.__file__).parents[1]), str(FOLDER.parent)]  # as it is tested here
     subprocess.run(
         [sys.executable, "-m", "pytest", "-c", "setup.cfg", "--rootdir=.", f"--junitxml={junit}"],
         cwd=FOLDER,
