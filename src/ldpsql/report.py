@@ -320,6 +320,13 @@ class Histograms(Sequence[tuple[tuple[Any, ...], Histogram]]):
     moments: Mapping[Pair, Reals]
     unary: bool = False
 
+    @classmethod
+    def of_one(cls, key: tuple[Any, ...], people: Histogram) -> Histograms:
+        """One histogram and its values."""
+        starts = np.array([0, len(people.counts)])
+        columns, counts, moments = people.columns, people.counts, people.moments
+        return cls(people.types, [key], starts, columns, counts, moments, people.unary)
+
     def __len__(self) -> int:
         return len(self.keys)
 

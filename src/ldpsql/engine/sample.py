@@ -100,7 +100,14 @@ class Estimators(Mapping[Key, AnyEstimator]):
         """What all of them answer to some rows, see `Design.answer_sets`; None where one after the
         other is faster."""
         found = self._found
-        if not isinstance(found, Histograms) or not self.design.prefers_sets(found, rows):
+        if not isinstance(found, Histograms):
+            if len(found) != 1:
+                return None
+            [(key, people)] = found
+            if not isinstance(people, Histogram) or not people.people:
+                return None
+            found = Histograms.of_one(key, people)
+        if not self.design.prefers_sets(found, rows):
             return None
         return self.design.answer_sets(self.name, found, rows)
 

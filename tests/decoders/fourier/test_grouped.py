@@ -15,6 +15,7 @@ from ldpsql.decoders.fourier.contributions import bare
 from ldpsql.decoders.fourier.design import MANY, FourierDesign
 from ldpsql.decoders.fourier.grouped import contributions
 from ldpsql.designer import design
+from ldpsql.engine.sample import Estimators
 from ldpsql.report import Histogram, Histograms
 from ldpsql.simulation import SeededEntropy
 
@@ -129,3 +130,24 @@ def test_few_sets_of_a_large_design_are_not_decoded(monkeypatch: pytest.MonkeyPa
     ]
     many = [[made.prepare(LinearQuery.count(own))] for own in codes]
     assert not made.prefers_sets(together, many)
+
+
+def test_a_whole_survey_that_keeps_no_sums_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question without public keys is answered alike, and design says what is not kept."""
+    made = make("listed")
+    assert made.decoding is not None and not any("decoded" in own for own in made.remarks)
+    monkeypatch.setattr(design_module, "MOST_KEPT", 100)
+    assert made.decoding is None and any("a store keeps at most" in own for own in made.remarks)
+    _, parts = several(made, REPORTS)
+    row = [made.prepare(LinearQuery.count(Box((((2, 6),), None, None))))]
+    usual = Estimators(made, "unbiased", [((), parts[0])])
+    assert usual.answer_all([row]) is None
+    monkeypatch.setattr(design_module, "MOST_DECODED", 1)
+    found = Estimators(made, "unbiased", [((), parts[0])]).answer_all([row])
+    assert found is not None
+    np.testing.assert_allclose(found[0][0, 0], usual[()].values(row), rtol=1e-9)
+    nobody = Histogram(
+        parts[0].types, tuple(own[:0] for own in parts[0].columns), parts[0].counts[:0]
+    )
+    assert Estimators(made, "unbiased", [((), nobody)]).answer_all([row]) is None
+    assert Estimators(made, "unbiased", []).answer_all([row]) is None

@@ -189,6 +189,13 @@ class FourierDesign(Design[BoxQuery]):
                 f"a query may constrain at most {most} of the {group.dimensions} dimensions, "
                 "grouping included ([workload] max_predicates)"
             )
+        if self._decoded_numbers > MOST_KEPT:
+            remarks.append(
+                f"decoded, its reports would be {self._decoded_numbers / 1e6:.1f} million numbers; "
+                f"a store keeps at most {MOST_KEPT / 1e6:.1f} million, so every question reads all "
+                "reports, and one with many groups, or smooth, may take minutes: fewer codes "
+                "([workload] of declared queries, or bins), measures or max_predicates avoid that"
+            )
         if self.forms:
             is_product = bool(self.table.products)
             remarks.append(self.forms.describe(self.plan.questions, is_product=is_product))
@@ -300,11 +307,14 @@ class FourierDesign(Design[BoxQuery]):
     @property
     def decoding(self) -> Decoding | None:
         """People by question, and the sums B(f) of every face, unless there are too many."""
-        numbers = 2 * sum(self.group.cells(face) for face in self.group.faces)
-        numbers += self.plan.questions
-        if numbers > MOST_KEPT:
+        if self._decoded_numbers > MOST_KEPT:
             return None
-        return Decoding(3, numbers, self._decode, self._derive, self._recall)
+        return Decoding(3, self._decoded_numbers, self._decode, self._derive, self._recall)
+
+    @cached_property
+    def _decoded_numbers(self) -> int:
+        """How many numbers reports decode to."""
+        return self.plan.questions + 2 * sum(self.group.cells(face) for face in self.group.faces)
 
     def _decode(self, histogram: Histogram) -> Mapping[str, Array]:
         """See `Decoding`: real and imaginary parts by turns."""
