@@ -5,20 +5,19 @@ people / lambda in every frequency, which with tens of thousands of people is wh
 give (`smooth_real` draws them). Reports of peers are drawn from their exact law. Errors are means
 of squares over 200 random ranges, divided by the square of the number of people.
 
-HDG: Yang, Wang, Li, Cheng, Su, VLDB 2021 (grids of one and two attributes, their guideline for
-granularities with alpha .7 and .03, constraints made consistent, weighted update). SW-EMS: Li,
-Wang, Lopuhaa-Zwakenberg, Li, Skoric, SIGMOD 2020 (square wave, EM with smoothing).
+HDG and SW-EMS are those of `benchmarks.field`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from benchmarks.field import square_wave
+from benchmarks.field.grids import Hdg
 from benchmarks.peers.work import Task, codes_of, queries_of
 from benchmarks.real_grids import SOURCES, Floats, Integers, Source, people_of
 from benchmarks.smoothing import GRID, LINE, answers, random_boxes, shapes
@@ -28,7 +27,6 @@ from ldpsql.decoders.fourier.group import spread_faces
 from ldpsql.decoders.fourier.projection import Block, CoefficientLayout, Coefficients, project
 from ldpsql.decoders.fourier.smoothing import smooth
 from ldpsql.decoders.fourier.spectra import demand
-from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import QueryClass, Workload
@@ -75,9 +73,6 @@ PUBLISHED: Mapping[str, tuple[float, float, float]] = {
 }
 # The same of quadtree, HDG and AHEAD on boxes of half the codes of both axes.
 HALF_BOXES = (676.0, 225.0, 60.5)
-_ALPHAS = (0.7, 0.03)
-_ROUNDS, _MOST_STEPS = 3, 200
-_EM_STEPS, _EM_CHANGE = 2000, 1e-3
 DECILES = np.arange(1, 10) / 10
 
 
@@ -138,114 +133,18 @@ def _shrink(observed: Coefficients, true: Coefficients, noise: Floats) -> Coeffi
     )
 
 
-# -- HDG -------------------------------------------------------------------------------------------
-
-
-def granularities(people: float, epsilon: float) -> tuple[int, int]:
-    """Cells of a grid of one attribute, and per axis of the grid of both, as powers of two, for two
-    attributes: a third of the people answers each of the three grids."""
-    odds = math.exp(epsilon)
-    single = (2 * people / 3 * (odds - 1) ** 2 * _ALPHAS[0] ** 2 / (4 * odds)) ** (1 / 3)
-    double = math.sqrt(2 * _ALPHAS[1] * (odds - 1) * math.sqrt(people / 3 / odds))
-    fine, coarse = (_power_of_two(cells) for cells in (single, double))
-    return max(fine, coarse), coarse
-
-
-def _power_of_two(cells: float) -> int:
-    return int(np.clip(2 ** round(math.log2(max(cells, 1.0))), 2, GRID[0]))
+# -- peers -----------------------------------------------------------------------------------------
 
 
 def hdg(table: Floats, epsilon: float, seed: int) -> Floats:
     """The table that HDG makes of one survey of the people of a table of 64 x 64."""
-    random, people = np.random.default_rng([seed, 8]), table.sum()
-    fine, coarse = granularities(people, epsilon)
-    ratio, width = fine // coarse, GRID[0] // coarse
-    singles = [
-        _collect(table.sum(axis=1 - axis).reshape(fine, -1).sum(axis=1), people, epsilon, random)
-        for axis in range(2)
-    ]
-    blocks = table.reshape(coarse, width, coarse, width).sum(axis=(1, 3))
-    double = _collect(blocks, people, epsilon, random)
-    for _ in range(_ROUNDS):
-        for axis in range(2):
-            # Both grids say how many there are in each coarse slice: weighted by cells added up.
-            own, other = singles[axis].reshape(coarse, ratio).sum(axis=1), double.sum(axis=1 - axis)
-            mean = (own / ratio + other / coarse) / (1 / ratio + 1 / coarse)
-            singles[axis] = singles[axis] + np.repeat((mean - own) / ratio, ratio)
-            double = double + np.expand_dims((mean - other) / coarse, 1 - axis)
-        singles = [project_on_simplex(single[None], 1.0)[0] for single in singles]
-        double = project_on_simplex(double.reshape(1, -1), 1.0).reshape(coarse, coarse)
-    found = np.full(GRID, 1 / math.prod(GRID))
-    for _ in range(_MOST_STEPS):
-        before = found
-        for axis in range(2):
-            now = found.sum(axis=1 - axis).reshape(fine, -1).sum(axis=1)
-            factor = np.repeat(_quotient(singles[axis], now), GRID[0] // fine)
-            found = found * np.expand_dims(factor, 1 - axis)
-        now = found.reshape(coarse, width, coarse, width).sum(axis=(1, 3))
-        found = found * np.kron(_quotient(double, now), np.ones((width, width)))
-        if np.abs(found - before).sum() < 1 / people:
-            break
-    return found * people
-
-
-def _collect(cells: Floats, people: float, epsilon: float, random: np.random.Generator) -> Floats:
-    """Shares of people in cells as a third of them report by OUE, whose law OLH shares."""
-    size, low = int(people / 3), 1 / (math.exp(epsilon) + 1)
-    own = random.multinomial(size, cells.ravel() / people)
-    counted = random.binomial(own, 0.5) + random.binomial(size - own, low)
-    return np.asarray(((counted / size - low) / (0.5 - low)).reshape(cells.shape))
-
-
-def _quotient(wanted: Floats, now: Floats) -> Floats:
-    return np.divide(wanted, now, out=np.zeros_like(now), where=now > 0.0)
-
-
-# -- SW-EMS ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class SquareWave:
-    """Probabilities of reports in bins (rows) by codes (columns)."""
-
-    matrix: Floats
-
-    @classmethod
-    def of(cls, epsilon: float, codes: int) -> SquareWave:
-        """A value in [0, 1] is reported evenly within b of itself with odds e^epsilon to 1 against
-        anywhere else in [-b, 1 + b]; bins of reports are as wide as codes."""
-        odds = math.exp(epsilon)
-        half = (epsilon * odds - odds + 1) / (2 * odds * (odds - 1 - epsilon))
-        reach = max(1, round(half * codes))
-        places = np.arange(codes + 2 * reach)[:, None] - reach
-        inside = np.abs(places - np.arange(codes)) <= reach
-        matrix = np.where(inside, odds, 1.0)
-        return cls(matrix / matrix.sum(axis=0))
-
-
-@cache
-def square_wave(epsilon: float, codes: int) -> SquareWave:
-    """Kept: it is the same for every survey."""
-    return SquareWave.of(epsilon, codes)
+    return Hdg().estimate(table, epsilon, np.random.default_rng([seed, 8])) * table.sum()
 
 
 def sw_ems(table: Floats, epsilon: float, seed: int) -> Floats:
-    """The table that SW-EMS makes of one survey: EM, with a binomial filter after every step."""
-    random, people = np.random.default_rng([seed, 9]), table.sum()
-    matrix = square_wave(epsilon, len(table)).matrix
-    reports = random.multinomial(int(people), matrix @ (table / people))
-    found, before = np.full(len(table), 1 / len(table)), -np.inf
-    for _ in range(_EM_STEPS):
-        expected = matrix @ found
-        found = found * (matrix.T @ (reports / expected))
-        padded = np.pad(found, 1, mode="edge")
-        found = padded[:-2] + 2 * padded[1:-1] + padded[2:]
-        found = found / found.sum()
-        likelihood = float(reports @ np.log(expected))
-        if likelihood - before < _EM_CHANGE * math.exp(epsilon):
-            break
-        before = likelihood
-    return np.asarray(found * people)
+    """The table that SW-EMS makes of one survey."""
+    random = np.random.default_rng([seed, 9])
+    return square_wave.sw_ems(table, epsilon, random) * table.sum()
 
 
 # -- measures of error -----------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """This project and published mechanisms in one table, on common work: `python -m benchmarks.field`.
 
-Peers are written anew from their papers' descriptions, or are their authors' own programs, run
-beside this project (`LDPSQL_FIELD_CODE`); docs/field.md says which, and what could not be had.
+Peers are written anew from their papers and their authors' programs. `ranges`, `many_values` and
+`means` measure errors and costs, `risks` what attackers get; `questions` takes every mechanism
+apart into what a person is asked.
 """
