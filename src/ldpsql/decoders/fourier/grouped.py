@@ -143,6 +143,8 @@ def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows
             amounts = batch.correlate(spectra[some], moved)
             found[some, mine] = amounts.reshape(len(amounts), -1)[:, cells]
     for face in in_time(table.products):
+        if set(about).isdisjoint(face.axes):
+            continue
         mine = np.flatnonzero((questions >= face.first) & (questions < face.first + face.questions))
         dense = list(collected.spread(divided, face.axes)) if mine.size else []
         step = max(1, _AT_ONCE // max(1, prod(collected.face_shape(face.axes))))
