@@ -1,16 +1,19 @@
 """What one forged report can do, by mechanism; which attacks the signs catch; what clipping costs.
 
-The attacks of Cao, Jia and Gong (USENIX Security 2021): random reports (RPA), honest reports of a
-chosen record (RIA), and the report that moves an answer most (MGA); here also with questions drawn
-as devices draw them ("careful", as Wu et al. 2022 for means and arXiv 2503.03454 for ranges), and
-one of the best twentieth of its answers each ("careful, varied").
+The attacks of Cao, Jia and Gong (USENIX Security 2021) on frequencies: random reports (RPA), honest
+reports of a chosen record (RIA), and the report that moves the answer most (MGA), which for bits is
+also padded to as many set bits as honest reports have. Those of Wu et al. (USENIX Security 2022) on
+key-value data, read here as a column with a measure: the same three for an average (RMA, RKVA,
+M2GA). Those on range queries (arXiv 2503.03454), read here as: forgers answer whatever question
+they draw, each with the answer that moves the range most, so that all levels agree; and, to evade
+detection, with one of the best twentieth of its answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from math import exp, prod, sqrt
 
 import numpy as np
@@ -18,7 +21,8 @@ from numpy.typing import NDArray
 
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign
+from ldpsql.decoders.base import AnyDesign, PlannedQuery
+from ldpsql.decoders.fourier.contributions import bare
 from ldpsql.forgery import find_signs
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
@@ -26,6 +30,7 @@ from ldpsql.report import Histogram, Reports, question_shares
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import Bits
 
 Numbers = NDArray[np.int64]
 EPSILONS = ("0.5", "1", "2")
@@ -33,84 +38,250 @@ PEOPLE = 10_000
 CODES = 16
 LINE = RecordDomain(("x",), (CODES,), (), (), ())
 SIGNED = RecordDomain(("x",), (CODES,), ("pay",), ((0.0, 1.0),), (None,))
+PAIR = RecordDomain(("x", "y"), (4, 4), (), (), ())
 BITS = RecordDomain(tuple("abcd"), (2, 2, 2, 2), (), (), ())
-ATTACKED = ("grr", "olh", "hio", "haarhrr", "fourier")
-SHARES, RUNS, HONEST = (0.01, 0.05), 10, 600
-MOST_REPORTS = 3_000
+TREES = ("hio", "ahio", "ehio", "hgrr", "hh", "lgrr-repaired")
+AVERAGED = ("grr", "olh", "hgrr", "haarhrr", "fourier", "staircase")
+ATTACKS = ("RPA", "RIA", "MGA", "range", "range, adaptive")
+SHARES, RUNS, MOVED, HONEST = (0.001, 0.01, 0.05), 10, 3, 700
+CHECKED = ("grr", "olh", "hio", "haarhrr", "fourier", "hrr", "oue", "hgrr", "urap")
+MOST_REPORTS = 6_000
+MOVED_BY = 0.01
+OTHERS = ("robust", "em", "maxent")
 
 
-def design_of(name: str, domain: RecordDomain, epsilon: str) -> AnyDesign:
+def design_of(name: str, domain: RecordDomain, epsilon: str, **more: object) -> AnyDesign:
     """With trees of four children, where it has trees."""
     fields = getattr(MECHANISMS[name].options, "__dataclass_fields__", {})
-    options = {"fanout": 4} if "fanout" in fields else {}
+    options = {**({"fanout": 4} if "fanout" in fields else {}), **more}
     return mechanism(name).design(domain, Epsilon.parse(epsilon), options)
 
 
+def find_design(name: str, epsilon: str, **more: object) -> AnyDesign:
+    """Over one dimension, or two or four smaller ones for mechanisms that take no other."""
+    for domain in (LINE, PAIR):
+        try:
+            return design_of(name, domain, epsilon, **more)
+        except SurveyError:
+            continue
+    return design_of(name, BITS, epsilon, **more)
+
+
 def half(domain: RecordDomain) -> Box:
-    """A quarter to three quarters of the codes; of binary attributes one value of the first."""
-    sides = ((0, 1),) if domain is BITS else ((CODES // 4, 3 * CODES // 4),)
-    return Box((sides, *(None,) * (len(domain.sizes) - 1)))
+    """A quarter to three quarters of the codes; of small attributes half the values of one."""
+    size = domain.sizes[0]
+    side = (CODES // 4, 3 * CODES // 4) if size == CODES else (0, size // 2)
+    return Box(((side,), *(None,) * (len(domain.sizes) - 1)))
+
+
+def title(design: AnyDesign) -> str:
+    """With what was counted, where that is not the range."""
+    sizes = " x ".join(map(str, design.domain.sizes))
+    return f"`{design.name}`" + (f" ({sizes})" if len(design.domain.sizes) > 1 else "")
+
+
+# -- what one report can do -----------------------------------------------------------------------
+
+
+def empty(design: AnyDesign) -> Histogram:
+    """Of nobody."""
+    width = len(design.report_format.columns)
+    nothing = np.zeros(0, dtype=np.int64)
+    return Histogram.of(design.report_format.types, (nothing,) * width, nothing)
+
+
+def least_and_most(design: AnyDesign, measure: int | None = None) -> tuple[float, float]:
+    query = LinearQuery(((1.0, half(design.domain)),), measure)
+    return tuple(design.influence([design.prepare(query)], np.eye(1), PEOPLE)[:, 0].tolist())
+
+
+def told(ends: tuple[float, float]) -> str:
+    least, most = ends
+    return f"+{most:.3g}, \u2212{abs(min(least, 0.0)):.3g}"
 
 
 def gains() -> Iterator[list[object]]:
-    """For every mechanism what a report adds to a count and takes away, and to a sum."""
+    """For every mechanism what a report adds to a count and takes away, and to a sum; after it what
+    is left by the robust estimator, or by least squares over all levels of a tree."""
     for name in sorted(MECHANISMS):
-        row: list[object] = [f"`{name}`"]
+        row: list[object] = [title(find_design(name, "1"))]
         for epsilon in EPSILONS:
-            cells = []
-            for domain in (LINE, BITS):
-                try:
-                    design = design_of(name, domain, epsilon)
-                except SurveyError:
-                    continue
-                planned = design.prepare(LinearQuery.count(half(domain)))
-                least, most = design.influence([planned], np.eye(1), PEOPLE)[:, 0]
-                error = sqrt(float(design.variance([planned], PEOPLE)[0]))
-                reports = error / max(most, -least)
-                cells = [f"+{most:.3g}, −{abs(min(least, 0.0)):.3g}", f"{reports:.1f}"]
-                row[0] = f"`{name}`" + (" (binary)" if domain is BITS else "")
-                break
-            row += cells or ["", ""]
+            design = find_design(name, epsilon)
+            planned = design.prepare(LinearQuery.count(half(design.domain)))
+            before, error = least_and_most(design), sqrt(design.variance([planned], PEOPLE)[0])
+            row += [told(before), f"{error / max(map(abs, before)):.1f}", *after(design, error)]
         try:
-            design = design_of(name, SIGNED, "1")
-            planned = design.prepare(LinearQuery.sum(0, half(SIGNED)))
-            least, most = design.influence([planned], np.eye(1), PEOPLE)[:, 0]
-            row.append(f"+{most:.3g}, −{abs(min(least, 0.0)):.3g}")
+            row.append(told(least_and_most(design_of(name, SIGNED, "1"), 0)))
         except SurveyError:
             row.append("")
         yield row
 
 
+def after(design: AnyDesign, error: float) -> list[str]:
+    """What is left of a gain, and the standard error over that before; nothing where there is no
+    other unbiased answer to be had."""
+    if design.name in TREES:
+        other = find_design(design.name, str(design.epsilon), inference="consistent")
+        planned = other.prepare(LinearQuery.count(half(other.domain)))
+        ratio = sqrt(other.variance([planned], PEOPLE)[0]) / error
+        return [told(least_and_most(other)), f"{ratio:.3f}"]
+    if "robust" in design.estimators:
+        planned = design.prepare(LinearQuery.count(half(design.domain)))
+        ends = design.estimators["robust"](empty(design)).influence([planned], np.eye(1))[:, 0]
+        bounded = design._bounded.of(planned)
+        usual = design._shared.of(planned)
+        spreads = [design._bounded._variance(own) for own in (bounded, usual)]
+        return [told(tuple(ends.tolist())), f"{sqrt(spreads[0] / spreads[1]):.3f}"]
+    return ["", ""]
+
+
+def examples() -> Iterator[list[object]]:
+    """What the robust estimator does to the largest contribution, and to the error."""
+    plane = RecordDomain(("x", "y"), (8, 8), (), (), ())
+    cube = RecordDomain(("x", "y", "z"), (24, 7, 10), ("pay",), ((0.0, 1.0),), (None,))
+    corner, slab = Box((((2, 6),), ((2, 6),))), Box((((3, 12),), None, ((2, 6),)))
+    asked = [(line(64), Box((((11, 50),),)), None), (plane, corner, None), (SIGNED, half(LINE), 0)]
+    cases = [(*each, epsilon) for each in asked for epsilon in EPSILONS]
+    cases += [(line(256), Box((((40, 200),),)), None, "1"), (cube, slab, None, "1")]
+    for domain, box, measure, epsilon in [*cases, (cube, slab, 0, "1")]:
+        design = design_of("fourier", domain, epsilon)
+        planned = design.prepare(LinearQuery(((1.0, box),), measure))
+        bounded, usual = design._bounded.of(bare(planned)), design._shared.of(bare(planned))
+        largest = [float(np.abs(own).max()) for own in (usual, bounded)]
+        spreads = [design._bounded._variance(own) for own in (usual, bounded)]
+        yield [
+            " x ".join(map(str, domain.sizes)) + (", sum" if measure is not None else ""),
+            epsilon,
+            f"{largest[0]:.2f}",
+            f"{largest[1]:.2f}",
+            f"{largest[0] / largest[1]:.2f}",
+            f"{sqrt(spreads[1] / spreads[0]):.3f}",
+        ]
+
+
+def line(size: int) -> RecordDomain:
+    return RecordDomain(("x",), (size,), (), (), ())
+
+
+def bounds() -> Iterator[list[object]]:
+    """The least error of any unbiased sum over reports whose contributions are held to a part of
+    the largest usual one, over the usual error, by a quadratic program over all reports."""
+    wide = Box((((11, 50),),))
+    cases = [(name, LINE, half(LINE), "direct") for name in ("fourier", "olh", "haarhrr", "grr")]
+    cases += [("hio", LINE, half(LINE), "direct"), ("hio", LINE, half(LINE), "consistent")]
+    cases += [("hgrr", line(64), wide, "direct"), ("hgrr", line(64), wide, "consistent")]
+    for name, domain, box, inference in cases:
+        more = {} if inference == "direct" else {"inference": inference}
+        design = design_of(name, domain, "1", **more)
+        planned = design.prepare(LinearQuery.count(box))
+        people = 10**6
+        largest = float(np.abs(design.influence([planned], np.eye(1), people)).max())
+        error = sqrt(design.variance([planned], people)[0] / people)
+        chances = np.array([[float(p) for p in row] for row in design.law().probabilities])
+        (side,) = box.sides[0] or ()
+        counted = np.zeros(domain.sizes[0])
+        counted[slice(*side)] = 1.0
+        row: list[object] = [f"`{name}`" + (", consistent" if more else ""), domain.sizes[0]]
+        for part in (np.inf, 0.8, 0.7, 0.6, 0.5):
+            square = least_square(chances, counted, part * largest)
+            error_then = sqrt(max(square - counted.mean() ** 2, 0.0)) / error
+            row.append(f"{error_then:.3f}" if np.isfinite(square) else "none")
+        yield row
+
+
+def least_square(chances: NDArray[np.float64], counted: NDArray[np.float64], most: float) -> float:
+    """min E[c^2] over even records with |c| <= most and mean `counted` (K,) by record, infinite if
+    there is none; chances: shape (K, reports). Newton's method on the concave dual problem."""
+    even = chances.mean(axis=0)
+    scaled = chances / even
+    dual = np.linalg.lstsq(scaled @ chances.T, counted, rcond=None)[0]
+
+    def worth(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.bool_]]:
+        free = at @ scaled
+        held = np.clip(free, -most, most)
+        value = at @ counted - np.sum(even * (free * held - held**2 / 2.0))
+        return float(value), held, np.abs(free) < most
+
+    for _ in range(200):
+        value, held, is_free = worth(dual)
+        missing = counted - chances @ held
+        if np.abs(missing).max() < 1e-9:
+            return float(np.sum(even * held**2))
+        curve = (scaled[:, is_free] * even[is_free]) @ scaled[:, is_free].T
+        step = np.linalg.solve(curve + 1e-10 * np.eye(len(counted)), missing)
+        length = 1.0
+        while length > 1e-12 and worth(dual + length * step)[0] <= value:
+            length /= 2.0
+        if length <= 1e-12 or value > 1e7:
+            break
+        dual = dual + length * step
+    return np.inf
+
+
+# -- attacks --------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Attacked:
-    """A design with all of its reports, and by how much each moves the attacked count.
+    """A design with its reports (of bits some), and by how much each moves the attacked answer.
 
-    rows: shape (reports, columns).  moves: shape (reports,).
+    rows: shape (reports, columns).  moves: shape (reports,), of the count, or of a sum about the
+    average.  padded: the best report of bits, padded, where reports are that.
     """
 
     design: AnyDesign
     rows: Numbers
     moves: NDArray[np.float64]
+    padded: Numbers | None = None
 
     @classmethod
     def of(cls, design: AnyDesign) -> Attacked:
+        honest = rows_of(honest_of(design, 0, 1_000))
+        before = target(design, honest, "")
+
+        def move(row: Numbers) -> float:
+            return target(design, np.vstack([honest, row]), "") - before
+
         limits = design.report_format.limits.tolist()
-        assert sum(map(prod, limits)) <= MOST_REPORTS
+        if sum(map(prod, limits)) > MOST_REPORTS:
+            last = design.plan.faces[0].parts[-1].response
+            assert isinstance(last, Bits), f"{design.name} has too many reports"
+            return cls._of_bits(design, move)
         every = [product([number], *map(range, own)) for number, own in enumerate(limits)]
         rows = np.array([row for own in every for row in own], dtype=np.int64)
-        honest = rows_of(honest_of(design, 0, 2_000))
-        before = count_half(design, honest, "unbiased")
-        moved = [count_half(design, np.vstack([honest, row]), "unbiased") - before for row in rows]
-        return cls(design, rows, np.array(moved))
+        moved = np.array([move(row) for row in rows])
+        return cls(design, rows, moved)
+
+    @classmethod
+    def _of_bits(cls, design: AnyDesign, move: Callable[[Numbers], float]) -> Attacked:
+        """Bits add up, so each is tried alone. Of the sets of bits that could be sent the best one,
+        the best one padded to as many as honest people set, and random ones are candidates."""
+        random, rows, moves, padded = np.random.default_rng(1), [], [], []
+        honest = rows_of(honest_of(design, 1, 1_000))
+        for question, own in enumerate(design.report_format.limits.tolist()):
+            bits = sum(int(limit).bit_length() - 1 for limit in own)
+            alone = [as_row(question, np.arange(bits) == bit, design) for bit in range(-1, bits)]
+            base, *changed = (move(row) for row in alone)
+            gained = np.array(changed) - base
+            mine = honest[honest[:, 0] == question, 1:].astype(np.uint64)
+            usual = round(int(np.bitwise_count(mine).sum()) / max(1, len(mine)))
+            best = gained > 1e-9
+            full = best.copy()
+            full[random.permutation(np.flatnonzero(~best))[: max(0, usual - best.sum())]] = True
+            sets = [best, full, *(random.random((400, bits)) < usual / bits)]
+            rows += [as_row(question, each, design) for each in sets]
+            moves += [base + float(gained @ each) for each in sets]
+            padded.append((moves[-401], question, rows[-401]))
+        return cls(design, np.array(rows), np.array(moves), max(padded, key=lambda p: p[:2])[2])
 
     def forge(self, attack: str, count: int, random: np.random.Generator) -> Numbers:
         """Reports of so many forgers, a row each."""
         if attack == "MGA":
             return np.tile(self.rows[int(np.argmax(self.moves))], (count, 1))
+        if attack == "MGA, padded" and self.padded is not None:
+            return np.tile(self.padded, (count, 1))
         if attack == "RIA":
-            codes = random.integers(CODES // 4, 3 * CODES // 4, (count, 1))
-            entropy = SeededEntropy(int(random.integers(1 << 30)))
-            return rows_of(self.design.randomize(codes, entropy))
+            return rows_of(self.design.randomize(self._targets(count, random), entropy(random)))
         questions = random.choice(
             self.design.report_format.types, count, p=question_shares(self.design.plan)
         )
@@ -118,16 +289,41 @@ class Attacked:
         for question in questions:
             own = np.flatnonzero(self.rows[:, 0] == question)
             best = own[np.argsort(-self.moves[own])]
-            kept = {"RPA": len(own), "careful": 1}.get(attack, max(1, len(own) // 20))
+            kept = {"RPA": len(own), "range": 1}.get(attack, max(1, len(own) // 20))
             chosen.append(self.rows[random.choice(best[:kept])])
         return np.array(chosen)
 
+    def _targets(self, count: int, random: np.random.Generator) -> Numbers:
+        """Records that the answer counts, with the largest measure."""
+        sizes = self.design.domain.sizes
+        codes = np.stack([random.integers(0, size, count) for size in sizes], axis=1)
+        ((low, high),) = half(self.design.domain).sides[0]
+        codes[:, 0] = random.integers(low, high, count)
+        signs = np.ones((count, len(self.design.domain.bounds)), dtype=np.int64)
+        return np.hstack([codes, signs])
+
+
+def as_row(question: int, bits: NDArray[np.bool_], design: AnyDesign) -> Numbers:
+    """A report of bits, which fill column after column."""
+    words, rest = [question], bits
+    for limit in design.report_format.limits[question].tolist():
+        own, rest = np.split(rest, [int(limit).bit_length() - 1])
+        words.append(int((own << np.arange(len(own))).sum()))
+    return np.array(words, dtype=np.int64)
+
+
+def entropy(random: np.random.Generator) -> SeededEntropy:
+    return SeededEntropy(int(random.integers(1 << 30)))
+
 
 def honest_of(design: AnyDesign, seed: int, people: int = PEOPLE) -> Reports:
-    """People of whom half are at one code."""
+    """People of whom half are at one code; their measure is 0.3 on average."""
     random = np.random.default_rng([seed, 7])
-    codes = random.integers(0, CODES, (people, 1)) * random.integers(0, 2, (people, 1))
-    return design.randomize(codes, SeededEntropy(seed))
+    sizes = design.domain.sizes
+    codes = np.stack([random.integers(0, size, people) for size in sizes], axis=1)
+    codes *= random.integers(0, 2, (people, 1))
+    signs = random.random((people, len(design.domain.bounds))) < 0.3
+    return design.randomize(np.hstack([codes, signs.astype(np.int64)]), SeededEntropy(seed))
 
 
 def count_rows(design: AnyDesign, rows: Numbers) -> Histogram:
@@ -140,48 +336,129 @@ def rows_of(reports: Reports) -> Numbers:
     return np.stack(columns, axis=1)
 
 
-def count_half(design: AnyDesign, rows: Numbers, estimator: str) -> float:
-    """The attacked count."""
-    planned = [design.prepare(LinearQuery.count(half(LINE)))]
+def queries_of(design: AnyDesign) -> list[PlannedQuery]:
+    """The attacked count, and the sum of the measure, if there is one."""
+    box = half(design.domain)
+    queries = [LinearQuery.count(box)]
+    queries += [LinearQuery.sum(0, box)] if design.domain.bounds else []
+    return [design.prepare(query) for query in queries]
+
+
+def target(design: AnyDesign, rows: Numbers, estimator: str) -> float:
+    """The attacked count; of a measure the sum about its usual average. estimator: the default one
+    if empty."""
+    name = estimator or next(iter(design.estimators))
+    made = design.estimators[name](count_rows(design, rows))
+    values = made.answer(queries_of(design)).values
+    return float(values[0]) if len(values) == 1 else float(values[1] - 0.3 * values[0])
+
+
+def average(design: AnyDesign, rows: Numbers, estimator: str) -> float:
     made = design.estimators[estimator](count_rows(design, rows))
-    return float(made.answer(planned).values[0])
+    count, total = made.answer(queries_of(design)).values
+    return float(total / count)
 
 
-def attacks() -> Iterator[list[object]]:
+def listed() -> Iterator[tuple[str, AnyDesign]]:
+    """What is attacked: every mechanism that asks once, and trees by least squares."""
+    for name in sorted(MECHANISMS):
+        design = find_design(name, "1")
+        if design.asks_in_rounds:
+            continue
+        yield title(design), design
+        if name in TREES:
+            yield f"{title(design)}, consistent", find_design(name, "1", inference="consistent")
+
+
+def attack_one(label: str, design: AnyDesign) -> Iterator[list[object]]:
     """How far every attack gets per forged report, and how often a sign is seen."""
-    for name in ATTACKED:
-        design = design_of(name, LINE, "1")
-        known = Attacked.of(design)
-        for attack in ("RPA", "RIA", "MGA", "careful", "careful, varied"):
-            row: list[object] = [f"`{name}`", attack]
-            for share in SHARES:
-                seen, moved = 0, []
-                for seed in range(RUNS):
-                    random = np.random.default_rng([seed, 11])
-                    rows = rows_of(honest_of(design, seed))
-                    forgers = round(share * PEOPLE)
-                    both = np.vstack([rows[forgers:], known.forge(attack, forgers, random)])
-                    seen += bool(find_signs(design.plan, count_rows(design, both)))
-                    if seed < 4:
-                        moved.append(
-                            [
-                                (count_half(design, both, each) - count_half(design, rows, each))
-                                / forgers
-                                for each in ("unbiased", "smooth")
-                            ]
-                        )
-                row += [*(f"{each:.1f}" for each in np.mean(moved, axis=0)), f"{seen / RUNS:.0%}"]
-            yield row
+    known, default = Attacked.of(design), next(iter(design.estimators))
+    other = next((name for name in OTHERS if name in design.estimators), "")
+    names = [name for name in (default, "smooth", other) if name in design.estimators]
+    for attack in ATTACKS if known.padded is None else (*ATTACKS, "MGA, padded"):
+        caught, moved = list[str](), {name: list[float]() for name in ("smooth", "", *names)}
+        for share in SHARES:
+            seen, forgers = 0, round(share * PEOPLE)
+            for seed in range(RUNS):
+                random = np.random.default_rng([seed, 11])
+                rows = rows_of(honest_of(design, seed))
+                both = np.vstack([rows[forgers:], known.forge(attack, forgers, random)])
+                seen += bool(find_signs(design.plan, count_rows(design, both)))
+                for name in names if seed < MOVED and share == MOVED_BY else ():
+                    gain = target(design, both, name) - target(design, rows, name)
+                    moved[name].append(gain / forgers)
+            caught.append(f"{seen / RUNS:.0%}")
+        cells = [f"{np.mean(moved[e]):.1f}" if moved[e] else "" for e in (default, "smooth", other)]
+        yield [label, attack, *cells[:2], f"{cells[2]} ({other})" if other else "", *caught]
+
+
+def caught(rows: Sequence[Sequence[object]]) -> Iterator[list[object]]:
+    """By attack the mean share of surveys with a sign, from the rows of all mechanisms."""
+    for attack in (*ATTACKS, "MGA, padded"):
+        shown = [row[-3:] for row in rows if row[1] == attack]
+        own = [[float(str(cell).rstrip("%")) for cell in cells] for cells in shown]
+        yield [attack, len(own), *(f"{share:.0f}%" for share in np.mean(own, axis=0))]
+
+
+def attack_averages(name: str) -> Iterator[list[object]]:
+    """The same for the average of a measure, which M2GA moves most, by 1 % of forgers."""
+    design = design_of(name, SIGNED, "1")
+    known = Attacked.of(design)
+    for attack, key in (("RMA", "RPA"), ("RKVA", "RIA"), ("M2GA", "MGA"), ("adaptive", "")):
+        row: list[object] = [f"`{name}`", attack]
+        forgers, seen = PEOPLE // 100, 0
+        moved: dict[str, list[float]] = {}
+        for seed in range(RUNS):
+            random = np.random.default_rng([seed, 11])
+            rows = rows_of(honest_of(design, seed))
+            both = np.vstack([rows[forgers:], known.forge(key, forgers, random)])
+            seen += bool(find_signs(design.plan, count_rows(design, both)))
+            if seed < 8:
+                for each in ("unbiased", "smooth", "robust"):
+                    if each in design.estimators:
+                        gain = average(design, both, each) - average(design, rows, each)
+                        moved.setdefault(each, []).append(gain)
+        cells = [
+            f"{np.mean(moved[e]):+.3f}" if e in moved else ""
+            for e in ("unbiased", "smooth", "robust")
+        ]
+        yield [*row, *cells, f"{seen / RUNS:.0%}"]
+
+
+def attack_rounds() -> Iterator[list[object]]:
+    """`ahead`, whose grid grows where earlier rounds saw people: 1 % of forgers send what moves the
+    range most in all rounds, in all but the last, or in the last one."""
+    for when in ("all rounds", "all but the last", "the last round"):
+        moved = []
+        for seed in range(MOVED):
+            ends = [run_rounds(seed, attacked) for attacked in (when, "")]
+            moved.append((ends[0] - ends[1]) / (MOVED_BY * PEOPLE))
+        yield ["`ahead`", f"range, {when}", f"{np.mean(moved):.1f}", "", "", "", "", ""]
+
+
+def run_rounds(seed: int, attacked: str) -> float:
+    """The range from rounds of equally many people, of whom forgers answer in some rounds."""
+    design = design_of("ahead", LINE, "1")
+    for number in range(rounds := design.rounds):
+        people, is_last = PEOPLE // rounds, number + 1 == rounds
+        rows = rows_of(honest_of(design, 100 * seed + number, people))
+        if attacked in ("all rounds", "the last round" if is_last else "all but the last"):
+            forgers = round(MOVED_BY * people)
+            forged = Attacked.of(design).forge("MGA", forgers, np.random.default_rng(seed))
+            rows = np.vstack([rows[forgers:], forged])
+        if is_last:
+            return target(design, rows, "")
+        design = design.design_next(count_rows(design, rows))
+    raise AssertionError
 
 
 def false_alarms() -> Iterator[list[object]]:
     """Of honest surveys those with a sign."""
-    for name in ATTACKED:
+    for name in CHECKED:
         design = design_of(name, LINE, "1")
         seen = 0
         for seed in range(HONEST):
-            own = honest_of(design, seed, 2_000)
-            seen += bool(find_signs(design.plan, histogram_of(own)))
+            seen += bool(find_signs(design.plan, histogram_of(honest_of(design, seed, 2_000))))
         yield [f"`{name}`", HONEST, seen]
 
 
@@ -197,33 +474,45 @@ def clipping() -> Iterator[list[object]]:
             chances = np.array([[float(p) for p in row] for row in law.probabilities])
             moves = known.moves[order]
             largest = np.abs(moves).max()
-            for part in (0.9, 0.75, 0.5):
-                clipped = np.clip(moves, -part * largest, part * largest)
-                bias = chances @ (clipped - moves)
-                spread = np.sqrt((chances @ clipped**2).mean() / (chances @ moves**2).mean())
-                yield [
-                    f"`{name}`",
-                    epsilon,
-                    f"{largest:.2f}",
-                    f"{part:.0%}",
-                    f"{spread:.2f}",
-                    f"{np.abs(bias).max():.3f}",
-                    f"{np.abs(bias).max() / ((1.0 - part) * largest):.1%}",
-                ]
+            clipped = np.clip(moves, -0.75 * largest, 0.75 * largest)
+            bias = np.abs(chances @ (clipped - moves)).max()
+            spread = np.sqrt((chances @ clipped**2).mean() / (chances @ moves**2).mean())
+            yield [
+                f"`{name}`",
+                epsilon,
+                f"{largest:.2f}",
+                f"{spread:.2f}",
+                f"{bias:.3f}",
+                f"{bias / (0.25 * largest):.1%}",
+            ]
 
 
 def run() -> None:
-    """Print the four tables."""
+    """Print the eight tables."""
     least = {e: (exp(float(e)) + 1.0) / (exp(float(e)) - 1.0) for e in EPSILONS}
     print("Two reports of an unbiased count of a group differ by at least", end=" ")
     print(", ".join(f"{bound:.2f} (epsilon {e})" for e, bound in least.items()), end=".\n\n")
     head = ["mechanism"]
     for epsilon in EPSILONS:
-        head += [f"epsilon {epsilon}", "in one SE"]
-    print_table("Most that a report adds and takes away", [*head, "sum, epsilon 1"], gains())
-    columns = ["unbiased", "smooth", "caught"]
-    head = ["mechanism", "attack", *(f"{c}, {s:.0%}" for s in SHARES for c in columns)]
-    print_table("Attacks", head, attacks())
-    print_table("False alarms", ["mechanism", "honest surveys", "with a sign"], false_alarms())
-    head = ["mechanism", "epsilon", "largest", "clipped to", "noise", "bias", "of what is saved"]
-    print_table("Clipped contributions", head, clipping())
+        head += [f"epsilon {epsilon}", "in one SE", "after", "SE after"]
+    print_table("Forged reports", [*head, "sum, epsilon 1"], gains())
+    head = ["mechanism", "attack", "unbiased", "smooth", "other"]
+    rows = [row for each in listed() for row in attack_one(*each)]
+    ends = [f"caught, {share:.1%}" for share in SHARES]
+    print_table("Forged reports 2", [*head, *ends], chain(rows, attack_rounds()))
+    print_table("Forged reports 8", ["attack", "mechanisms", *ends], caught(rows))
+    head = ["mechanism", "epsilon", "largest", "noise", "bias", "pays from"]
+    print_table("Forged reports 3", head, clipping())
+    head = ["mechanism", "attack", "unbiased", "smooth", "robust", "caught"]
+    rows = (row for name in AVERAGED for row in attack_averages(name))
+    print_table("Forged reports 4", head, rows)
+    print_table("Forged reports 5", ["mechanism", "honest surveys", "with a sign"], false_alarms())
+    head = ["codes", "epsilon", "largest", "robust", "times less", "SE, times"]
+    print_table("Forged reports 6", head, examples())
+    head = [
+        "mechanism",
+        "codes",
+        "no bound",
+        *(f"{p} of the largest" for p in (0.8, 0.7, 0.6, 0.5)),
+    ]
+    print_table("Forged reports 7", head, bounds())

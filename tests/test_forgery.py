@@ -24,7 +24,7 @@ from ldpsql_device.epsilon import Epsilon
 
 SURVEYS = 150
 PEOPLE = 2_000
-NAMES = ("grr", "olh", "hio", "fourier", "truthful", "hh", "staircase", "hrr", "oue")
+NAMES = ("grr", "olh", "hio", "fourier", "truthful", "hh", "staircase", "hrr", "oue", "urap")
 
 
 @pytest.mark.parametrize("case", FIRST.values(), ids=str)
@@ -73,7 +73,7 @@ def test_honest_reports_show_no_sign(name: str) -> None:
     seen = find_signs(plan, with_forged(reports, np.tile(first, (1_000, 1))))
     # Who names one of 16 codes, or tells a staircase, could be one of many who hold the same.
     assert len(seen) == {"grr": 0, "truthful": 0, "staircase": 0, "fourier": 2}.get(name, len(seen))
-    assert seen or name in ("grr", "truthful", "staircase", "oue")
+    assert seen or name in ("grr", "truthful", "staircase", "oue", "urap")
 
 
 def test_equal_reports_are_a_sign_though_questions_are_even() -> None:
@@ -90,15 +90,16 @@ def test_equal_reports_are_a_sign_though_questions_are_even() -> None:
 def test_coins_and_numbers_of_bits_that_no_crowd_has_are_signs() -> None:
     """Forgers who choose among many hash functions, rows of a matrix, or numbers of bits; the
     negative control sends reports of its own, which are drawn as devices draw them."""
-    for name, width in (("olh", 40), ("hrr", 3), ("oue", 1)):
+    for name, width in (("olh", 40), ("hrr", 3), ("oue", 1), ("urap", 1)):
         reports = honest(name, 4, 20_000)
         rows = np.stack([np.asarray(own).astype(np.int64) for own in reports.columns.values()], 1)
         chosen = np.resize(rows[np.lexsort(rows.T[1:])][:width], (2_000, rows.shape[1]))
-        if name == "oue":
-            chosen[:, 1] = (1 << 12) - 1
+        if name in ("oue", "urap"):
+            chosen[:, -1] = (1 << 12) - 1
         plan = design_for(name).plan
         seen = signs_within_groups(plan, with_forged(reports, chosen))
-        wanted = {"oue": "bits of a report of a group are set"}.get(name, "coins are not as even")
+        of_bits = "bits of a report of a group are set"
+        wanted = of_bits if name in ("oue", "urap") else "coins are not as even"
         assert any(wanted in each for each in seen), name
         more = rows_of_more(name)
         assert signs_within_groups(plan, with_forged(reports, more)) == []

@@ -79,8 +79,8 @@ def find_signs(plan: Plan, histogram: Histogram) -> list[str]:
 
 def signs_within_groups(plan: Plan, histogram: Histogram) -> list[str]:
     """The signs that are not in how many reports every question has."""
-    found = uneven_bits if histogram.unary else uneven_coins
-    return [*found(plan, histogram), *alike_reports(plan, histogram)]
+    coins = [] if histogram.unary else uneven_coins(plan, histogram)
+    return [*coins, *uneven_bits(plan, histogram), *alike_reports(plan, histogram)]
 
 
 def uneven_coins(plan: Plan, histogram: Histogram) -> Iterator[str]:
@@ -118,25 +118,39 @@ def uneven_bits(plan: Plan, histogram: Histogram) -> Iterator[str]:
     follow from a person's own bit alone."""
     for first, face in zip(plan.first_questions, plan.faces, strict=False):
         for choice in range(face.questions):
-            question = first + choice
-            rows, people = histogram.load(question), int(histogram.sizes[question])
-            if len(face.parts) != 1 or not isinstance(face.parts[0].response, Bits) or not people:
-                continue
-            response, bits = face.parts[0].response, count_bits(face.parts[0], choice)
-            own, other = (
-                np.resize(np.array(each, dtype=np.float64), bits) / WORDS
-                for each in (response.own, response.other)
-            )
-            means = other.sum() + own - other
-            spreads = (other * (1.0 - other)).sum() + own * (1.0 - own) - other * (1.0 - other)
-            found = int(rows.counts[np.asarray(rows.columns[0]) >= 0].sum())
-            room = SUSPICIOUS * math.sqrt(people * float(spreads.max()))
-            least, most = people * float(means.min()) - room, people * float(means.max()) + room
-            if not least <= found <= most:
+            people = int(histogram.sizes[first + choice])
+            column = plan.coin_columns
+            for part in face.parts:
+                columns = slice(column, column + part.columns)
+                column += part.columns
+                if not isinstance(part.response, Bits) or not people:
+                    continue
+                bits = count_bits(part, choice)
+                own, other = (
+                    np.resize(np.array(each, dtype=np.float64), bits) / WORDS
+                    for each in (part.response.own, part.response.other)
+                )
+                means = other.sum() + own - other
+                spreads = (other * (1.0 - other)).sum()
+                spreads = spreads + own * (1.0 - own) - other * (1.0 - other)
+                found = _count_set(histogram, first + choice, columns)
+                room = SUSPICIOUS * math.sqrt(people * float(spreads.max()))
+                if means.min() * people - room <= found <= means.max() * people + room:
+                    continue
                 yield (
                     f"{found / people:.2f} bits of a report of a group are set on average, where "
                     f"{float(means.mean()):.2f} are expected"
                 )
+
+
+def _count_set(histogram: Histogram, question: int, columns: slice) -> int:
+    """How many bits are set in all reports to a question; columns: where they are after its
+    number."""
+    rows = histogram.load(question)
+    if histogram.unary:  # a row counts one bit, or with -1 the reports
+        return int(rows.counts[rows.columns[0] >= 0].sum())
+    words = np.stack([column.astype(np.uint64) for column in rows.columns[columns]])
+    return int(np.bitwise_count(words).sum(axis=0) @ rows.counts)
 
 
 def count_bits(part: Part, choice: int) -> int:
