@@ -292,14 +292,15 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
         )
     kept: list[Row] = []
     for combination in in_time(chain.from_iterable(product(*each) for each in by_set)):
-        inside: tuple[Box, ...] = (Box.whole(len(schema.dimensions)),)
-        for _, sides in combination:
+        first = combination[0][1] if combination else everybody[0][1]
+        inside: Sequence[Box] = [box for box in first if not box.is_empty]
+        for _, sides in combination[1:]:
             if len(inside) * len(sides) > _MAX_STEPS:
                 raise too_many_boxes()
             meeting = (box & side for box in inside for side in sides)
-            inside = tuple(box for box in meeting if not box.is_empty)
+            inside = [box for box in meeting if not box.is_empty]
         if inside:
-            kept.append((tuple(value for value, _ in combination), inside))
+            kept.append((tuple(value for value, _ in combination), tuple(inside)))
     return tuple(kept)
 
 
