@@ -69,7 +69,7 @@ ONE_OF_MANY = ("grr", "5000", 0, answers_where(0, 217, 217), "the record (217,) 
 GROUP = ("ehio", "16x16", 0, group_of_code_3, "the question depends on the record")
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("name", "domain", "measures", "change", "problem"),
     [

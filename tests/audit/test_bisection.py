@@ -51,14 +51,14 @@ def extent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(bisection, "_MORE_QUESTIONS", 4)
 
 
-@pytest.mark.fast(12)
+@pytest.mark.fast(8)
 @pytest.mark.usefixtures("extent")
 @pytest.mark.parametrize("case", EVERY_PLAN, ids=lambda case: case.name)
 def test_the_device_follows_the_law_of_every_plan(case: Case) -> None:
     assert look(case) == ()
 
 
-@pytest.mark.fast(6)
+@pytest.mark.fast(3)
 @pytest.mark.usefixtures("extent")
 @pytest.mark.parametrize(
     "name",
@@ -73,6 +73,7 @@ def test_words_of_rungs_two_percent_off(name: str, monkeypatch: pytest.MonkeyPat
     assert look(PLANS[name])
 
 
+@pytest.mark.fast(2)
 @pytest.mark.usefixtures("extent")
 @pytest.mark.parametrize("name", ["bits", "ladder and bits"])
 def test_words_of_bits_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +99,7 @@ def test_coins_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert look(PLANS[name])
 
 
-@pytest.mark.fast(4)
+@pytest.mark.fast(2)
 @pytest.mark.usefixtures("extent")
 @pytest.mark.parametrize("name", ["nodes", "product of steps", "comb and scrambled", "bits"])
 def test_choices_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def test_every_registered_mechanism_is_audited_through_the_contract_alone():
         assert found.holds != (found.witness is not None), name
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("name", "domain", "measures", "options"),
     [

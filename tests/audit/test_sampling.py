@@ -46,7 +46,7 @@ def tried(design, reports=100_000, entropy=None):
     return audit_design(design, {}, reports=reports, entropy=entropy or SeededEntropy(1))
 
 
-@pytest.mark.fast(7)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", ["hgrr", "hio", "ahio", "grr", "olh", "oue", "hrr"])
 @pytest.mark.parametrize("epsilon", ["1", "2"])
 def test_the_bound_comes_close_to_epsilon_from_below(name, epsilon):
@@ -113,6 +113,7 @@ def test_a_device_that_lies_five_percent_too_little_is_caught(domain, monkeypatc
     assert caught(made("grr", "4"), 400_000)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("domain", ["4", "3x2"])
 def test_a_device_that_is_two_percent_off_does_not_follow_the_law(domain, monkeypatch):
     """Lying too often breaks no promise, and too seldom by so little shows in no bound."""

@@ -19,7 +19,7 @@ def stand_ins(monkeypatch):
     monkeypatch.setattr(data, "folder", lambda: None)
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: f"{source.table}-{source.column}")
 @pytest.mark.parametrize("epsilon", averages.EPSILONS)
 def test_an_average_alone_costs_no_more_than_by_the_piecewise_mechanism(source, epsilon):

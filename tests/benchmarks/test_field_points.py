@@ -79,6 +79,7 @@ def measured(oracle: Oracle, people: int, runs: int, shares: np.ndarray) -> tupl
     return float(errors.mean()), float(errors.std(ddof=1) / math.sqrt(runs))
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("kind", [SubsetSelection, ProjectiveGeometry])
 def test_errors_are_those_of_the_formula(kind: type[Sets], epsilon: float) -> None:
@@ -94,6 +95,7 @@ def test_errors_are_those_of_the_formula(kind: type[Sets], epsilon: float) -> No
     assert abs(error - float(other.variance(shares).mean())) > 5.5 * stderr
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_residues_give_unbiased_shares(epsilon: float) -> None:
     oracle = ModularSubsetSelection.spread(60, epsilon)

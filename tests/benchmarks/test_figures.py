@@ -132,6 +132,7 @@ def test_rows_have_the_same_keys() -> None:
         Measured([{"a": 1}, {"b": 1}], "")
 
 
+@pytest.mark.slow
 def test_h4mda_is_measured_and_judged(tmp_path: Path) -> None:
     """Two points of two mechanisms on a few people; every error is a finite number."""
     small = {"windows": 3, "runs": 6, "sweeps": {"epsilon": ("1", "5")}}

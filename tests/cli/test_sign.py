@@ -136,6 +136,7 @@ def test_a_survey_in_rounds_that_nobody_signs_is_noted(tmp_path, key):
     assert words not in designed(tmp_path, STAGED, "--sign", key)[1].stdout
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("sign", [(), ("--sign", "author.key"), ("--sign", "other.key")])
 def test_all_rounds_are_signed_with_the_key_of_the_first(tmp_path, key, other, sign, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -214,6 +215,7 @@ def test_a_schedule_that_is_none_is_refused(tmp_path, old, new, message):
     assert message in refusal(shown, 1)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("first", [date(1999, 1, 1), date(2026, 1, 2), date(2227, 1, 1), None])
 def test_a_report_of_a_period_that_the_survey_has_not_is_refused(tmp_path, monkeypatch, first):
     monkeypatch.chdir(tmp_path)

@@ -57,7 +57,7 @@ def test_the_same_seed_the_same_file_and_csv(database, tmp_path):
     assert not tables[0].equals(pa.csv.read_csv(tmp_path / "three.csv"))
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
 def test_every_format_of_tables_holds_the_same_rows(database, tmp_path, suffix):
     target = tmp_path / f"out{suffix}"
@@ -86,7 +86,7 @@ def test_as_many_rows_as_reports_unless_told(database, tmp_path):
     assert pq.read_metadata(target).num_rows == 5000
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

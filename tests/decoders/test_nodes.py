@@ -74,6 +74,7 @@ def test_the_data_are_those_of_the_specification() -> None:
     assert amounts(total(WINDOW, BOX)).sum() == 2_308_440
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize(
     ("name", "domain", "epsilon", "query", "options", "sub_survey", "exact"),
     [
@@ -108,7 +109,7 @@ def test_exact_oracles_agree(
 ROOT = {"root": True}
 
 
-@pytest.mark.fast(8)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     ("name", "domain", "epsilon", "query", "options", "sub_survey", "ideal"),
     [

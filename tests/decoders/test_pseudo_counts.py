@@ -82,7 +82,7 @@ def weighted(reports: Reports, pay: np.ndarray) -> Histogram:
     return Histogram.of(reports.format.types, columns, ones, moments)
 
 
-@pytest.mark.fast(4)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("name", "options"),
     [

@@ -126,6 +126,7 @@ MARGINALS = ("marginals", "marginals, hashed", "marginals in secret")
 SHARED = ("hio, directly", "haarhrr, two measures", *MARGINALS)
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("case", [case for case in CASES if case not in SHARED])
 def test_the_table_that_is_smoothed_gives_the_unbiased_answers(
     case: str, monkeypatch: pytest.MonkeyPatch
@@ -197,7 +198,7 @@ def test_the_noise_of_frequencies_is_that_of_surveys(case: str) -> None:
         assert 0.75 < np.mean([mean for own, mean in off if own == place]) < 1.33
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", CASES)
 def test_errors_fall_and_intervals_cover(case: str) -> None:
     """Mean squared errors over some surveys, and how often intervals hold the truth."""

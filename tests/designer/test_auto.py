@@ -42,6 +42,9 @@ def everyday(*sizes: int, bounds=()) -> Workload:
     return Workload.everyday(domain)
 
 
+MEASURED = everyday(12, bounds=[(0.0, 5.0)])
+
+
 @cache
 def chosen(workload: Workload) -> Ranking:
     """What is chosen for 1000 people."""
@@ -51,7 +54,12 @@ def chosen(workload: Workload) -> Ranking:
 @pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "workload",
-    [everyday(12, 3), everyday(9, bounds=[(0.0, 5.0)]), everyday(1), everyday(bounds=[(0.0, 1.0)])],
+    [
+        everyday(12, 3),
+        everyday(12, bounds=[(0.0, 5.0)]),
+        everyday(1),
+        everyday(bounds=[(0.0, 1.0)]),
+    ],
     ids=["2 dimensions", "a measure", "one code", "a measure alone"],
 )
 def test_the_chosen_one_is_the_best_of_all(workload):
@@ -89,7 +97,7 @@ def test_it_is_the_same_every_time():
 
 
 def test_what_is_left_out_says_why():
-    choice = chosen(everyday(9, bounds=[(0.0, 5.0)]))
+    choice = chosen(MEASURED)
     assert "takes no private measure" in choice.left_out["hio"]
     assert "no option" not in "".join(choice.left_out.values())
     assert {c.name for c in choice.ranked} | set(choice.left_out) == set(MECHANISMS)
@@ -111,6 +119,7 @@ def test_sensitive_values_bring_in_what_spares_the_others():
     assert {"urr", "urap", "cprr", "grr"} <= names
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_left_out(monkeypatch):
     """By a clock that goes on whenever it is looked at: the first has time of its own, every other
     one ten seconds, and a tenth of them in haste."""

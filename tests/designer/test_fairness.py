@@ -29,11 +29,18 @@ ABSOLUTE = Workload.everyday(DOMAIN)
 
 
 @cache
+def design_for(workload: Workload) -> FourierDesign:
+    """The design of a workload."""
+    design = mechanism("fourier").design(DOMAIN, TWO, {}, workload)
+    assert isinstance(design, FourierDesign)
+    return design
+
+
+@cache
 def ratios(workload: Workload) -> list[float]:
     """Of every class: the root of its mean variance over all its queries, to that of its own
     best."""
-    design, found = mechanism("fourier").design(DOMAIN, TWO, {}, workload), []
-    assert isinstance(design, FourierDesign)
+    design, found = design_for(workload), []
     for entry in workload.classes:
         own = class_power(replace(entry, weight=1.0), design.group)
         known = design.collected.information
@@ -43,7 +50,7 @@ def ratios(workload: Workload) -> list[float]:
 
 
 def test_printed_distances_are_those_of_a_sample() -> None:
-    design = mechanism("fourier").design(DOMAIN, TWO, {}, ABSOLUTE)
+    design = design_for(ABSOLUTE)
     found = [each.ratio for each in find_distances(design, ABSOLUTE, TWO, 1000)]
     # Sums are compared with all surveys, and not only with those of two levels.
     own = [

@@ -205,6 +205,7 @@ def test_every_estimator_of_a_design_is_declared(name, sizes):
         assert set(estimators) <= set(recipe.estimator_names)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("mechanism", ["auto", "fourier"])
 def test_a_survey_that_is_answered_by_smooth_is_designed_for_it(mechanism):
     """For the users it announces; its printed errors are those of the design that it has."""

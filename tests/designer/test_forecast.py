@@ -318,7 +318,7 @@ def test_forecasts_come_true(name: str, sizes: tuple[int, ...]) -> None:
     assert abs(mean - Forecast.of(weaker, samples, FORECAST_PEOPLE).error ** 2) > tolerance
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "more",
     [

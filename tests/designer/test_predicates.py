@@ -43,7 +43,7 @@ def error_of_singles(own: RecordDomain, most: int, *, is_fair: bool) -> float:
     return sqrt(sum(variances) / len(variances))
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("is_fair", [True, False])
 @pytest.mark.parametrize("own", [domain(12, 7, 30), domain(9, 16, measures=1), domain(*[5] * 6)])
 def test_costs_come_true(own: RecordDomain, is_fair: bool) -> None:

@@ -151,7 +151,7 @@ ROUNDED = [(2, "linear"), (3, "linear"), (7, "linear"), (1024, "linear"), (3, "q
 ROUNDED += [(4, "quadratic"), (65, "quadratic")]
 
 
-@pytest.mark.fast(14)
+@pytest.mark.fast(7)
 @pytest.mark.parametrize(("levels", "rounding"), ROUNDED)
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-7.3, 91.7), (0.0, 3e-310), (-1e299, 9e299)])
 def test_many_people_are_rounded_like_one(bounds, levels, rounding):

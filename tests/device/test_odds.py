@@ -225,6 +225,7 @@ def test_bits_beside_a_ladder_may_depend_on_the_question() -> None:
     assert both == one * other
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("epsilon", ["0.001", "1"])
 def test_very_many_parts_are_counted_in_time(epsilon: str) -> None:
     """Odds beyond what a number can hold are no odds; twice as many parts are twice the work."""

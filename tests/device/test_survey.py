@@ -215,7 +215,7 @@ def test_what_is_not_a_survey_is_refused_in_one_line(source, message):
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.fast(7)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     "source",
     [

@@ -73,7 +73,7 @@ def every_report() -> Sequence[pa.Table]:
     return list(seen.values())
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "sql",
     [

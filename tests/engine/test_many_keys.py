@@ -118,6 +118,7 @@ def require_same(many: Result, each: Result) -> None:
             np.testing.assert_allclose(left, right, rtol=1e-8, atol=1e-7)
 
 
+@pytest.mark.fast(16)
 @pytest.mark.parametrize("filled", TREES, indirect=True)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_many_keys_at_once_get_the_same_numbers(
@@ -128,6 +129,7 @@ def test_many_keys_at_once_get_the_same_numbers(
     require_same(many, one_by_one(filled, QUESTIONS[question]))
 
 
+@pytest.mark.fast(10)
 @pytest.mark.parametrize("mechanism", OTHERS)
 @pytest.mark.parametrize("question", ["by a dimension too", "slices"])
 def test_of_tables_and_marginals_too(
@@ -142,6 +144,7 @@ def test_of_tables_and_marginals_too(
         require_same(many, one_by_one(store, QUESTIONS[question]))
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("mechanism", ["hgrr", "ehio", "ahio", "olh", "hrr"])
 def test_of_private_measures_too(mechanism: str, at_once: list[bool]) -> None:
     """Several groups of people answer a count, and are weighted by how many of a key they are."""
@@ -154,6 +157,7 @@ def test_of_private_measures_too(mechanism: str, at_once: list[bool]) -> None:
         require_same(many, one_by_one(store, sql))
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("filled", ["fourier"], indirect=True)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_fourier_response_too(

@@ -114,7 +114,7 @@ def by_differences(connection: Connection, sql: str, step: float = 1e-3) -> np.n
     return np.sqrt(np.einsum("rs,st,rt->r", by_sums, covariance, by_sums))
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "query",
     [

@@ -114,7 +114,7 @@ LOW_AND_HIGH = [-9.0] * 20 + [-0.02] + [0.02] + [9.0] * 20
 """A value that hardly anybody has, at the rank, between two that many have."""
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.85, 0.97, 1.0])
 @pytest.mark.parametrize("steps", [FLAT, JUST_BELOW, LOW_AND_HIGH, [-5.0, 0.0, 5.0]])
 def test_intervals_cover_wherever_people_are(steps: list[float], correlation: float) -> None:

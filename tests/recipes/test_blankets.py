@@ -67,7 +67,7 @@ def truth_of(name: str, epsilon: str) -> float:
     return float(true_delta(channel, people, odds))
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("epsilon", ["0.8", "2"])
 def test_no_batch_tells_more_than_the_accountant_says(name: str, epsilon: str) -> None:
@@ -103,6 +103,7 @@ def test_the_accountant_agrees_with_counting() -> None:
     assert delta_of((blanket,), 4, CENTRAL) >= float(exact) * (1 - 1e-12)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", ["srr-ss", "arr-ss", "ft"])
 def test_marginals_that_are_asked_unevenly(name: str) -> None:
     """As in a survey that somebody made by hand: its blankets are those of what devices do."""

@@ -110,7 +110,7 @@ def differ(found: np.ndarray, said: np.ndarray) -> float:
     return float(np.nanmax(np.abs(ends - said)) / np.nanmax(np.abs(ends)))
 
 
-@pytest.mark.fast(14)
+@pytest.mark.fast(12)
 @pytest.mark.parametrize("case", [*CASES, *LATER])
 def test_no_report_does_more_and_one_does_as_much(case: Case) -> None:
     """All reports are tried, after those of people of uneven records."""

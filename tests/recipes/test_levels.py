@@ -96,7 +96,7 @@ TABLES = {
 }
 
 
-@pytest.mark.fast(6)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "4"])
 def test_an_average_alone_is_no_worse_than_by_the_piecewise_mechanism(name, epsilon):

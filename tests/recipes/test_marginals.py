@@ -201,7 +201,7 @@ def simulated(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(values), np.array(variances), np.array(truths)
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("name", "options"),
     [(name, {"ways": 2}) for name in NAMES] + [("arr-ss", {"ways": 2, "sum_to_one": True})],

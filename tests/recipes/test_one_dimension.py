@@ -184,7 +184,7 @@ def truth() -> np.ndarray:
     return np.array([inside.sum(), (x < 3).sum(), x[inside].sum(), pay[parts].sum()])
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda case: CASES[case][0])
 def test_unbiased_with_honest_errors(case: int) -> None:
     """COUNT and SUM, also of a measure without a dimension: mean, spread, coverage."""

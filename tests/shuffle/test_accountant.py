@@ -87,6 +87,7 @@ def test_never_below_the_truth_over_all_data_sets(size, local, people, central):
     assert counted <= found <= float(counted) * (1 + 1e-4)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("sizes", "local", "people", "central"),
     [((2, 2), "2", 4, "0.5"), ((2, 3), "1", 3, "0.2"), ((2, 3), "2", 3, "0.5")],
@@ -278,6 +279,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(("people", "epsilon", "any_mechanism", "wanted"), TABLE)
 def test_the_specifications_table(people, epsilon, any_mechanism, wanted):
     """The figures have two decimals and were computed on a coarser grid."""
@@ -312,6 +314,7 @@ def test_the_central_epsilon_itself_is_always_kept():
     assert keeps(response_at(2, found), goal, found)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     ("size", "local", "wanted"),
     [(2, "1", 0.0097), (2, "2", 0.0269), (2, "4", 0.0989), (50, "1", 0.0021), (50, "2", 0.0092),

@@ -52,6 +52,7 @@ def moments(design: FourierDesign, found: Histogram, planned: list[BoxQuery]) ->
     return decoded._decode(planned, [range(len(planned))], [even])[1][0]
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_mean_over_all_elements_is_the_spectral_moment(name: str) -> None:
     """Section 1.2.5: (1/N) sum over types of E c_a c_b = sum of q_a conj(q_b) / lambda."""

@@ -96,7 +96,7 @@ def decoded(design: FourierDesign) -> np.ndarray:
     return single_answers(design, [design.prepare(query) for query in queries(design)])
 
 
-@pytest.mark.fast(5)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_mean_over_all_reports_is_the_truth_for_every_record(name: str) -> None:
     """sum over reports of law x answer, for every record and query, to 1e-9."""
@@ -113,6 +113,7 @@ def means(design: FourierDesign, answers: np.ndarray) -> np.ndarray:
     return np.asarray(np.array(chances) @ answers)
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_report_adds_is_its_contribution(name: str) -> None:
     """The FFT decode against a = X^-1 q and c = (1/s) sum of a x, solved as dense matrices."""

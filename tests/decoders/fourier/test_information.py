@@ -197,6 +197,7 @@ def test_a_wrong_continuation_is_biased(monkeypatch: pytest.MonkeyPatch) -> None
     assert np.abs(means[:, 0] - ([1.0] * 2 + [0.0] * 4)).max() > 5e-4
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", SMALL, ids=str)
 def test_tables_answer_what_reports_contribute(case: tuple[tuple[int, ...], str, int]) -> None:
     """Decoding against c = D^-1 Q a with a from dense least squares over the real cells, the
@@ -250,6 +251,7 @@ def mean_variance(design: FourierDesign, kind: Kind) -> float:
     return float(np.mean(found - shares + shares**2))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("sizes", "epsilon", "most"),
     [((64,), "1", 10.03), ((64,), "0.5", 42.46), ((12, 12), "1", 22.78)],

@@ -146,6 +146,7 @@ def test_information_is_that_of_the_exact_channel(name: str) -> None:
     assert np.allclose(found, expected, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("most", [64, 4])
 @pytest.mark.parametrize("name", NAMES)
 def test_answers_are_exactly_unbiased(

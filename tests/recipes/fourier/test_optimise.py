@@ -230,6 +230,7 @@ def made(sizes: tuple[int, ...], kind: Kind, epsilon: str) -> tuple[FourierDesig
     return Fourier().design(workload.domain, Epsilon.parse(epsilon), {}, workload), workload
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     ("size", "epsilon", "expected"),
     [
@@ -253,6 +254,7 @@ def test_ranges_on_a_line(size: int, epsilon: str, expected: float) -> None:
     assert 1.0 - 1e-9 <= ratio <= (1.05 if epsilon == "2" else 1.01)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     ("sizes", "kind", "epsilon", "most"),
     [

@@ -115,7 +115,7 @@ def fits(observed: np.ndarray, due: np.ndarray) -> bool:
     return statistic < chi_square_bound(degrees)
 
 
-@pytest.mark.fast(6)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reports_follow_the_law_for_every_record(name: str) -> None:
     assert misfit(DESIGNS[name], DESIGNS[name].plan) is None
@@ -128,7 +128,7 @@ class Loose(FourierDesign):
         """No check."""
 
 
-@pytest.mark.fast(6)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_reports_that_lie_too_little_are_caught(name: str) -> None:
     """The negative control: devices answer with 9/8 of the odds."""

@@ -57,7 +57,7 @@ def made(
     return FOURIER.design(domain, Epsilon.parse(epsilon), {"form": form}, workload)
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("sizes", "measures", "epsilon", "equality", "most"),
     [

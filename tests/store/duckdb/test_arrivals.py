@@ -166,6 +166,7 @@ def test_lines_of_devices_are_taken_and_others_told_by_place():
     assert check_sent(intake, [b"x"]) == (None, [(0, "it is not a JSON object with distinct keys")])
 
 
+@pytest.mark.slow
 def test_sums_of_decoded_reports_hold_every_report_once_through_tidying():
     survey = Survey.of("app", SCHEMA, "2", "fourier")
     table = raw_reports(survey, 4000)

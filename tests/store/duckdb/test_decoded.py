@@ -132,7 +132,7 @@ def compare(store: DuckDBStore, asked: Survey, selections: Sequence[Selection]) 
             )
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "mechanism",
     keep_fast(

@@ -25,7 +25,7 @@ def table_rows(store):
         return cursor.execute("SELECT count(*) FROM histogram_app").fetchone()[0]
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("options", [PLAIN, UNARY], ids=["plain", "unary"])
 @pytest.mark.parametrize("public", [(), PUBLIC], ids=["private", "public"])
 @pytest.mark.parametrize("keep", ["reports", "counts", "both"])

@@ -56,7 +56,7 @@ def everything(store, table="app"):
     }
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @BOTH
 @pytest.mark.parametrize("sizes", [(40, 30, 20, 25), (12_000, 9_000, 11_000, 15_000)])
 @pytest.mark.parametrize("is_there", [False, True])

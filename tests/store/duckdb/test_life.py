@@ -81,7 +81,7 @@ def test_batches_say_what_brought_them_when_and_how_many(store, tmp_path):
         store.batches("shop")
 
 
-@pytest.mark.fast(3)
+@pytest.mark.fast(1)
 @BOTH
 @pytest.mark.parametrize("public", [(), PUBLIC], ids=["private", "public"])
 @pytest.mark.parametrize("sizes", [(40, 30, 20), (12_000, 9_000, 15_000)], ids=["tail", "merged"])
@@ -185,7 +185,7 @@ def alike(before, after):
     )
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("path", [None, "s.duckdb"])
 @pytest.mark.parametrize("kept", ["reports", "counts"])
 def test_deleted_counts_keep_the_decoded_state(tmp_path, path, kept):
@@ -426,6 +426,7 @@ def filled(path):
     return first, second
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("read_only", [True, False])
 def test_a_copy_holds_the_named_surveys_and_nothing_else(tmp_path, read_only):
     path, whole, part = (tmp_path / name for name in ("s.duckdb", "whole.duckdb", "part.duckdb"))

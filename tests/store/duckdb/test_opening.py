@@ -171,6 +171,7 @@ def test_a_store_that_could_not_be_made_is_made_by_the_next(tmp_path, how):
         open_store(broken, read_only=False)
 
 
+@pytest.mark.slow
 def test_processes_that_make_the_same_store_make_one(tmp_path):
     """And none loses what another has put into it."""
     path = tmp_path / "s.duckdb"

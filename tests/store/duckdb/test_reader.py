@@ -113,7 +113,7 @@ def test_a_statement_is_answered_from_one_state(path):
         assert reader.version("app") == before
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("options", [{"limits": [[5, 3], [4, 2]]}, UNARY])
 @pytest.mark.parametrize("sizes", [(40, 30), (9_000, 5_000)])
 def test_a_snapshot_gives_the_histograms_of_its_store(tmp_path, options, sizes):
