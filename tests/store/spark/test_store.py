@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
@@ -109,6 +114,51 @@ def test_files_are_read_once_and_may_go(spark: Any, reports: Path) -> None:
         assert people(store) == 60
         [first, second] = store.batches("app")
         assert (first.reports, second.reports) == (20, 40)
+
+
+_REFRESH = """
+import sys
+from support import spark
+from ldpsql.store import open_folder
+
+with open_folder(spark.start_here(), sys.argv[1], None, read_only=False) as store:
+    store.catch_up()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["counts", "ids", "state"])
+def test_a_driver_that_is_killed_loses_nothing_and_doubles_nothing(
+    spark: Any, reports: Path, kind: str
+) -> None:
+    """A process with a Spark of its own, by SIGKILL, and its Spark with it, as soon as anything
+    new lies there: of the counts, of the ids, or of the state."""
+    survey, beside = fake_survey(), reports / "_ldpsql"
+    table = reports_of(survey, 90)
+    pq.write_table(table.slice(0, 30), reports / "a.parquet")
+    with open_reports(spark, reports, survey) as store:
+        assert people(store) == 30
+    pq.write_table(table.slice(20), reports / "b.parquet")
+    before = {*(beside / kind).rglob("*")}
+    driver = subprocess.Popen(
+        [sys.executable, "-c", _REFRESH, str(reports)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        while driver.poll() is None and {*(beside / kind).rglob("*")} <= before:
+            time.sleep(0.001)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(driver.pid, signal.SIGKILL)
+    assert driver.wait() == -signal.SIGKILL
+    with open_reports(spark, reports, None, read_only=True) as store:
+        assert people(store) in ((30, 90) if kind == "state" else (30,))
+    for _ in range(2):
+        with open_reports(spark, reports, None) as store:
+            assert people(store) == 90
+            assert [batch.reports for batch in store.batches("app")] == [30, 60]
 
 
 @pytest.mark.slow
