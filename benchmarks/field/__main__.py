@@ -44,13 +44,17 @@ def main(arguments: Sequence[str]) -> None:
     if asked.list:
         return
     found: dict[str, list[Row]] = {part: [] for part in asked.part}
-    for part, rows in _every(Cases(asked.folder / "cases", "field", HERE), asked):
+    every = len(listing.missing) + listing.kept
+    cases = Cases(asked.folder / "cases", "field", HERE)
+    for number, (part, rows) in enumerate(_every(cases, asked), 1):
         found[part] += rows
-        _keep(found, asked)
+        _keep(found, (number, every), asked)
 
 
-def _keep(found: Mapping[str, Sequence[Row]], asked: argparse.Namespace) -> None:
-    """What there is so far, with its day and version."""
+def _keep(
+    found: Mapping[str, Sequence[Row]], cases: tuple[int, int], asked: argparse.Namespace
+) -> None:
+    """What there is so far, with its day and version. cases: how many, and how many in all."""
     parameters = {"people": asked.people, "ranges": RANGES, "runs": asked.runs}
     summary = {
         "parameters": {
@@ -58,6 +62,7 @@ def _keep(found: Mapping[str, Sequence[Row]], asked: argparse.Namespace) -> None
             "tables": [f"{table.shape}, {table.name}" for table in _tables(asked)],
             "epsilons": asked.epsilons,
             "re-identification": [risks.PEOPLE, risks.TARGETS],
+            "cases": cases,
         },
         "date": datetime.now(UTC).date().isoformat(),
         "version": f"{version('ldpsql')}, source {source_hash(HERE)[:12]}",
