@@ -231,7 +231,7 @@ def test_the_survey_says_so_and_refuses_what_would_cut_a_bin() -> None:
 def test_beside_classes_nothing_is_merged() -> None:
     text = FILE.format(RANGES) + "max_predicates = 1\n"
     assert not design_survey(text, mechanism="fourier").notes
-    with pytest.raises(SurveyError, match="queries alone"):
+    with pytest.raises(SurveyError, match="only be taken from the queries"):
         design_survey(text, edges_from_workload=True)
 
 

@@ -177,7 +177,7 @@ def test_an_admin_brings_files_and_an_analyst_does_not(app, tokens, secret):
     refused = ask(app, path, sink.getvalue(), client="127.0.0.1", authorization=secret)
     assert kind(refused) == (403, "not-allowed")
     own = {"client": "127.0.0.1", "authorization": f"Bearer {tokens.add('eve', 'admin')}"}
-    taken = {"reports": 50, "repeats": 0, "skipped": 0, "known": False}
+    taken = {"reports": 50, "repeats": 0, "skipped": 0, "known": False, "withdrawn": None}
     assert ask(app, path, sink.getvalue(), **own).json == taken
     assert ask(app, path, sink.getvalue(), **own).json == {**taken, "reports": 0, "known": True}
     assert kind(ask(app, "/v1/files?name=../x.exe", b"x", **own)) == (415, "unknown-type")
