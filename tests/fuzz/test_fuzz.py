@@ -30,6 +30,8 @@ FEW: Mapping[str, int] = {
     "bodies": 120,
     "surveys": 200,
 }
+FOUND: Mapping[str, tuple[tuple[int, int], ...]] = {"sql": ((18, 4870),)}
+"""Seeds and numbers at which something was found once, and mended."""
 
 
 @pytest.fixture
@@ -48,7 +50,10 @@ def opened():
 
 @pytest.mark.parametrize("name", DOORS)
 def test_nothing_is_found(name, opened):
-    outcome = find_faults(opened(DOORS[name]), FEW[name], seed=0)
+    door = opened(DOORS[name])
+    for seed, number in FOUND.get(name, ()):
+        assert find_faults(door, 1, seed, first=number).findings == []
+    outcome = find_faults(door, FEW[name], seed=0)
     assert outcome.findings == []
     assert outcome.attempts == FEW[name]
     # Some are taken and some refused, or nothing would be tried.
