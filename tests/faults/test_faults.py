@@ -61,15 +61,16 @@ def run(shim, tmp_path):
 
     def run_cases(cases):
         # In memory where the system has such a folder: no disk is waited for.
-        folder = tempfile.mkdtemp(dir=SHARED if SHARED.is_dir() else tmp_path)
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", HERE / "harness.py", shim, folder],
-            input="".join(f"{json.dumps(case)}\n" for case in cases),
-            env={**os.environ, "LD_PRELOAD": str(shim)},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
+        place = SHARED if SHARED.is_dir() else tmp_path
+        with tempfile.TemporaryDirectory(dir=place) as folder:
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", HERE / "harness.py", shim, folder],
+                input="".join(f"{json.dumps(case)}\n" for case in cases),
+                env={**os.environ, "LD_PRELOAD": str(shim)},
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
         results = [json.loads(line) for line in done.stdout.splitlines()]
         assert len(results) == len(cases)
         return results
