@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,10 @@ from support.recipe_cases import FIRST, Case, design_of, law_of
 
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.forgery import (
+    FALSE_ALARM,
+    SUSPICIOUS,
     Spread,
+    expect_set,
     find_signs,
     largest_chances,
     signs_within_groups,
@@ -21,6 +25,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Reports, question_shares
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.plan import WORDS, Bits
 
 SURVEYS = 150
 PEOPLE = 2_000
@@ -103,6 +108,34 @@ def test_coins_and_numbers_of_bits_that_no_crowd_has_are_signs() -> None:
         assert any(wanted in each for each in seen), name
         more = rows_of_more(name)
         assert signs_within_groups(plan, with_forged(reports, more)) == []
+
+
+def binomial(trials: int, chance: float) -> np.ndarray:
+    """The law of so many bits, shape (trials + 1,)."""
+    ways = [math.comb(trials, k) for k in range(trials + 1)]
+    return np.array([w * chance**k * (1 - chance) ** (trials - k) for k, w in enumerate(ways)])
+
+
+@pytest.mark.parametrize("people", [1, 3, 30])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 10.0])
+@pytest.mark.parametrize("is_symmetric", [True, False])
+def test_few_honest_people_do_not_set_too_many_bits(
+    people: int, epsilon: float, is_symmetric: bool
+) -> None:
+    """By the exact law of 16 bits; six standard errors, the negative control, are not enough where
+    bits are rare and people few."""
+    other = 1.0 / (math.exp(epsilon / 2 if is_symmetric else epsilon) + 1.0)
+    own = 1.0 - other if is_symmetric else 0.5
+    law = np.convolve(binomial(people, own), binomial(15 * people, other))
+    counts = np.arange(len(law))
+    words = [(round(chance * WORDS),) for chance in (own, other)]
+    low, high = expect_set(Bits(*words), 16, people)
+    assert law[(counts < low) | (counts > high)].sum() <= FALSE_ALARM
+    mean, variance = law @ counts, law @ counts**2 - (law @ counts) ** 2
+    assert low < mean < high
+    if is_symmetric and epsilon == 10.0:
+        far = np.abs(counts - mean) > SUSPICIOUS * math.sqrt(variance)
+        assert law[far].sum() > FALSE_ALARM
 
 
 def rows_of_more(name: str) -> np.ndarray:

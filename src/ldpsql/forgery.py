@@ -113,9 +113,8 @@ def uneven_coins(plan: Plan, histogram: Histogram) -> Iterator[str]:
 
 
 def uneven_bits(plan: Plan, histogram: Histogram) -> Iterator[str]:
-    """What is to be said where the bits of a group are set more often, or less, than whoever the
-    people are: every bit is set or not by itself, so their number has a mean and a variance that
-    follow from a person's own bit alone."""
+    """What is to be said where the bits of a group are set more often, or less, than those of
+    whoever the people are."""
     for first, face in zip(plan.first_questions, plan.faces, strict=False):
         for choice in range(face.questions):
             people = int(histogram.sizes[first + choice])
@@ -126,21 +125,33 @@ def uneven_bits(plan: Plan, histogram: Histogram) -> Iterator[str]:
                 if not isinstance(part.response, Bits) or not people:
                     continue
                 bits = count_bits(part, choice)
-                own, other = (
-                    np.resize(np.array(each, dtype=np.float64), bits) / WORDS
-                    for each in (part.response.own, part.response.other)
-                )
-                means = other.sum() + own - other
-                spreads = (other * (1.0 - other)).sum()
-                spreads = spreads + own * (1.0 - own) - other * (1.0 - other)
+                low, high = expect_set(part.response, bits, people, len(histogram.sizes))
                 found = _count_set(histogram, first + choice, columns)
-                room = SUSPICIOUS * math.sqrt(people * float(spreads.max()))
-                if means.min() * people - room <= found <= means.max() * people + room:
+                if low <= found <= high:
                     continue
                 yield (
                     f"{found / people:.2f} bits of a report of a group are set on average, where "
-                    f"{float(means.mean()):.2f} are expected"
+                    f"{max(low, 0.0) / people:.2f} to {high / people:.2f} are expected"
                 )
+
+
+def expect_set(response: Bits, bits: int, people: int, groups: int = 1) -> tuple[float, float]:
+    """Between which numbers it lies how many bits are set in all reports of a group.
+
+    Every bit is set or not by itself, so their number has a mean and a variance that follow from a
+    person's own bit alone, and by Bernstein's bound it is further from the mean than
+    sqrt(2 v l) + l / 3 with a probability of at most 2 e^-l; v the variance. Of all groups together
+    that is at most FALSE_ALARM.
+    """
+    own, other = (
+        np.resize(np.array(each, dtype=np.float64), bits) / WORDS
+        for each in (response.own, response.other)
+    )
+    means = other.sum() + own - other
+    variances = (other * (1.0 - other)).sum() + own * (1.0 - own) - other * (1.0 - other)
+    rare = math.log(2.0 * groups / FALSE_ALARM)
+    room = math.sqrt(2.0 * people * float(variances.max()) * rare) + rare / 3.0
+    return people * float(means.min()) - room, people * float(means.max()) + room
 
 
 def _count_set(histogram: Histogram, question: int, columns: slice) -> int:
