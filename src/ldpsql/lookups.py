@@ -139,8 +139,7 @@ def _as_table(name: str, data: Columns) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError, AttributeError):
         raise DataError(
             f"look-up table {name} is not a table of plain columns; give Arrow, pandas, or a dict "
-            "of "
-            "lists"
+            "of lists"
         ) from None
 
 

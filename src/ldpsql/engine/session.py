@@ -97,7 +97,7 @@ def require_settings(
     if not 0.0 < confidence < 1.0:
         raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
     if not seconds >= 0.0:
-        raise InterfaceError(f"a timeout is a positive number of seconds, not {seconds}")
+        raise InterfaceError(f"a timeout is a number of seconds from 0 on, not {seconds}")
 
 
 class Session:
