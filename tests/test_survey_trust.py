@@ -127,9 +127,9 @@ def test_public_columns_would_split_the_crowd():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('trust = "shuffle"', 'trust = "local"', "delta belongs to"),
-        ('trust = "shuffle"', "", "delta belongs to"),
-        ('trust = "shuffle"\ndelta = "1e-6"', "honest = 0.9", "honest belongs to"),
+        ('trust = "shuffle"', 'trust = "local"', "delta is for trust"),
+        ('trust = "shuffle"', "", "delta is for trust"),
+        ('trust = "shuffle"\ndelta = "1e-6"', "honest = 0.9", "honest is for trust"),
         ('trust = "shuffle"', 'trust = "hope"', "trust must be one of local, shuffle"),
         ('trust = "shuffle"', "trust = 1", "trust must be"),
         ('delta = "1e-6"', "", "delta is missing"),

@@ -247,7 +247,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path, read_o
         assert other.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("surveys",)]
 
 
-@pytest.mark.parametrize(("number", "written"), [(99, "later"), (2, "another")])
+@pytest.mark.parametrize(("number", "written"), [(99, "later"), (2, "an unpublished")])
 @pytest.mark.parametrize("read_only", [True, False])
 def test_a_store_of_another_version_is_refused(path, number, written, read_only):
     with duckdb.connect(str(path)) as store:
