@@ -33,14 +33,15 @@ MEASURES = {"error": "MSE", "w1": "W1", "deciles": "deciles"}
 NOT_RUN = "-"
 SOURCES: Mapping[str, str] = {
     "HIO": "Wang et al., SIGMOD 2019; this library's",
-    "HIO, consistent, optimal": "the same with least squares and allotted people",
+    "HIO, consistent, optimal": "the same with least squares and optimal numbers of people",
     "HH, consistent": "Cormode, Kulkarni, Srivastava, VLDB 2019; this library's",
     "HaarHRR": "the same authors' wavelet tree; this library's",
-    "LGRR, repaired": "H4MDA's, private as repaired here",
+    "LGRR, repaired": "H4MDA; repaired here to be private",
     "AHEAD": "Du et al., CCS 2021; this library's",
-    "HDG": "Yang et al., VLDB 2021; guideline of its authors' program",
-    "FELIP": "Costa Filho and Machado, EDBT 2023; sizes by the errors of its authors' program",
-    "CALM": "Zhang et al., CCS 2018; pairs in full",
+    "HDG": "Yang et al., VLDB 2021; grid sizes by the guideline of the authors' program",
+    "FELIP": "Costa Filho and Machado, EDBT 2023; grid sizes by the error formulas of the authors' "
+    "program",
+    "CALM": "Zhang et al., CCS 2018; full marginals of pairs",
     "PriPL-Tree": "Wang et al., VLDB 2024",
     "PrivNUD": "Wang et al., ICDE 2023",
     "SW-EMS": "Li et al., SIGMOD 2020",
@@ -49,15 +50,15 @@ SOURCES: Mapping[str, str] = {
 }
 NOT_HERE = (
     "**The wavelet expansion** (Zhao et al., arXiv 2509.19661, 2025): no code was found, and of "
-    "the text only the abstract and the introduction, which do not say how coefficients are "
-    "reported nor how people are allotted. HaarHRR is the wavelet mechanism of the table.",
+    "the paper only the abstract and the introduction, which say neither how coefficients are "
+    "reported nor how people are allotted to them. HaarHRR is the wavelet mechanism of the tables.",
     "**WF in two and three dimensions**: its design optimises a matrix of four reports per cell, "
     "16,384 x 4,096 here.",
     "**PrivNUD in several dimensions**: its program answers pairs by HDG on one-dimensional trees; "
-    "only the tree was written anew.",
-    "**PRISM** (prefix sums over grids): neither code nor more than its abstract was looked at.",
-    "**MSS** chooses its moduli by a rule that its abstract and introduction do not give; eight "
-    "moduli are spread here as was best of 38 ways tried.",
+    "only the tree was reimplemented.",
+    "**PRISM** (prefix sums over grids): only its abstract was read, and no code was looked at.",
+    "**MSS** chooses its moduli by a rule that its abstract and introduction do not give; here "
+    "eight moduli are spread in the best of 38 ways that were tried.",
 )
 
 
@@ -149,34 +150,36 @@ def _lines(stored: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     files = ", ".join(f"[{name}](field/{name})" for name in data_of(stored))
     yield (
-        f"Published mechanisms and this library's on common work, in one run of "
-        f"{stored['date']} with version {stored['version']}: {asked['people']:,} people, epsilon "
-        f"{', '.join(epsilons)}, {asked['ranges']} random ranges on every axis, "
-        f"{asked['runs']} surveys of each mechanism (half as many, at least two, of those of the "
-        "library that others published). `python -m benchmarks.field` is a quick run; with "
-        "`--full` it can be stopped and goes on where it was, and says how long it will take. The "
-        f"full tables: {files}."
+        "This page compares published mechanisms with this library's on common work. All figures "
+        f"are from one run of {stored['date']} with version {stored['version']}: "
+        f"{asked['people']:,} people, epsilon {', '.join(epsilons)}, {asked['ranges']} random "
+        f"ranges on every axis, and {asked['runs']} surveys of each mechanism (half as many, but "
+        "at least two, of those that this library has and others published). `python -m "
+        "benchmarks.field` makes a quick run; `--full` makes the run shown here, says how long it "
+        f"will take, and resumes where it was stopped. The full tables: {files}."
     )
     yield ""
     measured, of_all = asked["cases"]
     if measured < of_all:
         yield (
-            f"**The run was stopped after {measured} of its {of_all} cases**: what has none is not "
-            "in the tables below."
+            f"**The run was stopped after {measured} of its {of_all} cases**: the tables below "
+            "leave out what was not measured."
         )
         yield ""
     yield (
-        f"Tables: {'; '.join(asked['tables'])}. Peers were written anew from their papers and, "
-        "where there is one, their authors' program, with the settings published there; their "
-        "surveys are drawn from the exact law of the sums, ours report by report. Like is compared "
-        f"with like: biased mechanisms (b) with ours for smooth answers (`{LEAN}`), unbiased ones "
-        f"with the default (`{UNBIASED}`)."
+        f"The data are: {'; '.join(asked['tables'])}. Mechanisms that this library does not have "
+        "were reimplemented from their papers and, where there is one, their authors' program, "
+        "with the settings published there. Their surveys are drawn from the exact distribution of "
+        "the counts, ours report by report. Like is compared with like: biased mechanisms, marked "
+        f"(b), with our design for smooth answers (`{LEAN}`), unbiased ones with our default "
+        f"(`{UNBIASED}`)."
     )
     yield ""
     yield (
-        f'A verdict says of each case whether the error of ours is "{WORDS[True]}", '
-        f'"{WORDS[False]}", or "{WORDS[None]}" from so many surveys, by Welch\'s t-test at the '
-        f"{LEVEL:.0%} level over all cases of a row together; exact values have no error."
+        f'For every case, a verdict says whether our error is "{WORDS[True]}" or '
+        f'"{WORDS[False]}" than the mechanism\'s, or that it "{WORDS[None]}" from this many '
+        f"surveys. It follows from Welch's t-test at the {LEVEL:.0%} level over all cases of a row "
+        "together; exact values have no standard error."
     )
     yield ""
     yield from _glance(stored)
@@ -187,7 +190,7 @@ def _lines(stored: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield from (f"* {line}" for line in NOT_HERE)
     yield ""
-    yield "## Where each is from"
+    yield "## Sources"
     yield ""
     yield "| mechanism | source |"
     yield "|---|---|"
@@ -205,16 +208,18 @@ def _glance(stored: Mapping[str, Any]) -> Iterator[str]:
     yield "## At a glance"
     yield ""
     yield (
-        "Error over ours: the geometric mean, over tables, epsilons and surveys, of mean squared "
-        "errors of ranges over ours, and whether ours is told to be lower by it (over the three "
-        "columns together); above 1 means less accurate than ours. The next two columns count "
-        "cases, each judged alone. Bytes and microseconds of a processor per report: at epsilon "
-        "1, on the line."
+        "The first three columns give the mechanism's mean squared error of ranges over ours, as "
+        "the geometric mean over tables, epsilons and surveys, and whether ours is lower by a test "
+        "of this mean (at that level over the three columns together); above 1, the mechanism is "
+        "less accurate than ours. The next two columns count the verdicts on single cases: on this "
+        "error, and on W1, the Wasserstein distance between the estimated and the true "
+        "distribution. Bytes and microseconds of processor time are per report, at epsilon 1 in "
+        "one dimension."
     )
     yield ""
     shapes = list(SHAPES)
     heads = " | ".join(shape.split(",")[0] for shape in shapes)
-    told = "error of ours | W1 of ours | bytes | device, µs | counting, µs"
+    told = "our error | our W1 | bytes | device, µs | counting, µs"
     yield f"| mechanism | {heads} | {told} |"
     yield f"|---|{'---:|' * len(shapes)}---|---|---:|---:|---:|"
     values = values_of(stored, "error")
@@ -232,9 +237,10 @@ def _glance(stored: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {_marked(name)} | {' | '.join([*ratios, *words, *spent])} |"
     yield ""
     yield (
-        "Device: drawing reports of 20,000 people at once by NumPy, ours by the interpreter of "
-        "plans, theirs by a few lines for each. Counting: from reports to counts in memory; what "
-        "then follows is in the full table (`collector`)."
+        "Device: the time to draw the reports of 20,000 people at once with NumPy, ours by the "
+        "interpreter of plans, the others' by a few lines of code each. Counting: the time from "
+        "reports to counts in memory; the time from counts to estimates is in the full table "
+        "(`collector`)."
     )
     yield ""
 
@@ -291,9 +297,9 @@ def _dimensions(stored: Mapping[str, Any]) -> Iterator[str]:
         yield f"## {title}"
         yield ""
         yield (
-            "Means with their standard errors over surveys"
-            + ("" if measure == "error" else ", over axes as well")
-            + ". < : ours is lower; > : not lower; without a sign it cannot be told."
+            f"Means over surveys{'' if measure == 'error' else ' and axes'}, with their standard "
+            "errors over surveys. < : ours is lower; > : ours is not lower; no sign: it cannot be "
+            "told."
         )
         yield ""
         for shape in SHAPES:
@@ -325,18 +331,19 @@ def _numbers(stored: Mapping[str, Any]) -> Iterator[str]:
     yield f"## One of {many_values.VALUES:,} values"
     yield ""
     yield (
-        "Root mean squared error of a value's share over that of this library's design for values "
-        f"(`{many_values.OWN}`), from the laws; of MSS, for values spread evenly, by probes. Bytes "
-        "at epsilon 1."
+        "The root mean squared error of a value's share, over that of this library's design for "
+        f"values (`{many_values.OWN}`). It follows from the exact laws of the reports; that of MSS "
+        "is for values spread evenly, and estimated with random probes. Bytes are at epsilon 1."
     )
     yield ""
     yield from _exact(stored, "values", many_values.NAMES, many_values.OWN, 0.5)
     yield "## The mean of a number"
     yield ""
     yield (
-        "Root mean squared error over that of this library's design (`staircase`, whose levels it "
-        "chooses), from the laws. OPM is biased, and its bias grows beside an error that shrinks "
-        "with people. Bytes: a real number counts as eight."
+        "The root mean squared error of the mean, over that of this library's design "
+        "(`staircase`, which chooses the number of its levels), from the exact laws of the "
+        "reports. OPM is biased; its bias stays, while the errors of the others shrink as the "
+        "number of people grows. A real number counts as eight bytes."
     )
     yield ""
     yield from _exact(stored, "means", (*means.NAMES, means.OWN), means.OWN, 1.0)
@@ -348,7 +355,7 @@ def _exact(
     rows = {(row["table"], row["epsilon"], row["name"]): row for row in rows_of(stored, part)}
     cases = list(dict.fromkeys((table, epsilon) for table, epsilon, _ in rows))
     cases.sort(key=lambda case: (case[0], float(case[1])))
-    yield f"| | {' | '.join(f'{t}, {e}' for t, e in cases)} | error of ours | bytes |"
+    yield f"| | {' | '.join(f'{t}, {e}' for t, e in cases)} | our error | bytes |"
     yield f"|---|{'---:|' * len(cases)}---|---:|"
     for name in names:
         ratios, votes = [], list[Vote]()
@@ -373,19 +380,21 @@ def _attacks(stored: Mapping[str, Any]) -> Iterator[str]:
     people, targets = stored["parameters"]["re-identification"]
     yield (
         f"Reconstruction: how often the best guess of a value ({shape}, {table}) from one report "
-        "is right, exactly, from the law of the mechanism over the draw of its question. Values "
-        "equally likely: times the rate of a blind guess, which e^epsilon bounds. Values as common "
-        f"as they are: in %; a blind guess is right in {100 * blind:.3g} %."
+        "is right. It is computed exactly from the law of the mechanism, over the draw of its "
+        'question. For equally likely values ("even") it is given as a multiple of the rate of a '
+        "blind guess, which is at most e^epsilon. For values as common as they are in the table "
+        f'("real") it is given in %; a blind guess is right in {100 * blind:.3g} %.'
     )
     yield ""
     yield (
-        "Re-identification: each of 2, 4 and 6 surveys asks one more attribute of the same people "
-        "(adult: age, hours, country, education, occupation, marital status) with the whole "
-        f"epsilon; the attacker links one's reports, knows the records of all {people:,} people, "
-        "and names those to whom the reports are likeliest. In %, how often the person is among "
-        f"the ten likeliest after 6 surveys, over {targets} people; blind: "
-        f"{1000 / people:.3g} %. The model is that of Murakami and Takahashi (2021) and Arcolezi "
-        "et al. (VLDB 2023), with the likelihood in place of the number of agreeing guesses."
+        "Re-identification: 2, 4 or 6 surveys each ask the same people about one more attribute "
+        "(adult: age, hours, country, education, occupation, marital status), each with the whole "
+        f"epsilon. The attacker links the reports of a person, knows the records of all {people:,} "
+        "people, and names those whose records make the reports likeliest. The table gives, in %, "
+        f"how often the person is among the ten likeliest after 6 surveys, over {targets} people; "
+        f"a blind guess is right in {1000 / people:.3g} %. The model is that of Murakami and "
+        "Takahashi (2021) and Arcolezi et al. (VLDB 2023), with the likelihood in place of the "
+        "number of agreeing guesses."
     )
     yield ""
     heads = [f"even, {e}" for e in epsilons] + [f"real, {e}" for e in epsilons]
@@ -410,8 +419,8 @@ def _attacks(stored: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {name} | {' | '.join(cells)} |"
     yield ""
     yield (
-        "The same for one of many values and for numbers (20 bins) is in the full tables (`even`, "
-        "`real`)."
+        "The full tables give the same (`even`, `real`) for one of many values and for numbers "
+        "(in 20 bins)."
     )
     yield ""
 

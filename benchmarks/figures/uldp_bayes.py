@@ -1,14 +1,14 @@
-"""Naive Bayes trained from reports whose classes are sensitive, which Yin, Zhu and Zhang plan.
+"""Naive Bayes trained on reports with sensitive classes: future work of Yin, Zhu and Zhang.
 
 Each of nursery's people is asked for one attribute, drawn evenly, together with the class: one
-answer, a pair of values. A pair is sensitive if its class is. The tables of people per pair that
-are estimated from the reports give the shares of classes and, class by class, those of the values
-of every attribute, which is all that naive Bayes needs. It is judged by how many of those who were
-not asked, a fifth, it tells the right class.
+answer, a pair of values. A pair is sensitive if its class is. The numbers of people per pair are
+estimated from the reports. They give the shares of the classes and, class by class, those of the
+values of every attribute, which is all that naive Bayes needs. A model is judged by the share of
+people whom it classifies correctly, among the fifth who were not asked.
 
-Beside it are the same pairs by plain LDP (GRR and OUE), and by an epsilon of their own for each
-class (`graded`), where others than the sensitive ones have OTHERS; and, without noise, the true
-table with all attributes of everybody, and with one of each.
+It is compared with the same pairs under plain LDP (GRR and OUE); with an epsilon for every class
+(`graded`), which is OTHERS for classes that are not sensitive; and, without noise, with the true
+table of all attributes of everybody, and of one attribute of each person.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def learn(tables: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
     fitted = []
     for table in tables:
         nearest = project_on_simplex(table.ravel(), max(float(table.sum()), 0.0))
-        fitted.append(nearest.reshape(table.shape) + 1.0)  # nothing is thought impossible
+        fitted.append(nearest.reshape(table.shape) + 1.0)  # no value is taken for impossible
     classes = sum((table.sum(axis=1) for table in fitted), np.zeros(len(CLASS)))
     return (
         np.log(classes / classes.sum()),
@@ -109,7 +109,7 @@ def learn(tables: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
 
 
 def accuracy(model: tuple[Floats, list[Floats]], codes: Codes, classes: Codes) -> float:
-    """The share of people whose class is told; codes: of every attribute, (n, attributes)."""
+    """The share of people who are classified correctly; codes: shape (n, attributes)."""
     prior, parts = model
     scores = prior + sum(
         (part.T[own] for part, own in zip(parts, codes.T, strict=True)), np.zeros(len(prior))
@@ -162,7 +162,7 @@ def one_run(seed: int, label: str, epsilon: str, held: int) -> float:
 def measure(
     cases: Cases, *, epsilons: Sequence[str], held: Sequence[int], runs: int, seed: int
 ) -> Measured:
-    """The accuracy of every mechanism, run by run; all of a run ask the same people."""
+    """The accuracy of every mechanism, run by run; within a run, all ask the same people."""
     _, classes, line = people_codes()
     rows: list[Row] = []
     points = [(label, "", 0) for label in (TRUE, SPLIT)]
@@ -179,7 +179,7 @@ def measure(
         place: Row = {"mechanism": label, "epsilon": float(epsilon) if epsilon else math.nan}
         place["sensitive"] = count
         rows += [{**place, **found} for found in cases.rows({**key, "people": len(classes)}, work)]
-    return Measured(rows, f"{line}, a fifth of whom are not asked and judge the models")
+    return Measured(rows, f"{line}, a fifth of whom are not asked and test the models")
 
 
 def draw(measured: Measured) -> Drawing:
@@ -197,12 +197,14 @@ def draw(measured: Measured) -> Drawing:
             (row,) = measured.where(mechanism=label)
             curves.append(Curve(label, x, [row["accuracy"]] * len(x), role=role))
         title = f"{count} of {len(CLASS)} classes sensitive"
-        panels.append(Panel(title, "epsilon", "share of people told rightly", tuple(curves)))
+        panels.append(
+            Panel(title, "epsilon", "share of people classified correctly", tuple(curves))
+        )
     return draw_figure("Naive Bayes with sensitive classes", panels, note=measured.data)
 
 
 def judge(measured: Measured) -> Sequence[Verdict]:
-    """Whether disclosing what is not sensitive makes a better model, and one that is near."""
+    """Whether disclosing what is not sensitive makes a better model, and one near the true one."""
     verdicts = []
     (true,) = measured.where(mechanism=TRUE)
     for count in sorted({row["sensitive"] for row in measured.rows} - {0}):
@@ -216,8 +218,8 @@ def judge(measured: Measured) -> Sequence[Verdict]:
                 gains.append(row["accuracy"] - other["accuracy"])
         verdicts.append(
             Verdict(
-                f"(ours) with {count} sensitive classes naive Bayes from ULDP reports is right "
-                "about more people than from plain LDP, at every epsilon",
+                f"(ours) with {count} sensitive classes, naive Bayes classifies more people "
+                "correctly if trained on ULDP reports than on plain LDP ones, at every epsilon",
                 in_every_case(votes),
                 f"{tally(votes)}; by {100 * min(gains):.1f} to {100 * max(gains):.1f} points",
             )
@@ -229,8 +231,8 @@ def judge(measured: Measured) -> Sequence[Verdict]:
         ]
         verdicts.append(
             Verdict(
-                f"(ours) with {count} sensitive classes it comes within {NEAR:.0%} of the true "
-                f"table's accuracy from epsilon {FROM:g} on",
+                f"(ours) with {count} sensitive classes, its accuracy is within {NEAR:.0%} of that "
+                f"from the true table, from epsilon {FROM:g} on",
                 in_every_case(near),
                 f"{tally(near)}; {min((row['accuracy'] for row in high), default=math.nan):.3f} "
                 f"or more, true table {true['accuracy']:.3f}",

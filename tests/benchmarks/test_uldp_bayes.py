@@ -105,9 +105,9 @@ def test_the_page_says_what_was_measured() -> None:
     own, grr, oue = ([told(label, e) for e in (1.0, 2.0)] for label in (ULDP, GRR, OUE))
     (true,) = measured.where(mechanism=TRUE)
     assert (
-        f"tells {own[0]} % of the classes at epsilon 1 and {own[1]} % at 2, where plain LDP has "
-        f"{grr[0]} and {grr[1]} % (GRR) and {oue[0]} and {oue[1]} % (OUE), and the true table "
-        f"{100 * true['accuracy']:.0f} %"
+        f"classifies {own[0]} % of the people correctly at epsilon 1 and {own[1]} % at 2. With "
+        f"plain LDP it is {grr[0]} and {grr[1]} % (GRR) and {oue[0]} and {oue[1]} % (OUE), and "
+        f"with the true table {100 * true['accuracy']:.0f} %"
     ) in text
     for epsilon in (1.0, 2.0):
         (graded,) = measured.where(mechanism=GRADED, epsilon=epsilon, sensitive=2)
