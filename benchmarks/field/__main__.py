@@ -1,7 +1,7 @@
 """Run the table of the field: `python -m benchmarks.field [--runs N] [-o FOLDER] [--list]`.
 
 A minute or two by default (two surveys of each mechanism, epsilon 1); `--full` is what is stored.
-Finished cases are kept in the folder: a run that was stopped goes on where it was.
+Finished cases are kept in the folder, so a run that was stopped resumes where it was.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def main(arguments: Sequence[str]) -> None:
 def _keep(
     found: Mapping[str, Sequence[Row]], cases: tuple[int, int], asked: argparse.Namespace
 ) -> None:
-    """What there is so far, with its day and version. cases: how many, and how many in all."""
+    """Save what is measured so far, with its day and version. cases: how many are done, and of how
+    many."""
     parameters = {"people": asked.people, "ranges": RANGES, "runs": asked.runs}
     summary = {
         "parameters": {
@@ -73,12 +74,12 @@ def _keep(
 
 
 def _tables(asked: argparse.Namespace) -> list[Table]:
-    """Those asked for that are at hand."""
+    """The tables that were asked for and are available."""
     return [table for table in TABLES[: asked.tables] if table.is_here]
 
 
 def _every(cases: Cases, asked: argparse.Namespace) -> Iterator[tuple[str, list[Row]]]:
-    """The cases one after the other, as the part they belong to and their rows."""
+    """The cases one after the other: the part that each belongs to, and its rows."""
     people, tables = asked.people, _tables(asked)
 
     def case(part: str, work: Callable[[], Iterable[Row]], **key: Any) -> tuple[str, list[Row]]:
@@ -128,7 +129,7 @@ def _pairs(tables: Iterable[Table]) -> Iterator[tuple[Table, str]]:
 
 
 def _runs_of(name: str, runs: int) -> int:
-    """Half as many surveys of published mechanisms that are far off, or take long."""
+    """Half as many surveys for published mechanisms with large errors, or that take long."""
     is_far = name in ranges.OURS and name not in (ranges.UNBIASED, ranges.SMOOTH, ranges.LEAN)
     return max(2, runs // 2) if is_far else runs
 
@@ -138,7 +139,7 @@ def _one(work: Callable[..., Row], *arguments: Any) -> list[Row]:
 
 
 def _if_here(work: Callable[..., Iterable[Row]], *arguments: Any) -> list[Row]:
-    """Nothing where the table is not at hand."""
+    """No rows where the table is not available."""
     try:
         return list(work(*arguments))
     except FileNotFoundError:

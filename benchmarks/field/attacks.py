@@ -1,15 +1,15 @@
-"""What an attacker gets from reports: how often the best guess of a value or a person is right.
+"""What an attacker learns from reports: how often the best guess of a value or a person is right.
 
 Reconstruction: the attacker sees one report, knows the mechanism and how common every value is (all
 equally, or as in the table), and guesses the likeliest value. The rate follows exactly from the
-law, over the draw of the question as well.
+law, averaged over the draw of the question.
 
 Re-identification, after Murakami and Takahashi (Trans. Data Privacy 2021) and Arcolezi, Gambs,
 Couchot and Palamidessi (VLDB 2023): each of several surveys asks one more attribute of the same
 people with a budget of its own; the attacker can link the reports of one person, knows the true
-records of everybody (full knowledge), and names the person to whom the reports point. Theirs guess
-every value and count how many agree; this one ranks people by the likelihood of all reports, which
-no other order beats on average where everybody is as likely.
+records of everybody (full knowledge), and names the person to whom the reports point. Their
+attackers guess every value and count how many guesses agree with a record. This one ranks people by
+the likelihood of all reports; no other order is better on average if everybody is equally likely.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def weigh(questions: Sequence[Question], values: Integers, random: np.random.Gen
 
 
 def identify(records: Integers, targets: Integers, scores: Sequence[Floats], top: int) -> Floats:
-    """How likely each target is among the `top` likeliest people, of whom those alike are in random
+    """The probability that each target is among the `top` likeliest people, with ties in random
     order; shape (targets,).
 
     records: shape (people, attributes). targets: numbers of people. scores: per attribute the

@@ -53,7 +53,7 @@ def variance_and_gradient(matrix: Floats, gram: Floats) -> tuple[float, Floats]:
 
 @cache
 def optimise(codes: int, epsilon: float) -> Floats:
-    """The matrix, reports (rows) by codes; kept, for it takes half a minute of a processor."""
+    """The matrix, reports (rows) by codes; kept, as it takes half a minute of CPU time."""
     gram = ranges_gram(codes)
     random, rows = np.random.default_rng(0), _REPORTS * codes
     lowest = np.full(rows, (1.0 + math.exp(-epsilon)) / 2 / rows)
@@ -107,7 +107,7 @@ class Factorization:
         return "WF + WNNLS" if self.biased else "WF"
 
     def refuses(self, sizes: Sequence[int]) -> str:
-        """Why it cannot do it, or nothing."""
+        """Why the mechanism cannot be used for these codes, or an empty text."""
         if len(sizes) == 1 and sizes[0] <= _LARGEST:
             return ""
         cells = math.prod(sizes)

@@ -1,14 +1,15 @@
 """Grids of single attributes and of pairs, made consistent, then one table: HDG, FELIP, CALM.
 
-The people are dealt evenly to the grids. Grids that share an attribute agree on how many there are
-in each of its coarsest slices (weighted by the cells that are added up), in turn with making all
-cells non-negative; the table is the one of largest entropy with these cells, by iterative
-proportional fitting (the papers' weighted update).
+The people are dealt evenly to the grids. Two steps alternate: grids that share an attribute are
+made to agree on how many people are in each of its coarsest slices (weighted by the number of cells
+that are added up), and all cells are made non-negative. The table is the one of largest entropy
+with these cells, by iterative proportional fitting (the papers' weighted update).
 
 HDG: Yang, Wang, Li, Cheng, Su, VLDB 2021: a grid per attribute, a coarser one per pair, sizes by
 its guideline with alpha .7 and .03 as powers of two, OLH.
-FELIP: Costa Filho and Machado, EDBT 2023: the same grids, but of any size, by the least of the
-same two errors for ranges of the selectivity that is expected (1/2 here), GRR or OLH for each.
+FELIP: Costa Filho and Machado, EDBT 2023: the same grids, but of any size: the one with the least
+sum of the same two errors for ranges of the expected selectivity (1/2 here), with GRR or OLH for
+each.
 CALM: Zhang, Wang, Li, He, Chen, CCS 2018: marginals of pairs in full, GRR or OLH for each.
 """
 
@@ -55,12 +56,12 @@ class Grid:
 
 
 def even(size: int, cells: int) -> Integers:
-    """First codes of cells of one length, or nearly."""
+    """First codes of cells of equal or nearly equal length."""
     return np.arange(min(cells, size)) * size // min(cells, size)
 
 
 def refine(starts: Integers, size: int, cells: int) -> Integers:
-    """First codes of about so many cells within those that there are."""
+    """First codes of about so many cells, each within one of the given cells."""
     ends = np.append(starts[1:], size)
     parts = [
         low + even(int(high - low), max(1, round(cells / len(starts))))
@@ -114,7 +115,7 @@ class Gridded(ABC):
 
 def agree(grids: Sequence[Grid], found: list[Floats]) -> None:
     """Make the cells of the grids consistent and non-negative, in place: slices of an attribute
-    between lines that all of its grids have get the weighted mean of them."""
+    between lines that all of its grids share get the weighted mean of the grids."""
     attributes = sorted({axis for grid in grids for axis in grid.axes})
     shared = [[g for g, grid in enumerate(grids) if axis in grid.axes] for axis in attributes]
     for _ in range(_ROUNDS):
@@ -134,7 +135,7 @@ def agree(grids: Sequence[Grid], found: list[Floats]) -> None:
 def _share_slices(
     axis: int, grids: Sequence[Grid], own: Sequence[int], found: list[Floats]
 ) -> None:
-    """Every grid gets the weighted mean of how many are in the slices of an attribute."""
+    """Give every grid the weighted mean, over grids, of the people in each slice."""
     starts = [grid.starts[grid.axes.index(axis)] for grid in grids]
     coarse = reduce(np.intersect1d, starts)
     places = [np.searchsorted(coarse, start, side="right") - 1 for start in starts]
@@ -191,7 +192,7 @@ def granularities(
 
 
 def _power_of_two(cells: float) -> int:
-    """The nearest one from 2 on, the lower of two that are as near."""
+    """The nearest power of two, at least 2; the lower one of two that are equally near."""
     low = 2 ** max(0, math.floor(math.log2(max(cells, 1.0))))
     return max(2, low if cells - low <= 2 * low - cells else 2 * low)
 
@@ -261,7 +262,7 @@ class Felip(Gridded):
 
 @dataclass(frozen=True)
 class Calm(Gridded):
-    """Marginals of pairs; of the one attribute where there is no other."""
+    """Marginals of pairs, or of the attribute itself if there is only one."""
 
     name: str = "CALM"
     adapts: bool = True

@@ -1,5 +1,5 @@
-"""How many have each of many values, by published oracles and this library: errors that follow
-exactly from the laws, lengths of reports, and what one report gives away."""
+"""Counts of each of many values, by published oracles and this library: errors that follow exactly
+from the laws, lengths of reports, and what one report gives away."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CHECKED = 64
 
 
 def shares_of(table: str) -> Floats:
-    """Shares of the values: made up, or of the pages that visitors of a shop began with. In both
+    """Shares of the values: made up, or of the pages at which a shop's visitors entered. In both
     the values are in random order."""
     order = np.random.default_rng(40).permutation(VALUES)
     if table == "zipf":
@@ -105,8 +105,9 @@ def _projective(epsilon: float) -> tuple[list[Question], Floats]:
 
 
 def rows(table: str, epsilon: str, people: int, names: Sequence[str] = NAMES) -> Iterator[Row]:
-    """One row per oracle: mean squared error of a value's share, exact, but for MSS by probes (and
-    for values spread evenly, of which its variance is known)."""
+    """One row per oracle: the mean squared error of a value's share. It is exact, except that of
+    MSS, which is estimated with random probes (for values spread evenly, for which its variance is
+    known)."""
     shares = shares_of(table)
     even = np.full(VALUES, 1 / VALUES)
     for name in names:
@@ -130,7 +131,7 @@ def rows(table: str, epsilon: str, people: int, names: Sequence[str] = NAMES) ->
 
 
 def _error(found: Floats, shares: Floats) -> float:
-    """Mean over the values, times people, sampling of the people apart."""
+    """The mean over the values, times people, without the sampling of the people."""
     p, q = found
     own = shares * p * (1 - p) + (1 - shares) * q * (1 - q)
     return float(own.mean() / (p - q) ** 2)

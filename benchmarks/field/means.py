@@ -34,7 +34,7 @@ def duchi_law(values: Floats, epsilon: float) -> Floats:
 
 
 def piecewise_law(values: Floats, epsilon: float) -> Floats:
-    """Reports in cells of a line, exactly: the window's ends may lie within a cell."""
+    """Reports in cells of a line, exactly, even if the window ends within a cell."""
     half = math.exp(epsilon / 2)
     reach = (half + 1) / (half - 1)
     low = (reach + 1) / 2 * values - (reach - 1) / 2
@@ -44,7 +44,7 @@ def piecewise_law(values: Floats, epsilon: float) -> Floats:
 
 
 def hybrid_law(values: Floats, epsilon: float) -> Floats:
-    """The two, one below the other: which of them was drawn can be seen."""
+    """The two laws, one below the other: a report shows which of them was drawn."""
     share = 1 - math.exp(-epsilon / 2) if epsilon > 0.61 else 0.0
     parts = share * piecewise_law(values, epsilon), (1 - share) * duchi_law(values, epsilon)
     return np.concatenate(parts)

@@ -16,9 +16,10 @@ from benchmarks.field.questions import Choice, Floats, Integers, LocalHash, Resp
 
 
 def oue(counts: Integers, epsilon: float, random: np.random.Generator) -> Floats:
-    """Unbiased shares of cells that so many people hold; some may hold none of them (trees).
+    """Unbiased shares of cells from how many people hold each; a person may hold none of them
+    (trees).
 
-    counts: shape (cells,); everybody is counted who is asked.
+    counts: shape (cells,); everybody who is asked is counted.
     """
     return oue_of(counts, int(counts.sum()), epsilon, random)
 
@@ -81,13 +82,14 @@ class People:
         return cls(random.permutation(np.repeat(np.arange(len(counts)), counts.astype(np.int64))))
 
     def within(self, part: slice, low: int, high: int) -> tuple[int, int]:
-        """How many of a part hold a code from low to high, both included; and all of the part."""
+        """How many people of a part hold a code from low to high, both included; and how many there
+        are."""
         own = self.codes[part]
         return int(np.count_nonzero((own >= low) & (own <= high))), len(own)
 
 
 def deal(counts: Floats, groups: int, random: np.random.Generator) -> Iterator[Integers]:
-    """The people of a table, dealt to groups of one size at random: the table of each."""
+    """The people of a table, dealt at random to groups of equal size: the table of each group."""
     left, shape = counts.ravel().astype(np.int64), counts.shape
     for group in range(groups, 1, -1):
         size = int(left.sum()) // group

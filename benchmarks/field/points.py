@@ -1,14 +1,14 @@
-"""How many have each of very many values: published oracles for one attribute of k values.
+"""Counts of each of very many values: published oracles for one attribute of k values.
 
-Every mechanism answers "with whom is this report compatible" by a set: it holds a person's own
-value with probability p and any other with probability q. So the unbiased estimate of a share f has
-the variance (f p (1 - p) + (1 - f) q (1 - q)) / (n (p - q)^2), exactly.
+Every report of these mechanisms stands for a set of values, which holds a person's own value with
+probability p and any other with probability q. So the unbiased estimate of a share f has the
+variance (f p (1 - p) + (1 - f) q (1 - q)) / (n (p - q)^2), exactly.
 
 Subset selection: Ye and Barg (IEEE Trans. Inf. Theory 2018), Wang et al. (2016). Projective
 geometry response (PGR): Feldman, Nelson, Nguyen, Talwar (ICML 2022). Modular subset selection
-(MSS): Arcolezi (AAAI 2026, arXiv 2511.11569), of which the abstract and the introduction were at
-hand: they do not say how the moduli are chosen. `spread` was among the best of 38 ways that were
-tried.
+(MSS): Arcolezi (AAAI 2026, arXiv 2511.11569), of which only the abstract and the introduction were
+available; they do not say how the moduli are chosen. `spread` was among the best of 38 ways that
+were tried.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Oracle(ABC):
     @property
     @abstractmethod
     def reconstruction(self) -> float:
-        """How often the best guess of a value from one report is right, all being as likely."""
+        """How often the best guess of a value from one report is right, if all values are equally
+        likely."""
 
     @abstractmethod
     def draw(self, values: Integers, random: np.random.Generator) -> Integers:
@@ -245,8 +246,8 @@ class ProjectiveGeometry(Sets):
 
 @dataclass(frozen=True)
 class ModularSubsetSelection(Oracle):
-    """A person draws one of a few moduli and answers for the residue by subset selection; shares
-    are those that fit the residues' best (least squares)."""
+    """A person draws one of a few moduli and answers about the residue by subset selection; the
+    shares of values are those that fit the shares of residues best (least squares)."""
 
     k: int
     epsilon: float

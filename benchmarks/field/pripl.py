@@ -1,14 +1,15 @@
 """PriPL-Tree: Wang, Ye, Hu, Meng (VLDB 2024), whose program is public as well.
 
 A fifth of the people report by the square wave. A continuous piecewise linear function is fitted to
-their histograms (EM's first, the smoothed one then), one breakpoint after the other; its segments
+their histograms (first EM's, then the smoothed one), one breakpoint after the other. Its segments
 are the leaves of a tree, whose inner nodes are left out where ranges are then answered better. The
-others report by OUE which nodes hold them, every path from the root with all of them. Leaves and
-nodes are averaged by their variances, children are made to add up to their parents without
-negative ones, and slopes are limited so that no code has a negative share.
+other people report by OUE which nodes hold them, and every path from the root is covered by all of
+them. Leaves and nodes are averaged with weights by their variances, children are made to add up to
+their parents without negative shares, and slopes are limited so that no code has a negative share.
 
-With several attributes, half of the people make a tree of each, the others a grid of each pair,
-whose lines are the tree's, with more where many people are and fewer where few are.
+With several attributes, half of the people are asked for a tree of each attribute, the others for a
+grid of each pair. The lines of a grid are those of the trees, with more where there are many people
+and fewer where there are few.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ def _candidates(low: int, high: int) -> range:
 
 
 def build(breaks: Sequence[int], codes: int) -> tuple[Node, list[Node]]:
-    """A balanced binary tree over the segments, less the nodes that do harm; and its leaves."""
+    """A balanced binary tree over the segments, without the nodes that raise the error; and its
+    leaves."""
     bounds = [-1, *breaks, codes - 1]
     leaves = [Node(a + 1, b) for a, b in pairwise(bounds)]
     level = leaves
@@ -144,7 +146,7 @@ def build(breaks: Sequence[int], codes: int) -> tuple[Node, list[Node]]:
 
 
 def _drop(root: Node, parent: Node, codes: int) -> None:
-    """Children first: an inner node goes where the expected error of ranges is less without it."""
+    """Children first: drop an inner node if the expected error of ranges is less without it."""
     for child in list(parent.children):
         if not child.children:
             continue
@@ -240,7 +242,8 @@ def _spread(root: Node) -> None:
 def adapt_lines(
     own: Floats, starts: Integers, other: Floats, noise: float, deviation: float
 ) -> Integers:
-    """More lines where many people are, fewer where few are: first codes of the cells of an axis.
+    """More lines where there are many people, fewer where there are few: first codes of the cells
+    of an axis.
 
     own: shares of its codes. other: shares of the other axis's cells. noise: variance of a cell.
     deviation: the square root of it.

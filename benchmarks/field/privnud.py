@@ -2,9 +2,9 @@
 dimension.
 
 A tree whose nodes each have the fan-out that answers ranges best; people are allotted along paths,
-as in `pripl`. A node whose estimate says that splitting it costs more than spreading it evenly is a
-leaf, and is asked about again by those who are left. Levels are made non-negative, then the tree
-consistent by least squares.
+as in `pripl`. A node is a leaf if, by its estimate, splitting it costs more than spreading its
+share evenly; the people who are left are asked about it again. Levels are made non-negative, then
+the tree consistent by least squares.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def uses(node: Node, parent: Node, codes: int) -> int:
 
 
 def best_fanout(node: Node, parent: Node | None, codes: int) -> tuple[int, list[int], int]:
-    """The fan-out with the least error of the subtree if all of it had it; how often ranges use
-    the nodes of its first level, in all and the most of one."""
+    """The fan-out with the least error of the subtree if all of its nodes had that fan-out; and how
+    often ranges use the nodes of its first level, in all and at most for one node."""
     errors: dict[int, float] = {}
     details: dict[int, tuple[list[int], int]] = {}
     length = node.high - node.low + 1
@@ -121,8 +121,8 @@ def _is_split(
 
 
 def consistent(root: Node, codes: int) -> Floats:
-    """Shares of the codes: levels without negative nodes, then least squares; a leaf is spread
-    evenly."""
+    """Shares of the codes: levels without negative nodes, then least squares; the share of a leaf
+    is spread evenly over its codes."""
     parents = [root]
     while parents:
         level = [child for parent in parents for child in parent.children]
@@ -156,7 +156,7 @@ class PrivNud:
     biased: bool = True
 
     def refuses(self, sizes: Sequence[int]) -> str:
-        """Why it cannot do it, or nothing."""
+        """Why the mechanism cannot be used for these codes, or an empty text."""
         return "one dimension only, here" if len(sizes) > 1 else ""
 
     def estimate(self, counts: Floats, epsilon: float, random: np.random.Generator) -> Floats:

@@ -1,9 +1,10 @@
 """What a person is asked, and how: enough to say what a report gives away, and how long it is.
 
-Every mechanism here is a mixture. A person gets a question without regard to the record (drawn, or
-dealt by the collector); it divides the values into cells; a response says something about the cell
-that holds the person's own value. From these the attacks of `attacks` follow exactly, whoever made
-the mechanism. A plan of this project is taken apart into the same pieces by `questions_of`.
+Every mechanism here is a mixture. A person gets a question that does not depend on the record
+(drawn, or dealt by the collector). It divides the values into cells, and a response says something
+about the cell that holds the person's own value. From these pieces the attacks of `attacks` follow
+exactly, whoever made the mechanism. `questions_of` breaks a plan of this project down into the same
+pieces.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Unary(Response):
 
     @property
     def other(self) -> float:
-        """How likely another bit is set."""
+        """The probability that any other bit is set."""
         return 1.0 / (math.exp(self.epsilon) + 1.0)
 
     @property
@@ -117,7 +118,7 @@ class Unary(Response):
 
 
 def _hash(cells: Integers, seeds: Integers) -> Integers:
-    """A number for a cell and a seed, by multiplication and shifts."""
+    """A hash of a cell and a seed, by multiplication and shifts."""
     mixed = (cells + 1) * 0x9E3779B1 ^ seeds
     mixed = (mixed ^ mixed >> 15) * 0x2C1B3C6D & 0xFFFFFFFF
     return mixed ^ mixed >> 13
@@ -157,7 +158,7 @@ class LocalHash(Response):
         return float(expected * self.values / (odds + self.values - 1.0))
 
     def draw(self, own: Integers, random: np.random.Generator) -> Any:
-        """Seeds, and the classes that are said."""
+        """Seeds, and the classes that are reported."""
         odds, seeds = math.exp(self.epsilon), random.integers(0, 1 << 32, len(own))
         said = _hash(own, seeds) % self.values
         is_kept = random.random(len(own)) < odds / (odds + self.values - 1.0)
@@ -182,8 +183,8 @@ class LocalHash(Response):
 
 @dataclass(frozen=True)
 class Choice(Response):
-    """`chosen` of the cells, each such set with odds e^epsilon for holding one's own: GRR for one,
-    subset selection for more."""
+    """`chosen` of the cells: a set that holds one's own cell is e^epsilon times as likely as one
+    that does not. This is GRR for one cell, subset selection for more."""
 
     size: int
     epsilon: float
@@ -191,7 +192,7 @@ class Choice(Response):
 
     @property
     def inside(self) -> float:
-        """How likely the set holds one's own cell."""
+        """The probability that the set holds one's own cell."""
         odds = math.exp(self.epsilon) * self.chosen
         return odds / (odds + self.size - self.chosen)
 
@@ -203,7 +204,8 @@ class Choice(Response):
         return (first - sum(rest)) / math.log(2.0)
 
     def best(self, most: Floats) -> float:
-        """Exact: over which of the cells, in the order of `most`, is the first one of the set."""
+        """Exact: a sum over which of the cells, in the order of `most`, is the first one in the
+        set."""
         ranked, odds = np.sort(most)[::-1], math.exp(self.epsilon)
         # Among all sets of so many cells; the mechanism's law is a multiple of e^epsilon or 1.
         ranks = np.arange(self.size - 1)
@@ -353,7 +355,7 @@ def mean_bits(questions: Sequence[Question]) -> float:
 
 
 def alone(response: Response) -> list[Question]:
-    """The one question which value one has."""
+    """A single question: which value one has."""
     return [Question(1.0, np.arange(response.size), response)]
 
 

@@ -33,13 +33,14 @@ _TIMED = 20_000
 
 
 class Method(Protocol):
-    """A mechanism of somebody else, of which a survey is drawn from its exact law."""
+    """A published mechanism that this library does not have; its surveys are drawn from the exact
+    law."""
 
     name: str
     biased: bool
 
     def refuses(self, sizes: Sequence[int]) -> str:
-        """Why it cannot serve these codes, or nothing."""
+        """Why it cannot be used for these codes, or an empty text."""
 
     def estimate(self, counts: Floats, epsilon: float, random: np.random.Generator) -> Floats:
         """Estimated shares of all cells from one survey of the people who are counted."""
@@ -81,12 +82,12 @@ _ONE_DIMENSION = ("HH, consistent", "HIO, consistent, optimal", "HaarHRR", "LGRR
 
 
 def peer_of(name: str) -> Method | None:
-    """The peer, or None for a mechanism of this library."""
+    """The published mechanism of that name, or None for a mechanism of this library."""
     return next((peer for peer in PEERS if peer.name == name), None)
 
 
 def refuses(name: str, sizes: Sequence[int]) -> str:
-    """Why a mechanism is not run on these codes, or nothing."""
+    """Why a mechanism is not run on these codes, or an empty text."""
     peer = peer_of(name)
     if peer is not None:
         return peer.refuses(sizes)
@@ -127,7 +128,7 @@ def measure(
 def _answers(
     name: str, counts: Floats, epsilon: str, seed: int, boxes: Integers
 ) -> tuple[Floats, float]:
-    """Estimated shares of boxes by one survey, and seconds of the collector's processor."""
+    """Estimated shares of boxes by one survey, and the collector's processor seconds."""
     people, peer = int(counts.sum()), peer_of(name)
     if peer is not None:
         random = np.random.default_rng([seed, 32])

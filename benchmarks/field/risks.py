@@ -1,4 +1,4 @@
-"""What attackers get out of each mechanism: rates of reconstruction and re-identification."""
+"""What attackers learn from each mechanism: rates of reconstruction and re-identification."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def reconstruction(name: str, table: Table, epsilon: str, people: int) -> Row:
 
 @functools.cache
 def records() -> Integers:
-    """Codes of the attributes of some people, shape (PEOPLE, attributes), by how common values are
-    of those that are not numbers. FileNotFoundError where the table is not at hand."""
+    """Codes of the attributes of some people, shape (PEOPLE, attributes): every value's place among
+    the sorted values. FileNotFoundError where the table is not available."""
     place = folder()
     if place is None or not (place / "adult.parquet").exists():
         raise FileNotFoundError("adult.parquet")

@@ -1,6 +1,6 @@
 """SW-EMS: the square wave of Li, Wang, Lopuhaa-Zwakenberg, Li, Skoric (SIGMOD 2020), with EM.
 
-Its estimate is a likeliest table that is smoothed after every step.
+Its estimate is the maximum-likelihood table by EM, smoothed after every step.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class SwEms:
     biased: bool = True
 
     def refuses(self, sizes: Sequence[int]) -> str:
-        """Why it cannot do it, or nothing."""
+        """Why the mechanism cannot be used for these codes, or an empty text."""
         return "one dimension only" if len(sizes) > 1 else ""
 
     def estimate(self, counts: Floats, epsilon: float, random: np.random.Generator) -> Floats:

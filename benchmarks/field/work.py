@@ -34,7 +34,7 @@ class Table:
 
     @property
     def is_here(self) -> bool:
-        """Whether the real table is at hand."""
+        """Whether the real table is available."""
         place = folder()
         return not self.file or (place is not None and (place / f"{self.file}.parquet").exists())
 
@@ -64,7 +64,7 @@ def counts_of(table: Table, people: int) -> Floats:
 
 
 def _real(table: Table, people: int, random: np.random.Generator) -> Integers:
-    """Some of the people of a real table; values beyond the ends count as the outermost code."""
+    """Some of the people of a real table; values beyond the ends count as the outermost codes."""
     place = folder()
     assert place is not None
     names = ", ".join(f"{name}::DOUBLE" for name, _, _ in table.columns)

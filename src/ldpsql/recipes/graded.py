@@ -1,19 +1,19 @@
 """`graded`: randomized response in which every value has an epsilon of its own.
 
-Values may be sensitive to different degrees. What is promised to the owner of a value x, whose
-epsilon is e_x, is that none of the reports which x can lead to is more than E_x = e^(e_x) times
-likelier than under any other value:
+Values may be sensitive to different degrees. The promise to the owner of a value x, whose epsilon
+is e_x, is that no report is more than E_x = e^(e_x) times as likely under x as under any other
+value:
 
     P(y | x) <= E_x P(y | x')     for all reports y and all values x, x'.
 
-So no report raises the odds of x against another value by more than E_x. With q_y the least
-probability of a report y, a device says the truth with probability t, and else draws y with the
-weight q_y whatever the value is. The odds of y are then (q_y + t) / q_y under y and 1 under all
-other values, so all promises are spent exactly where q_y = t / (E_y - 1), and
+So no report raises the odds of x against another value by a larger factor than E_x. Let q_y be the
+least probability of a report y. A device tells the truth with probability t, and otherwise draws y
+with the weight q_y, whatever the value is. So y is (q_y + t) / q_y times as likely under y as under
+any other value, and all promises are spent exactly where q_y = t / (E_y - 1), and
 
     t = 1 / (1 + sum over y of 1 / (E_y - 1)).
 
-With one epsilon for all this is `grr`, and where some epsilons grow without bound it becomes `urr`
+With one epsilon for all values this is `grr`. As some epsilons grow without bound, it becomes `urr`
 for the others. Source: docs/papers/beyond.md#graded-sensitivity.
 """
 
@@ -84,7 +84,7 @@ class GradedDesign(RowsDesign):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Epsilon-LDP, and what holds besides for records of smaller epsilons."""
+        """Epsilon-LDP, and what also holds for records with smaller epsilons."""
         plain = local_guarantee(self.epsilon)
         if len(set(self.limits)) == 1:
             return plain
@@ -110,8 +110,9 @@ class GradedDesign(RowsDesign):
 
 @dataclass(frozen=True)
 class GradedOptions:
-    """epsilons: of the codes of every column that has some, as a table of lists by column; with one
-    column as a list, or as text with commas between them. Codes without one have the survey's."""
+    """epsilons: a table that lists, for each column named, the epsilon of every code; for a single
+    column also a plain list, or text with commas. Columns that are not named have the survey's
+    epsilon."""
 
     epsilons: object = None
 

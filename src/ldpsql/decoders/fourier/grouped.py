@@ -1,8 +1,8 @@
 """The same queries about many disjoint sets of people at once, such as those of a GROUP BY.
 
-Each set may have a few reports only, so none is decoded: what the reports contribute to a query
-follows from the design, and is added up by set, as are products of contributions, which make the
-variances. See `FourierEstimator`, whose numbers these are.
+A set may have only a few reports, so no set is decoded. What the reports contribute to a query
+follows from the design, and is added up by set; so are products of contributions, from which the
+variances follow. The numbers are those of `FourierEstimator`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from ldpsql.limits import in_time
 from ldpsql.report import Histograms, Rows
 
 _AT_ONCE = 1 << 22
-"""Numbers of codes of a cut bin, by set and query; or of frequencies or contributions."""
+"""How many numbers are held at once: per code of a cut bin, set and query; or frequencies, or
+contributions."""
 _QUERIES = 64
 
 
 def answer_sets(
     shared: SharedContributions, histograms: Histograms, rows: Sequence[Sequence[BoxQuery]]
 ) -> tuple[Reals, Reals]:
-    """Unbiased answers of every histogram to every row of queries, as many in each: values (G, R,
-    T) and covariances within rows (G, R, T, T)."""
+    """Unbiased answers of every histogram to every row of queries, all rows of one length: values
+    (G, R, T) and covariances within rows (G, R, T, T)."""
     group, reports = shared.collected.group, histograms.load()
     largest = max(map(group.cells, group.blocks), default=1)
     at_once = min(_QUERIES, _AT_ONCE // max(largest, len(histograms.counts), 1))
@@ -49,7 +50,7 @@ def answer_sets(
 
 
 def count_contributions(shared: SharedContributions, queries: Sequence[BoxQuery]) -> int:
-    """How many numbers `contributions` works out for each of some queries, besides one per row."""
+    """How many numbers `contributions` works out per query, besides one per row."""
     moved = find_moved(shared.collected, queries)
     return sum(
         len(cluster) * prod(cluster.orders[place] for place in places)
@@ -60,7 +61,8 @@ def count_contributions(shared: SharedContributions, queries: Sequence[BoxQuery]
 
 @dataclass(frozen=True)
 class _Sets:
-    """Sets of people, their reports by rows, and what these contribute to queries, shape (r,)."""
+    """Sets of people, the rows of their reports, and what each row contributes to queries, shape
+    (r,)."""
 
     shared: SharedContributions
     histograms: Histograms
@@ -70,7 +72,8 @@ class _Sets:
     def answer(
         self, row: Sequence[BoxQuery], cuts: Sequence[tuple[int, CutBin]]
     ) -> tuple[Reals, Reals]:
-        """Values (G, T) and covariances (G, T, T); cuts: bins that a query of the row cuts."""
+        """Values (G, T) and covariances (G, T, T); cuts: the bins that queries of the row cut, each
+        with the number of the query."""
         values, covariance = self._answer_spread(row)
         # As `FourierEstimator` does for one set: what cut bins are off by.
         by_people: dict[object, list[tuple[int, Reals, Reals]]] = {}
@@ -91,7 +94,7 @@ class _Sets:
         return values, covariance
 
     def _answer_spread(self, row: Sequence[BoxQuery]) -> tuple[Reals, Reals]:
-        """As if people were spread evenly within every bin: (G, T) and (G, T, T)."""
+        """The same as if people were spread evenly within every bin: (G, T) and (G, T, T)."""
         histograms, rows, count = self.histograms, self.reports, len(row)
         own = [self.own[bare(query)] for query in row]
         values, estimated = (np.zeros((len(histograms), count)) for _ in range(2))

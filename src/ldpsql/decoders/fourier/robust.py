@@ -1,18 +1,19 @@
 """Unbiased answers to which no report contributes much more than others do: `--estimator robust`.
 
-What a report contributes to an unbiased answer is not settled. There are far more different reports
-than records, so many functions c of a report are on average, whatever the record, what the record
-counts. The usual one has the least variance, and its largest values, which are what a forger sends,
-are several times the typical one. Of all c with |c| <= t, the one of least variance over evenly
-spread records is the usual one of some other query d, clipped to [-t, t]: Lagrange's multipliers of
-the conditions that make c unbiased, one per record, are d. It is found by asking again for what
-clipping took away,
+What a report contributes to an unbiased answer is not unique. There are far more different reports
+than records, so many functions c of a report are unbiased: whatever the record, their mean is what
+the record counts for. The usual one has the least variance. Its largest values belong to the
+reports that a forger sends, and are several times the typical one. Among all unbiased c with |c| <=
+t, the one of least variance over evenly spread records is the usual one for some other query d,
+clipped to [-t, t]: d are the Lagrange multipliers of the conditions that make c unbiased, one per
+record. It is found by asking again for what clipping took away,
 
     d <- d + (q - what the clipped contributions to d are on average, by record),
 
-which climbs the concave dual problem: clipped contributions inform no more than lambda says, so no
-step goes too far. What is still missing after the last step is given back unclipped. So answers are
-exactly unbiased, and the largest contributions a little above t.
+which is gradient ascent on the concave dual problem. Clipped contributions carry at most the
+information that lambda states, so no step goes too far. What is still missing after the last step
+is added without clipping. So answers are exactly unbiased, and the largest contributions are a
+little above t.
 
 Source: docs/fourier.md#the-estimator-robust.
 """
@@ -38,17 +39,18 @@ from ldpsql.limits import in_time
 SURCHARGE = 1.05
 """By how much the standard error may grow, over evenly spread records."""
 _PARTS = (0.8, 0.65, 0.55, 0.45, 0.38, 0.32, 0.27, 0.22, 0.18)
-"""Of the largest contribution to which the others are held, one after the other, until that costs
-more than SURCHARGE."""
+"""Bounds to try one after the other, as parts of the largest contribution, until one costs more
+than SURCHARGE."""
 _STEPS, _CLOSE = 12, 1e-3
-"""Steps under one bound, and what may be missing of the largest part of a query after them."""
+"""Steps under one bound, and what part of a query's largest coefficient may still be missing after
+them."""
 _KEPT = 1 << 22
-"""Contributions that are kept."""
+"""How many contributions are kept."""
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """Whose contributions, held to [-most, most], make up for what that takes away.
+    """A query whose contributions, clipped to [-most, most], make up for what clipping takes away.
 
     spectrum: d^(f) / N, over all faces that families tell anything about.
     """
@@ -60,8 +62,8 @@ class Bounded:
 class BoundedContributions:
     """The bounded contributions of all reports to queries; those of the last few are kept.
 
-    Contributions and averages are worked out for every report of every listed family, as none may
-    be left out whose contribution is large.
+    Contributions and averages are worked out for every report of every listed family, because no
+    report with a large contribution may be left out.
     """
 
     def __init__(self, collected: Collected) -> None:
@@ -78,7 +80,8 @@ class BoundedContributions:
     def _of(self, query: BoxQuery) -> Reals:
         """c of every report, family after family, for a `bare` query.
 
-        Queries that are moved onto each other have contributions that are, and one solution.
+        Queries that are translates of each other share one solution; their contributions are
+        translates, too.
         """
         wanted, by = self.collected.spectrum(query), dict[int, int]()
         if not self.collected.restricted:
@@ -105,7 +108,8 @@ class BoundedContributions:
         return best
 
     def _bound(self, wanted: Spectrum, asked: Spectrum, most: float) -> tuple[Spectrum, Reals]:
-        """What to ask for so that contributions within [-most, most] are unbiased, and those.
+        """What to ask for so that contributions within [-most, most] are unbiased, and these
+        contributions.
 
         asked: where to begin.
         """
@@ -131,7 +135,7 @@ class BoundedContributions:
         return np.concatenate(parts)
 
     def _average(self, contributions: Reals) -> Spectrum:
-        """What contributions (reports,) are on average, by record: its spectrum over N."""
+        """The mean of contributions (reports,) under every record, as its spectrum over N."""
         weighed, start, dense = self._chances * contributions, 0, dict[Axes, Complexes]()
         for batch in self._batches:
             end = start + len(batch.families) * batch.cluster.phases
@@ -151,12 +155,12 @@ class BoundedContributions:
 
     @cached_property
     def _chances(self) -> Reals:
-        """Of every report, where records are spread evenly, shape (reports,)."""
+        """The probability of every report if records are spread evenly, shape (reports,)."""
         table = self.collected.table
         return np.repeat(table.shares / table.phases, table.phases)
 
     def _move(self, spectrum: Spectrum, by: Mapping[int, int]) -> Spectrum:
-        """That of a query moved up some axes by so many bins."""
+        """The spectrum of a query that is moved up some axes by so many bins."""
         moved = {}
         for face, own in spectrum.items():
             turned = own
@@ -184,7 +188,7 @@ def _largest(spectrum: Spectrum) -> float:
 
 @dataclass(eq=False)
 class RobustEstimator(FourierEstimator):
-    """Sums of bounded contributions over the reports; see the module.
+    """Sums of bounded contributions over the reports; see the module's docstring.
 
     Variances are those of the contributions of the reports themselves, which are bounded, and two
     people from an even spread are added, as by the usual estimator.
