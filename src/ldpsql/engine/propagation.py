@@ -375,7 +375,8 @@ class Propagation:
         """The least and the most by which one more report moves any number of a column; NaN where
         that is not known of one, or there are more than MOST_FOLLOWED.
 
-        To first order, and a bound where a number is a sum or a quotient of two.
+        To first order, and a bound where a number is a sum, or one aggregate that is a quotient of
+        two; of a quotient that the outer SQL makes of two aggregates only the slopes are known.
         """
         rows = distinct(gradients.rows)
         if len(rows) > MOST_FOLLOWED or (gradients.unknown < 0).any():
