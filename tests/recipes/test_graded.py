@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -13,10 +14,11 @@ import numpy as np
 import pytest
 from support.fourier_designs import domain_of
 from support.histograms import histogram_of
-from support.significance import is_unbiased
+from support.significance import coverage_fits, is_unbiased
 
 from ldpsql.audit import audit_design
 from ldpsql.boxes import Box, LinearQuery, codes
+from ldpsql.decoders.cells import TableEstimator
 from ldpsql.recipes.graded import GradedDesign
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
@@ -125,6 +127,28 @@ def test_answers_are_unbiased():
         found.append(design.estimator(histogram).answer([plan]).values[0])
     assert is_unbiased(np.array(found), 200.0)
     assert not is_unbiased(np.array(found), 260.0)
+
+
+@pytest.mark.parametrize("epsilon", ["2", "4", "8"])
+def test_intervals_hold_of_few_people_who_hardly_name_a_value(epsilon: str) -> None:
+    """A tenth tells the truth beside the epsilon 0.1, so that of 30 people one names the second
+    value; without pseudo-reports, the negative control, too few intervals hold the truth."""
+    design = made(["0.1", epsilon, epsilon], epsilon, (3,))
+    without = replace(design.channel, rare=0.0)
+    cells = [LinearQuery.count(Box((codes((code,)),))) for code in range(3)]
+    planned, people, runs = [design.prepare(cell) for cell in cells], 30, 400
+    shares, random = np.array([0.05, 0.35, 0.6]), np.random.default_rng(5)
+    inside = np.zeros((2, 3))
+    for seed in range(runs):
+        held = random.choice(3, people, p=shares)[:, None]
+        histogram = histogram_of(design.randomize(held, SeededEntropy(seed)))
+        usual = design.estimator(histogram)
+        for place, own in enumerate((usual, TableEstimator(usual.source, without))):
+            found = own.answer(planned)
+            inside[place] += np.abs(found.values - people * shares) <= 1.96 * found.stderr
+    # Those of some values are wider than they need be.
+    assert coverage_fits(int(inside[0].min()), runs)
+    assert not coverage_fits(int(inside[1].min()), runs)
 
 
 def test_designs_survive_json():

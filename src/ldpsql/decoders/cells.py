@@ -90,8 +90,8 @@ class Channel(ABC):
     def spread(self, weights: Array) -> Array:
         """What one pseudo-report may add to a sum of squares of a query's weights, shape (k,).
 
-        The square of the weight of a report that people in some cells never send, if that is more
-        than the mean square differs between cells.
+        The square of the weight of a report that people in some cells never send, or hardly ever,
+        if that is more than the mean square differs between cells.
         """
 
     @abstractmethod
@@ -112,11 +112,13 @@ class MatrixChannel(Channel):
     docs/spec/rr-optimum.md#2 (after McKenna, Maity, Mazumdar, Miklau, VLDB 2020).
 
     shares: where the variance is to be least for others, people per cell, with mean 1: D = Q shares
-    then. Unbiased in any case.
+    then. Unbiased in any case.  rare: up to which share of its largest probability a report counts
+    as one that people in some cells hardly ever send (`spread`).
     """
 
     matrix: Array
     shares: Array | None = None
+    rare: float = 0.0
 
     @property
     def cells(self) -> int:
@@ -167,8 +169,9 @@ class MatrixChannel(Channel):
     def spread(self, weights: Array) -> Array:
         """See `Channel.spread`."""
         squares = (self.contributions @ weights.T) ** 2
-        # Reports that come from some cells only.
-        is_partial = (self.matrix.min(axis=1) == 0.0) & (self.matrix.max(axis=1) > 0.0)
+        # Reports that come from some cells only, or hardly from others.
+        least, most = self.matrix.min(axis=1), self.matrix.max(axis=1)
+        is_partial = (least <= self.rare * most) & (most > 0.0)
         partial = squares[is_partial].max(axis=0, initial=0.0)
         return np.asarray(np.maximum(np.ptp(self.matrix.T @ squares, axis=0), partial))
 

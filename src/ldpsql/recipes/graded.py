@@ -27,7 +27,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from ldpsql.decoders.cells import RowsDesign
+from ldpsql.decoders.cells import MatrixChannel, RowsDesign
 from ldpsql.recipes.base import Recipe, Takes, Task
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
@@ -37,6 +37,9 @@ from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Rows
 
 MOST_CELLS = 128
+_RARE = 0.2
+"""See `MatrixChannel`. Beside a value of a small epsilon few tell the truth, and those of a large
+one are then hardly ever named by others: of few people often nobody names one."""
 Grades = tuple[tuple[Epsilon, ...], ...]
 """Per dimension the epsilon of each of its codes."""
 
@@ -81,6 +84,11 @@ class GradedDesign(RowsDesign):
             row[cell] += WORDS - sum(least)
             rows.append(tuple(row))
         return Rows(tuple(rows))
+
+    @cached_property
+    def channel(self) -> MatrixChannel:
+        """See `RowsDesign.channel`."""
+        return replace(super().channel, rare=_RARE)
 
     @property
     def guarantee(self) -> Guarantee:
