@@ -392,3 +392,24 @@ def test_a_list_holds_some_hundred_shares() -> None:
     shares = ", ".join(f"0.{share:03}" for share in range(257))
     error = refusal(f"SELECT QUANTILE_DISC(age, [{shares}]) FROM app")
     assert (error.reason, error.hint) == ("more than 256 shares in a list", "list fewer")
+
+
+def test_a_cube_of_many_keys_is_refused_before_its_sets_are_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They double with every key: with 30 keys listing them takes minutes and gigabytes."""
+
+    def listed(*_: object) -> None:
+        raise AssertionError("the sets of a CUBE were listed")
+
+    monkeypatch.setattr("ldpsql.parser.select.combinations", listed)
+    keys = ", ".join(f"age + {number}" for number in range(30))
+    error = refusal(f"SELECT COUNT(*) FROM app GROUP BY CUBE ({keys})")
+    assert (error.reason, error.hint) == ("more than 128 grouping sets", "list fewer")
+
+
+def test_a_cube_of_seven_keys_has_as_many_sets_as_are_answered() -> None:
+    keys = ", ".join(f"age + {number}" for number in range(7))
+    query = base_of(f"SELECT COUNT(*) FROM app GROUP BY CUBE ({keys})")
+    assert query.sets is not None
+    assert len(set(query.sets)) == len(query.sets) == 128

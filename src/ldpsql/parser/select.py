@@ -243,7 +243,7 @@ class SelectReader:
             own = self._sets(node) if is_sets else [(self._add_key(self._key_meant(node)),)]
             sets = [tuple(dict.fromkeys((*left, *right))) for left in sets for right in own]
             if len(sets) > MAX_SETS:
-                raise refuse(f"more than {MAX_SETS} grouping sets", node, "list fewer")
+                raise _refuse_many(node)
         for place, key in enumerate(self.keys.values()):
             if not key.is_private(self.columns.schema) and any(place not in own for own in sets):
                 reason = f"{key.column} is public: it must be a key of all grouping sets or of none"
@@ -283,8 +283,10 @@ class SelectReader:
         count = len(groups)
         if isinstance(clause, exp.Rollup):
             chosen = [tuple(range(length)) for length in range(count, -1, -1)]
+        elif 2**count > MAX_SETS:  # before they are listed
+            raise _refuse_many(clause)
         else:
-            sizes = range(min(count, MAX_SETS.bit_length()), -1, -1)
+            sizes = range(count, -1, -1)
             chosen = [each for size in sizes for each in combinations(range(count), size)]
         return [tuple(key for place in each for key in groups[place]) for each in chosen]
 
@@ -776,6 +778,11 @@ def alias_of(item: exp.Expr) -> str:
     sqlglot also calls the named window of OVER an alias.
     """
     return item.alias if isinstance(item, exp.Alias | exp.Subquery) else ""
+
+
+def _refuse_many(clause: exp.Expr) -> Refusal:
+    """For more sets of keys than are answered."""
+    return refuse(f"more than {MAX_SETS} grouping sets", clause, "list fewer")
 
 
 def _name(node: exp.Expr, name: str) -> exp.Expr:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects import DuckDB
@@ -259,6 +259,13 @@ class _PlacingParser(DuckDBParser):
 
     The offsets of the first and last character are in `meta`, under sqlglot's own keys.
     """
+
+    # The parsers that sqlglot has for quantiles drop what stands behind the first share.
+    FUNCTION_PARSERS: ClassVar = {
+        name: parser
+        for name, parser in DuckDBParser.FUNCTION_PARSERS.items()
+        if not name.startswith("QUANTILE")
+    }
 
     def _parse_disjunction(self) -> exp.Expr | None:
         return self._note(self._curr, super()._parse_disjunction())
