@@ -19,6 +19,7 @@ from support.significance import coverage_fits, is_unbiased
 from ldpsql.audit import audit_design
 from ldpsql.boxes import Box, LinearQuery, codes
 from ldpsql.decoders.cells import TableEstimator
+from ldpsql.designer import design
 from ldpsql.recipes.graded import GradedDesign
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
@@ -88,10 +89,10 @@ def test_an_audit_says_who_is_safe():
 
 def test_one_epsilon_for_all_is_randomized_response():
     grr = mechanism("grr").design(domain_of((6,)), Epsilon.parse("1"), {})
-    for design in (made(["1"] * 6, "1", (6,)), made(None, "1", (6,))):
-        found = np.array(design.law().probabilities, dtype=float)
+    for same in (made(["1"] * 6, "1", (6,)), made(None, "1", (6,))):
+        found = np.array(same.law().probabilities, dtype=float)
         assert found == pytest.approx(np.array(grr.law().probabilities, dtype=float), abs=1e-15)
-        assert design.guarantee == grr.guarantee
+        assert same.guarantee == grr.guarantee
 
 
 def test_large_epsilons_are_those_of_values_that_are_not_sensitive():
@@ -168,7 +169,7 @@ def test_the_promise_says_what_it_leaves_out():
     ("epsilons", "problem"),
     [
         (["1"] * 4, "lists 5 epsilons for x"),
-        ([1, 1, 1, 1, "much"], "epsilon must be a number"),
+        ([1, 1, 1, 1, "much"], "for x: epsilon must be a number"),
         ([1, 1, 1, 1, 0], "between 0.001 and 20"),
         (["1"] * 5, "largest epsilon of a record is 1, and that of the survey 4"),
         ([8] * 5, "largest epsilon of a record is 8"),
@@ -181,6 +182,23 @@ def test_the_promise_says_what_it_leaves_out():
 def test_epsilons_that_do_not_fit_are_refused(epsilons, problem):
     with pytest.raises(SurveyError, match=re.escape(problem)):
         made(epsilons)
+
+
+def test_values_that_are_not_declared_come_last():
+    """First those of their own, then the missing ones: the order in which epsilons are listed."""
+    column = """
+[dimension.job]
+type = "category"
+values = ["clerk", "guard"]
+outside = "other"
+missing = "code"
+[survey.options.epsilons]
+job = ["1", "2", "3", "4"]
+"""
+    survey = design('[survey]\ntable = "t"\nepsilon = "4"\nmechanism = "graded"\n' + column)
+    (job,) = survey.schema.dimensions
+    found = [job.code(value, 0)[0] for value in ("clerk", "guard", "cook", None)]
+    assert [str(survey.design.limits[code]) for code in found] == ["1", "2", "3", "4"]
 
 
 def test_auto_leaves_it_out():

@@ -170,9 +170,16 @@ class Graded(Recipe[GradedOptions]):
 
 def _read_grades(name: str, size: int, given: object) -> tuple[Epsilon, ...]:
     """The epsilons of a column; SurveyError unless there is one per code."""
+    where = "option epsilons of graded"
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != size:
-        raise SurveyError(f"option epsilons of graded lists {size} epsilons for {name}, one a code")
-    return tuple(each if isinstance(each, Epsilon) else Epsilon.parse(each) for each in given)
+        raise SurveyError(
+            f"{where} lists {size} epsilons for {name}: one for each value as declared, then one "
+            "for other values and one for missing ones where these have a code of their own"
+        )
+    try:
+        return tuple(each if isinstance(each, Epsilon) else Epsilon.parse(each) for each in given)
+    except SurveyError as error:
+        raise SurveyError(f"{where} for {name}: {error}") from None
 
 
 GRADED = Graded()
