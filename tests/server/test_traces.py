@@ -9,6 +9,7 @@ import re
 import signal
 import sqlite3
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import duckdb
@@ -140,7 +141,7 @@ def sent_orders(kind, db):
         with duckdb.connect(str(db), read_only=True) as database:
             found = database.execute("SELECT ldpsql_id::VARCHAR FROM ids_people").fetchall()
             return [[own.replace("-", "") for (own,) in found]]
-    with sqlite3.connect(db) as database:
+    with closing(sqlite3.connect(db)) as database:
         found = database.execute("SELECT hex(id) FROM ids").fetchall()
     return [[own.lower() for (own,) in found]]
 

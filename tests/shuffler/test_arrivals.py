@@ -6,6 +6,7 @@ import collections
 import os
 import sqlite3
 import stat
+from contextlib import closing
 from datetime import date, timedelta
 
 import pyarrow as pa
@@ -168,21 +169,23 @@ def test_ids_and_reports_lie_apart_in_orders_that_tell_nothing(place):
         sent = reports(60)
         for start in range(0, 60, 20):
             own.take(INTAKE, [sent.slice(start, 20)], "http")
-    database = sqlite3.connect(place[0])
-    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE sql > ''")}
-    assert tables == {"surveys", "ids", "waiting", "full_batches", "seen", "statements"}
-    ids = [own for (own,) in database.execute("SELECT id FROM ids")]
-    places = [own for (own,) in database.execute("SELECT place FROM waiting")]
-    assert ids == sorted(sent.column(ID_COLUMN).to_pylist())
-    assert places == sorted(places)
-    assert not {*places} & {*ids}
-    # Without a row number, a table in SQLite is in the order of its key and in no other.
-    assert all(
-        "WITHOUT ROWID" in sql
-        for (sql,) in database.execute(
-            "SELECT sql FROM sqlite_schema WHERE name IN ('ids', 'waiting') AND sql > ''"
+    with closing(sqlite3.connect(place[0])) as database:
+        tables = {
+            name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE sql > ''")
+        }
+        assert tables == {"surveys", "ids", "waiting", "full_batches", "seen", "statements"}
+        ids = [own for (own,) in database.execute("SELECT id FROM ids")]
+        places = [own for (own,) in database.execute("SELECT place FROM waiting")]
+        assert ids == sorted(sent.column(ID_COLUMN).to_pylist())
+        assert places == sorted(places)
+        assert not {*places} & {*ids}
+        # Without a row number, a table in SQLite is in the order of its key and in no other.
+        assert all(
+            "WITHOUT ROWID" in sql
+            for (sql,) in database.execute(
+                "SELECT sql FROM sqlite_schema WHERE name IN ('ids', 'waiting') AND sql > ''"
+            )
         )
-    )
 
 
 def test_what_left_is_not_in_the_file_any_more(place):
