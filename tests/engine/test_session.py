@@ -11,7 +11,7 @@ from contextlib import suppress
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.executed_lines import counting_lines
+from support.executed_lines import counting_lines, lines_run
 from support.surveys import ANYTHING
 from support.two_estimators import known, people, stored, survey_of_two
 
@@ -72,6 +72,18 @@ def test_reports_are_read_once_for_the_same_selection(
     for age in (3, 5, 3):
         session.execute(f"SELECT COUNT(*) FROM app WHERE age < {age}")
     assert read == [Selection()]
+
+
+def test_work_grows_with_the_number_of_columns_and_not_with_its_square(store: Store) -> None:
+    """Each column of an answer is held against the measurements that it depends on alone."""
+    session = Session(store)
+
+    def ask(columns: int) -> int:
+        numbers = ", ".join(f"COUNT(*) * {factor}" for factor in range(1, columns + 1))
+        return lines_run(lambda: session.execute(f"SELECT {numbers} FROM app"))
+
+    ask(10)
+    assert ask(160) < 4.4 * ask(40)
 
 
 def test_the_deadline_holds_for_base_queries(store: Store) -> None:

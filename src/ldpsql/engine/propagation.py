@@ -332,9 +332,7 @@ class Propagation:
     def _hide_biases(self, gradients: Gradients) -> NDArray[np.bool_]:
         """Which numbers depend on an estimate that has no error, shape (R,)."""
         found = np.zeros(len(gradients.unknown), dtype=bool)
-        for m, (number, place) in enumerate(self.measured):
-            own = np.flatnonzero(gradients.numbers % len(self.measured) == m)
-            base = gradients.numbers[own] // len(self.measured)
+        for (number, place), own, base in self._by_measurement(gradients):
             hidden = self.covariances.relations[number].hides_bias(place)
             found[gradients.rows[own[hidden[base]]]] = True
         return found
@@ -344,12 +342,9 @@ class Propagation:
     ) -> None:
         """The error bars of numbers that depend on one estimate each: its own, scaled."""
         stderr, low, high = bars
-        for m, (number, place) in enumerate(self.measured):
-            own = np.flatnonzero(gradients.numbers % len(self.measured) == m)
-            if not own.size:
-                continue
+        for (number, place), own, base in self._by_measurement(gradients):
             form = self.covariances.relations[number].forms[place]
-            rows, base = gradients.rows[own], gradients.numbers[own] // len(self.measured)
+            rows = gradients.rows[own]
             slope, bar = gradients.slopes[own], form.interval
             shift = centre[rows] - slope * form.value[base]
             ends = slope * bar.low[base] + shift, slope * bar.high[base] + shift
@@ -363,13 +358,25 @@ class Propagation:
         """
         low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
         alone = gradients.choose((gradients.counts == 1) & (gradients.displaced == 0.0))
-        for m, (number, place) in enumerate(self.measured):
+        for (number, place), own, base in self._by_measurement(alone):
             relation = self.covariances.relations[number]
-            own = np.flatnonzero((alone.numbers % len(self.measured) == m) & (alone.slopes == 1.0))
-            rows, base = alone.rows[own], alone.numbers[own] // len(self.measured)
-            rows = rows[values[rows] == relation.forms[place].value[base]]
+            rows = alone.rows[own]
+            is_shown = values[rows] == relation.forms[place].value[base]
+            rows = rows[is_shown & (alone.slopes[own] == 1.0)]
             low[rows], high[rows] = relation.bounds[place]
         return low, high
+
+    def _by_measurement(
+        self, gradients: Gradients
+    ) -> Iterator[tuple[tuple[int, int], Integers, Integers]]:
+        """Every measurement that numbers depend on, where its gradients are, and their rows there.
+
+        A column depends on few of the measurements of a statement, which may have thousands.
+        """
+        bases, which = np.divmod(gradients.numbers, len(self.measured))
+        for m in distinct(which):
+            own = np.flatnonzero(which == m)
+            yield self.measured[m], own, bases[own]
 
     def influence(self, gradients: Gradients) -> tuple[float, float]:
         """The least and the most by which one more report moves any number of a column; NaN where
@@ -456,10 +463,10 @@ class Propagation:
         points, inverse = np.unique(asked, axis=1, return_inverse=True)
         sizes = np.array([len(each.plan.targets) for each in relations])[points[0]]
         starts = np.cumsum(sizes) - sizes
-        parts: list[tuple[Array, Integers, Integers]] = []
-        for m, (number, place) in enumerate(self.measured):
-            own = np.flatnonzero(which == m)
-            by_sums = relations[number].forms[place].slope[asked[1, own]]
+        nothing = np.zeros(0, dtype=np.int64)
+        parts: list[tuple[Array, Integers, Integers]] = [(np.zeros(0), nothing, nothing)]
+        for (number, place), own, base in self._by_measurement(gradients):
+            by_sums = relations[number].forms[place].slope[base]
             columns = starts[inverse.ravel()[own]][:, None] + np.arange(by_sums.shape[1])
             rows = np.broadcast_to(gradients.rows[own][:, None], by_sums.shape)
             slopes = gradients.slopes[own][:, None] * by_sums

@@ -343,7 +343,7 @@ class Session:
         propagation = self._propagation(statement, relations, subjects)
         bars, values = dict[int, ErrorBars](), dict[int, Array]()
         intervals, cut = dict[int, Interval](), dict[int, NDArray[np.bool_]]()
-        for place, gradient in gradients.items():
+        for place, gradient in limits.in_time(gradients.items()):
             values[place] = read_numbers(table.column(place)).astype(np.float64)
             bars[place] = propagation.error_bars(values[place], gradient)
             bounds = propagation.bounds(values[place], gradient)
