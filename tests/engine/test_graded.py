@@ -67,5 +67,5 @@ def test_a_survey_file_survives_and_says_what_it_promises():
 
 
 def test_a_table_about_a_column_that_there_is_not_is_refused():
-    with pytest.raises(Error, match="names 'sickness', which is no dimension"):
+    with pytest.raises(Error, match="names 'sickness', which is not a dimension"):
         design(TOML.replace("\nillness = ", "\nsickness = "))

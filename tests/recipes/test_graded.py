@@ -173,7 +173,7 @@ def test_the_promise_says_what_it_leaves_out():
         ([1, 1, 1, 1, 0], "between 0.001 and 20"),
         (["1"] * 5, "largest epsilon of a record is 1, and that of the survey 4"),
         ([8] * 5, "largest epsilon of a record is 8"),
-        ({"z": [4] * 5}, "names 'z', which is no dimension"),
+        ({"z": [4] * 5}, "names 'z', which is not a dimension"),
         ({"x": "4"}, "lists 5 epsilons"),
         (4, "is a list for every column"),
     ],

@@ -93,7 +93,7 @@ def run(
             echo("Ctrl-C stops the collector and deletes its database")
             server.wait()
             raise _gone()
-    echo("\nthis is no terminal: the collector was stopped, and its database is deleted")
+    echo("\nthis is not a terminal: the collector was stopped, and its database is deleted")
     return missed
 
 

@@ -152,7 +152,7 @@ class Graded(Recipe[GradedOptions]):
         )
         if lists:
             raise SurveyError(
-                f"option epsilons of graded names {min(lists)!r:.60}, which is no dimension"
+                f"option epsilons of graded names {min(lists)!r:.60}, which is not a dimension"
             )
         return GradedDesign(domain, task.epsilon, grades)
 

@@ -137,7 +137,7 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError) as error:
-        reason = (getattr(error, "strerror", None) or "it is no address").partition(" (")[0]
+        reason = (getattr(error, "strerror", None) or "it is not an address").partition(" (")[0]
         raise StoreError(
             f"cannot listen at {host!r:.60}, port {port}: {reason}; give another address"
         ) from None
