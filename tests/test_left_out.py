@@ -38,4 +38,5 @@ def test_where_a_browser_and_spark_are_required_their_absence_fails():
     done = run_without_programs("--require-browser", "--require-spark")
     assert done.returncode == 1, done.stdout
     assert "2 errors" in done.stdout
-    assert "left out" not in done.stdout
+    assert "tests in a browser left out" not in done.stdout
+    assert "tests with Spark left out" not in done.stdout
