@@ -9,7 +9,7 @@ fingerprint is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -411,14 +411,15 @@ class Survey(Published):
         options: Mapping[str, Any] | None = None,
         workload: Workload | None = None,
         *,
+        weigh: Callable[[], Workload] | None = None,
         accept_no_guarantee: bool = False,
     ) -> Survey:
         """Design a survey from a schema, with a mechanism of the registry.
 
         epsilon: of every report; or, as `Shuffled`, what is promised once reports are shuffled,
         from which the local epsilon follows. workload: what it should answer best; None for
-        `Workload.everyday`. accept_no_guarantee: needed for a mechanism that promises nothing,
-        refused for others.
+        `Workload.everyday`. weigh: see `Recipe.design`. accept_no_guarantee: needed for a mechanism
+        that promises nothing, refused for others.
         """
         shuffled = epsilon if isinstance(epsilon, Shuffled) else None
         if isinstance(epsilon, Shuffled):
@@ -426,7 +427,7 @@ class Survey(Published):
         else:
             promise = epsilon if isinstance(epsilon, Epsilon) else Epsilon.parse(epsilon)
         chosen = dict(options or {})
-        design = mechanism(name).design(RecordDomain.of(schema), promise, chosen, workload)
+        design = mechanism(name).design(RecordDomain.of(schema), promise, chosen, workload, weigh)
         return cls(
             table,
             design.domain.round_measures(schema),

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from ldpsql import designer
 from ldpsql.bounds import sign_bound, spectral_bound
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.spectra import class_power
@@ -110,3 +111,24 @@ def test_a_file_says_which_weights() -> None:
     assert same.distances == ()
     with pytest.raises(SurveyError, match="fair, absolute, not 'even'"):
         design_survey(text + '[workload]\nweights = "even"\n')
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "times"),
+    [("hio", 0), ("grr", 0), ('hio"\noptions.allocation = "optimal', 1), ("fourier", 1)],
+)
+def test_weights_are_found_where_the_design_depends_on_them(monkeypatch, mechanism, times) -> None:
+    """Once; and for whoever asks for the workload, in any case."""
+    found = list[Workload]()
+
+    def weigh(workload: Workload, epsilon: Epsilon) -> Workload:
+        found.append(weigh_fairly(workload, epsilon))
+        return found[-1]
+
+    monkeypatch.setattr(designer, "weigh_fairly", weigh)
+    text = f'[survey]\ntable = "t"\nepsilon = "2"\nmechanism = "{mechanism}"\n'
+    text += '[dimension.x]\ntype = "int"\ndomain = [0, 40]\n[dimension.y]\ntype = "bool"\n'
+    designed = design_survey(text)
+    assert len(found) == times
+    assert [designed.workload] == found
+    assert [designed.workload] == found

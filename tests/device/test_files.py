@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from support.surveys import ANYTHING, app, dimension, mix, people, survey_toml
+from support.surveys import ANYTHING, app, mix, people
 
-from ldpsql.designer import design
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device import columns, files, permutation
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import RecordError
 from ldpsql_device.files import randomize_file
+from ldpsql_device.schema import Schema
 from ldpsql_device.table import Tally, randomize_batch
 
 
@@ -115,14 +115,14 @@ def test_every_type_is_read_from_csv(tmp_path):
     assert randomize_file(mix(), source, tmp_path / "out.parquet", policy=ANYTHING).people == 2
 
 
-MOMENTS = design(
-    survey_toml(
-        dimension("seen", "timestamp", range=["2025-01-01", "2025-12-31"], unit="hour"),
-        dimension("day", "date", range=["2025-01-01", "2025-12-31"], unit="day"),
-        epsilon="2",
-        mechanism="grr",
-    )
-).schema
+MOMENTS = Schema.from_keys(
+    {
+        "dimension": {
+            "seen": {"type": "timestamp", "range": ["2025-01-01", "2025-12-31"], "unit": "hour"},
+            "day": {"type": "date", "range": ["2025-01-01", "2025-12-31"], "unit": "day"},
+        }
+    }
+)
 WHEN = [datetime(2025, 1, 1, 23, 5), datetime(2025, 7, 1, 0, 30), None]
 
 

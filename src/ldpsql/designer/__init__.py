@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from ldpsql.bounds import BOUND_BELOW
@@ -28,17 +28,22 @@ from ldpsql_device.errors import Error, SurveyError
 class DesignedSurvey:
     """A designed survey with what led to it.
 
-    workload: what it should answer best.  ranking: what `auto` compared, or None where the file
-    names a mechanism.  people: how many the forecasts are for.  notes: see
+    weigh: gives `workload`.  ranking: what `auto` compared, or None where the file names a
+    mechanism.  people: how many the forecasts are for.  notes: see
     `SurveyFile.notes`.  is_fair: whether classes count by what each could have alone.
     """
 
     survey: Survey
-    workload: Workload
+    weigh: Callable[[], Workload]
     ranking: Ranking | None
     people: int
     notes: tuple[str, ...] = ()
     is_fair: bool = False
+
+    @property
+    def workload(self) -> Workload:
+        """What it should answer best."""
+        return self.weigh()
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -175,15 +180,21 @@ def design_survey(
 
         file, notes = merge_codes(file)
     workload, is_fair = file.workload, file.is_fair and len(file.workload.classes) > 1
-    if is_fair:
+
+    @cache
+    def weigh() -> Workload:
+        # It takes longer than most mechanisms do, whose designs do not depend on the weights.
+        if not is_fair:
+            return workload
         tell("weighing classes")
-        workload = weigh_fairly(workload, file.epsilon)
+        return weigh_fairly(workload, file.epsilon)
+
     ranking, is_smooth = None, file.estimator == "smooth"
     if file.mechanism == AUTO:
-        ranking = choose(workload, file.promise, people, tell, progress, quick=quick)
+        ranking = choose(weigh(), file.promise, people, tell, progress, quick=quick)
         best, trust = ranking.best, file.shuffled
         if is_smooth:
-            ranking = _make_smooth(ranking, workload, file.promise, people)
+            ranking = _make_smooth(ranking, weigh(), file.promise, people)
             best = ranking.best
         made, options = best.forecast.design, best.options
         schema = made.domain.round_measures(file.published_schema)
@@ -200,6 +211,7 @@ def design_survey(
             file.mechanism,
             options,
             workload,
+            weigh=weigh,
             accept_no_guarantee=file.accept_no_guarantee or accept_no_guarantee,
         )
     if options.get("smooth_for"):
@@ -221,7 +233,7 @@ def design_survey(
     )
     if ranking is None and file.workload_options is not None:
         _check_answers(survey, workload)
-    return DesignedSurvey(survey, workload, ranking, people, (*file.notes, *notes), is_fair=is_fair)
+    return DesignedSurvey(survey, weigh, ranking, people, (*file.notes, *notes), is_fair=is_fair)
 
 
 def _check_answers(survey: Survey, workload: Workload) -> None:

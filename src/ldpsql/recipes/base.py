@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
@@ -123,17 +123,21 @@ class Task(Generic[O]):
     """What a design is made for.
 
     epsilon: local budget of a report.  options: read and checked.  workload: what it should
-    answer best, where somebody has said so.
+    answer best, where somebody has said so.  weigh: see `Recipe.design`.
     """
 
     domain: RecordDomain
     epsilon: Epsilon
     options: O
     workload: Workload | None = None
+    weigh: Callable[[], Workload] | None = None
 
     @property
     def asked(self) -> Workload:
-        """What it should answer best; by default a bit of everything."""
+        """What it should answer best, with how much each query counts; by default a bit of
+        everything."""
+        if self.weigh is not None:
+            return self.weigh()
         return self.workload or Workload.everyday(self.domain)
 
 
@@ -197,6 +201,7 @@ class Recipe(ABC, Generic[O]):
         promise: Promise,
         options: AnyOptions,
         workload: Workload | None = None,
+        weigh: Callable[[], Workload] | None = None,
     ) -> AnyDesign:
         """A design that keeps a local or a central promise; SurveyError where there is none, and
         for a domain or options that it does not take.
@@ -204,7 +209,9 @@ class Recipe(ABC, Generic[O]):
         For a central promise a recipe that chooses its budgets itself does; a design that states
         blankets is accounted for by them; of any other only the local epsilon counts.
 
-        workload: what it should answer best; None for `Workload.everyday`.
+        workload: what it should answer best; None for `Workload.everyday`.  weigh: gives the same
+        workload with other weights, which take long to find; called where the design depends on
+        them.
         """
         chosen = read_options(self.options, options, self.name)
         self._check(domain)
@@ -214,12 +221,12 @@ class Recipe(ABC, Generic[O]):
                 "use staircase"
             )
         if isinstance(promise, Epsilon):
-            return self.make(Task(domain, promise, chosen, workload))
+            return self.make(Task(domain, promise, chosen, workload, weigh))
         if self.calibrates:
-            return self.calibrate(Task(domain, promise.epsilon, chosen, workload), promise)
+            return self.calibrate(Task(domain, promise.epsilon, chosen, workload, weigh), promise)
 
         def at(local: Epsilon) -> AnyDesign:
-            design = self.make(Task(domain, local, chosen, workload))
+            design = self.make(Task(domain, local, chosen, workload, weigh))
             require_local(design)
             return design
 
