@@ -78,7 +78,7 @@ class FakeMechanism(PartialRecipe):
 
     name: str = "fake"
 
-    def design(self, domain, epsilon, options, workload=None):
+    def design(self, domain, epsilon, options, workload=None, weigh=None):
         return FakeDesign(domain, epsilon, options)
 
     def restore(self, domain, epsilon, data):
