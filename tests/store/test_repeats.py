@@ -10,6 +10,7 @@ import textwrap
 from datetime import date, timedelta
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -21,6 +22,7 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from ldpsql.intake import Intake
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import Selection, open_store
+from ldpsql.store.duckdb import arrivals
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import ReportError
@@ -56,6 +58,38 @@ def test_a_grown_file_brings_what_is_new(store, tmp_path, options, keep):
         pq.write_table(table.slice(0, rows_so_far), path)
         assert counted(store.ingest([path], keep=keep)) == expected
     assert people(store) == 3000
+
+
+def _count_two_batches(store, monkeypatch, parts):
+    """Of 900 reports 600 come first, 60 of them twice in one file, then all 900, in any order: how
+    many are new each time. Ids are looked for in so many parts."""
+    monkeypatch.setattr(arrivals, "_PART", 900 // parts)
+    survey, order = fake_survey(), np.random.default_rng(parts)
+    table = reports_of(survey, 900)
+    edges = [bytes(16), b"\xff" * 16, b"\x7f" + b"\xff" * 15, b"\x80" + bytes(15)]
+    ids = pa.array([*edges, *table[ID_COLUMN].to_pylist()[4:]], pa.binary(16))
+    table = table.set_column(table.column_names.index(ID_COLUMN), ID_COLUMN, ids)
+    first = order.permutation([*range(600), *range(60)])
+    batches = [store.ingest_table(table.take(rows), survey) for rows in (first, np.arange(900))]
+    return [(batch.reports, batch.repeats) for batch in batches]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7, 30])
+def test_ids_are_looked_for_part_by_part(store, monkeypatch, parts):
+    assert _count_two_batches(store, monkeypatch, parts) == [(600, 60), (300, 600)]
+    assert people(store) == 900
+    assert store.check() == []
+    ids = [row[0] for row in rows(store, "ids_app")]
+    assert (len(ids), len({*ids})) == (900, 900)
+
+
+def test_where_a_part_is_left_out_repeats_are_counted(store, monkeypatch):
+    """So the test above can fail."""
+    split = arrivals._split
+    monkeypatch.setattr(arrivals, "_split", lambda arrived: [*split(arrived)][1:])
+    [first, second] = _count_two_batches(store, monkeypatch, 7)
+    assert first == (600, 60)
+    assert second[0] > 300
 
 
 def test_another_encoding_or_order_brings_nothing(store, tmp_path):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import date
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -39,23 +40,18 @@ from ldpsql.store.incoming import (
     read_table,
 )
 from ldpsql.store.rules import (
-    MOST_ROWS,
-    MOST_TOGETHER,
     Batch,
     Imported,
     IngestPolicy,
     KnownBatches,
     KnownSurvey,
-    Small,
     StoredBatch,
+    WaitingFile,
     admit,
-    batch_id,
     choose_survey,
-    pass_over,
     require_batch_size,
     require_open,
-    split_small,
-    try_digests,
+    split_files,
 )
 from ldpsql.survey import Survey
 from ldpsql_device.errors import (
@@ -353,12 +349,13 @@ class Store(ABC):
             nonlocal done
             incoming = read_file(path)
             if progress is not None:
-                progress(done, total)
                 incoming = incoming.tell(progress, done, total)
                 done += incoming.rows or 0
             return incoming
 
-        for some in split_small(files):
+        if progress is not None:
+            progress(0, total)
+        for some in split_files(files):
             for batch in self._take_paths(some, read, given, policy):
                 batches.append(batch)
                 if tell is not None:
@@ -373,7 +370,9 @@ class Store(ABC):
     ) -> Batch:
         """Take a table of reports from memory; options as for `ingest`."""
         given = None if survey is None else Intake.of(survey)
-        batch = self._take(read_table(reports), None, given, IngestPolicy(**options))
+        incoming = read_table(reports)
+        file = WaitingFile.of(self._choose_survey(incoming, given), incoming, None)
+        [batch] = self._take([file], IngestPolicy(**options))
         self._publish()
         return batch
 
@@ -384,91 +383,70 @@ class Store(ABC):
         given: Intake | None,
         policy: IngestPolicy,
     ) -> Iterator[Batch]:
-        """Take files, those of one survey that are small in one change, each whole or not at all.
+        """Take files, those of one survey in one change, each whole or not at all.
 
         Where one is refused those before it are taken all the same.
         """
-        if len(paths) == 1 or policy.keep != "reports":
+        waiting, found = list[WaitingFile](), dict[str | None, Intake]()
+
+        def take_waiting() -> Iterator[Batch]:
+            files = [*waiting]
+            waiting.clear()
+            while files:
+                taken = self._take(files, policy)
+                yield from taken
+                files = files[len(taken) :]
+
+        try:
             for path in paths:
-                yield self._take(read(path), path, given, policy)
-            return
-        waiting, found, today = list[Small](), dict[str | None, Intake](), utc_today()
-        size = 0
-        known = self._find_batches(try_digests(paths))
-        for path in paths:
-            try:
                 incoming = read(path)
                 if incoming.claim not in found:
-                    surveys = [] if given is not None else self._known_surveys()
-                    chosen = choose_survey(incoming, given, surveys, self._read_intake)
-                    found[incoming.claim] = chosen
-                intake, own = found[incoming.claim], None
-                if intake.shuffled is None and (incoming.rows or 0) <= MOST_ROWS:
-                    own = Small.read(intake, incoming, path, policy, today, known)
-            except Error:
-                yield from self._take_small(waiting)
-                raise
-            is_other = bool(waiting) and waiting[0].intake.fingerprint != intake.fingerprint
-            if own is None or is_other:
-                yield from self._take_small(waiting)
-                waiting, size = [], 0
-            if own is None:
-                yield self._take(incoming, path, given, policy)
-                continue
-            waiting.append(own)
-            size += own.size
-            if size > MOST_TOGETHER:
-                yield from self._take_small(waiting)
-                waiting, size = [], 0
-        yield from self._take_small(waiting)
+                    if given is None:  # one of those may bring the survey of a file without a name
+                        yield from take_waiting()
+                    found[incoming.claim] = self._choose_survey(incoming, given)
+                file = WaitingFile.of(found[incoming.claim], incoming, path)
+                if policy.keep != "reports" or not file.can_follow(waiting):
+                    yield from take_waiting()
+                waiting.append(file)
+        except Error:
+            yield from take_waiting()
+            raise
+        yield from take_waiting()
 
-    def _take_small(self, files: Sequence[Small]) -> list[Batch]:
-        """Take small files of one survey, all of them or none."""
-        if not files:
-            return []
-        intake, new = files[0].intake, dict[str, Small]()
-        self._look_at_today()
+    def _choose_survey(self, incoming: Incoming, given: Intake | None) -> Intake:
+        surveys = [] if given is not None else self._known_surveys()
+        return choose_survey(incoming, given, surveys, self._read_intake)
+
+    def _take(self, files: Sequence[WaitingFile], policy: IngestPolicy) -> list[Batch]:
+        """Take the first of some files of one survey in one change, and those after it up to one
+        that is refused, of which the next call says why."""
+        intake, today = files[0].intake, self._look_at_today()
         with self._change():
-            self._register(intake, f"{files[0].name}: ")
-            known = self._find_batches([file.id for file in files])
+            self._register(intake, f"{files[0].incoming.name}: ")
+            known = self._find_batches([file.id for file in files if file.id is not None])
+            passed = [*takewhile(lambda file: file.is_among(known), files)]
+            if passed:
+                return [file.pass_over(known) for file in passed]
+            new = dict[str | None, AcceptedRows]()
             for file in files:
-                if (intake.key, file.id) not in known and file.reports is not None:
-                    new.setdefault(file.id, file)
-            last, counts = intake.schedule.last_sending_day(self._arrival), list[int]()
-            if new:
-                rows = list(new.values())
-                counts = self._add_reports(intake, rows, list(new), "reports", last, None)
-        if new:
-            self._settle(intake)
-        taken = dict(zip(new, counts, strict=True))
-        return [
-            file.describe(taken[file.id])
-            if new.get(file.id) is file
-            else pass_over(file.name, (intake.key, file.id), known)
-            for file in files
-        ]
-
-    def _take(
-        self, incoming: Incoming, path: Path | None, given: Intake | None, policy: IngestPolicy
-    ) -> Batch:
-        """Take one file or table, whole or not at all.  path: of the file."""
-        today = self._look_at_today()
-        with self._change():
-            intake = choose_survey(incoming, given, self._known_surveys(), self._read_intake)
-            self._register(intake, f"{incoming.name}: ")
-            known_as = batch_id(incoming, path)
-            if known_as is not None:
-                known, own = self._find_batches([known_as]), (intake.key, known_as)
-                if own in known:
-                    return pass_over(incoming.name, own, known)
-            reports = admit(intake, incoming, policy, today)
+                if not file.is_among(known) and file.id not in new:
+                    new[file.id] = admit(intake, file.incoming, policy, today)
             last = intake.schedule.last_sending_day(self._arrival)
-            [taken] = self._add_reports(intake, [reports], [known_as], policy.keep, last, None)
-            require_batch_size(intake, incoming.name, taken, policy)
-            repeats = reports.accepted - taken
-            batch = Batch(incoming.name, taken, reports.skipped, known=False, repeats=repeats)
+            counts = self._add_reports(intake, [*new.values()], [*new], policy.keep, last, None)
+            taken, batches = dict(zip(new, counts, strict=False)), list[Batch]()
+            for file in files:
+                own = new.get(file.id)
+                if own is None or own.incoming is not file.incoming:
+                    batches.append(file.pass_over(known))
+                    continue
+                if file.id not in taken:
+                    break
+                count = taken[file.id]
+                require_batch_size(intake, own.name, count, policy)
+                repeats = own.accepted - count
+                batches.append(Batch(own.name, count, own.skipped, known=False, repeats=repeats))
         self._settle(intake)
-        return batch
+        return batches
 
     def take(self, intake: Intake, reports: Sequence[pa.RecordBatch], source: str) -> int:
         """Take reports that came one by one, all or none; how many are no repeats.
@@ -555,14 +533,15 @@ class Store(ABC):
     def _add_reports(
         self,
         intake: Intake,
-        files: Sequence[AcceptedRows | Small | ArrivedRows],
+        files: Sequence[AcceptedRows | ArrivedRows],
         batch_ids: Sequence[str | None],
         keep: str,
         last: date,
         day: date | None,
     ) -> list[int]:
         """Keep or count the reports that are no repeats, and write the batches down; how many there
-        are in each. Of several reports with one id the first counts.
+        are in each. Of several reports with one id the first counts. Where a file after the first
+        is refused while it is read, those before it are all that is taken, and told.
 
         day: on which they came, of those that `take` takes.  last: the day until which their ids
         are remembered, apart from the reports. Neither ids nor reports are kept in an order that

@@ -105,6 +105,7 @@ class AcceptedRows:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         first, faults, broken = 0, list[tuple[int, str]](), list[int]()
+        self.accepted = self.skipped = 0
         for piece in limits.in_time(self.incoming.pieces(self.intake, broken)):
             checked = check_rows(self.intake, piece)
             if self.skip_invalid or not (faults or broken or checked.refused):

@@ -6,14 +6,12 @@ They hold for every backend and know nothing of SQL; `Store` says when they are 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from pathlib import Path
-
-import pyarrow as pa
 
 from ldpsql.intake import Intake
 from ldpsql.report_files import ShuffledBatch
@@ -119,91 +117,73 @@ class Imported:
     known: int
 
 
-# -- small files -------------------------------------------------------------------------------
-# A commit takes many times as long as the few reports of a small file, so files that come one after
-# the other are taken in one, each whole or not at all.
+# -- files taken together ----------------------------------------------------------------------
+# A commit takes many times as long as the few reports of a small file, and looking for the ids of
+# any number of reports takes a reading of all that are remembered. So files that come one after the
+# other are taken in one change, each whole or not at all.
 
-SMALL, MOST_ROWS, MOST_FILES, MOST_TOGETHER = 1 << 16, 1 << 16, 500, 1 << 24
-"""Bytes and rows of a small file, which is held in memory; how many are taken together, and how
-many bytes of reports these may have there, but for the last."""
+MOST_FILES, MOST_BYTES, MOST_ROWS = 500, 1 << 27, 1 << 23
+"""How many files are taken together, and how many bytes and rows they may have, but for a single
+one. None of them is held in memory; what waits in a change is on disk as well."""
+_ROW_OF_TEXT = 32
+"""Bytes of the id of a report in text, with which a row has at least so many."""
 
 
-def split_small(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Files in their order, some small ones together and every other one by itself."""
-    some = list[Path]()
+def split_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Files in their order, those that may be taken together by number and bytes."""
+    some, taken = list[Path](), 0
     for path in paths:
-        is_small = False
+        size = 0
         with suppress(OSError):  # of which whoever reads it says more
-            is_small = path.stat().st_size <= SMALL
-        if some and (not is_small or len(some) == MOST_FILES):
+            size = path.stat().st_size
+        if some and (len(some) == MOST_FILES or taken + size > MOST_BYTES):
             yield some
-            some = []
-        if is_small:
-            some.append(path)
-        else:
-            yield [path]
+            some, taken = [], 0
+        some.append(path)
+        taken += size
     if some:
         yield some
 
 
-def try_digests(paths: Iterable[Path]) -> list[str]:
-    """The digests of those files that can be read."""
-    found = list[str]()
-    for path in paths:
-        with suppress(ReportError):
-            found.append(digest(path))
-    return found
-
-
 @dataclass(frozen=True)
-class Small:
-    """A small file that was read and checked, and waits for others that are taken with it.
+class WaitingFile:
+    """A file that waits to be taken, or a table.
 
-    id: under which its batch is known.  reports: the accepted ones, None for a file that was taken
-    before and not read.  skipped: as of `AcceptedRows`.
+    intake: of the survey whose reports it holds.  id: under which its batch is known for ever, None
+    for a table (see `batch_id`).  rows: that it may have.
     """
 
     intake: Intake
-    name: str
-    id: str
-    reports: Sequence[pa.RecordBatch] | None
-    skipped: int = 0
+    incoming: Incoming
+    id: str | None
+    rows: int
 
     @classmethod
-    def read(
-        cls,
-        intake: Intake,
-        incoming: Incoming,
-        path: Path,
-        policy: IngestPolicy,
-        today: date,
-        known: Container[tuple[str, str]],
-    ) -> Small:
-        """Read a file, unless its batch is among the known ones, by survey and id; ReportError for
-        one that is not taken."""
-        own = digest(path)
-        if (intake.key, own) in known:
-            return cls(intake, incoming.name, own, None)
-        rows = admit(intake, incoming, policy, today)
-        reports = list(rows)
-        return cls(intake, incoming.name, own, reports, rows.skipped)
+    def of(cls, intake: Intake, incoming: Incoming, path: Path | None) -> WaitingFile:
+        """ReportError for a file that cannot be read."""
+        own, rows = batch_id(incoming, path), incoming.rows
+        if rows is None and path is not None:
+            with suppress(OSError):  # of which whoever reads it says more
+                rows = path.stat().st_size // _ROW_OF_TEXT
+        return cls(intake, incoming, own, rows or 0)
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return iter(self.reports or ())
+    def is_among(self, known: KnownBatches) -> bool:
+        """Whether its batch is known."""
+        return self.id is not None and (self.intake.key, self.id) in known
 
-    @property
-    def accepted(self) -> int:
-        """How many reports it has."""
-        return sum(batch.num_rows for batch in self)
+    def pass_over(self, known: KnownBatches) -> Batch:
+        """What becomes of it where its batch is known, or came just before."""
+        why = None if self.id is None else known.get((self.intake.key, self.id))
+        return Batch(self.incoming.name, 0, 0, known=True, withdrawn=why)
 
-    @property
-    def size(self) -> int:
-        """Bytes that they take in memory."""
-        return sum(batch.nbytes for batch in self)
-
-    def describe(self, taken: int) -> Batch:
-        """What became of it; taken: how many of its reports count."""
-        return Batch(self.name, taken, self.skipped, known=False, repeats=self.accepted - taken)
+    def can_follow(self, others: Sequence[WaitingFile]) -> bool:
+        """Whether it can be taken together with those before it. Of a shuffled batch a store may
+        refuse what it took of it, and nothing else with it."""
+        return not others or (
+            self.intake.shuffled is None
+            and self.intake.fingerprint == others[0].intake.fingerprint
+            and self.rows + sum(other.rows for other in others) <= MOST_ROWS
+        )
 
 
 # -- whose reports -----------------------------------------------------------------------------
@@ -272,11 +252,6 @@ def batch_id(incoming: Incoming, path: Path | None) -> str | None:
 KnownBatches = Mapping[tuple[str, str], str | None]
 """Batches that were taken, by the keys of their surveys and their ids, and what
 `describe_withdrawal` says of those that were withdrawn since."""
-
-
-def pass_over(name: str, own: tuple[str, str], known: KnownBatches) -> Batch:
-    """What becomes of a file whose batch is known."""
-    return Batch(name, 0, 0, known=True, withdrawn=known.get(own))
 
 
 def describe_withdrawal(number: int, day: date | None) -> str:

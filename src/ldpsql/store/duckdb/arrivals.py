@@ -29,12 +29,15 @@ from ldpsql.store.duckdb.layout import (
 )
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql_device.arrow import ID_COLUMN
+from ldpsql_device.errors import Error
 
 TABLE = "ldpsql_arrived"
 """The temporary table of reports that are no repeats, while a batch is taken."""
-_INCOMING, _FIRST = "ldpsql_incoming", "ldpsql_first"
+_INCOMING, _NEW, _REMEMBERED = "ldpsql_incoming", "ldpsql_new", "ldpsql_remembered"
 _BATCH = Column(BATCH_COLUMN, "UINTEGER")
-_AT_ONCE = 1 << 16
+_AT_ONCE, _PART, _MOST_PARTS = 1 << 16, 1 << 18, 32
+"""Rows that go into the table at once; new ids that are looked for at once, in how many parts at
+most, because ids that came in many commits are in no order and read for each."""
 
 
 def receive(
@@ -45,20 +48,25 @@ def receive(
     last: date,
     known: KnownIds | None,
 ) -> list[int]:
-    """Fill the temporary table and remember the new ids; how many reports of each file are new.
+    """Fill the temporary table and remember the new ids; how many reports of each file are new, up
+    to one that is refused after the first.
 
     number: of the batch of the first file; the others follow.  last: until which day the ids are
     remembered.  known: which ids may be there, to which the new ones are added; all are looked for
     without. Of several reports with one id the first counts. A survey of shuffled reports has no
     ids, and nothing is dropped.
     """
-    has_ids, arrived = layout.intake.shuffled is None, 0
+    has_ids, arrived, refused = layout.intake.shuffled is None, 0, list[int]()
     own_id = (OWN_ID,) if has_ids else ()
     cursor.execute(create(TABLE, (_BATCH, *_columns(layout), *own_id), "TEMP TABLE"))
-    for rows in gather(_number(files, number), _AT_ONCE):
+    for rows in gather(_number(files, number, refused), _AT_ONCE):
         cursor.register(_INCOMING, rows)
         cursor.execute(f"INSERT INTO {TABLE} FROM {_INCOMING}")
         arrived += rows.num_rows
+    for own in refused:
+        dropped = cursor.execute(f"DELETE FROM {TABLE} WHERE {BATCH_COLUMN} = {own}")
+        arrived -= dropped.fetchall()[0][0]
+        files = files[: own - number]
     new = _drop_repeats(cursor, layout, arrived, last, known) if has_ids else arrived
     if len(files) == 1:
         return [new]
@@ -67,12 +75,24 @@ def receive(
     return [by_batch.get(number + place, 0) for place in range(len(files))]
 
 
-def _number(files: Sequence[Iterable[pa.RecordBatch]], first: int) -> Iterator[pa.RecordBatch]:
-    """The reports of files with the numbers of their batches."""
+def _number(
+    files: Sequence[Iterable[pa.RecordBatch]], first: int, refused: list[int]
+) -> Iterator[pa.RecordBatch]:
+    """The reports of files with the numbers of their batches.
+
+    The error of the first file is raised. One after it that is refused ends the others, and its
+    number is added to `refused`: some of its reports may have come.
+    """
     for number, file in enumerate(files, first):
-        for rows in file:
-            own = np.full(rows.num_rows, number, dtype=np.uint32)
-            yield rows.add_column(0, BATCH_COLUMN, pa.array(own))
+        try:
+            for rows in file:
+                own = np.full(rows.num_rows, number, dtype=np.uint32)
+                yield rows.add_column(0, BATCH_COLUMN, pa.array(own))
+        except Error:
+            if number == first:
+                raise
+            refused.append(number)
+            return
 
 
 def tidy(cursor: Connection, layout: Layout) -> None:
@@ -123,29 +143,58 @@ def _columns(layout: Layout) -> tuple[Column, ...]:
 def _drop_repeats(
     cursor: Connection, layout: Layout, arrived: int, last: date, known: KnownIds | None
 ) -> int:
-    looked_for = TABLE if known is None else _suspect(cursor, known)
-    there = f"SELECT {ID_COLUMN} FROM {layout.ids} SEMI JOIN {looked_for} USING ({ID_COLUMN})"
-    is_new = f"WHERE {ID_COLUMN} NOT IN ({there}) " if looked_for else ""
-    cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {_FIRST} AS SELECT min(rowid) AS row FROM {TABLE} "
-        f"{is_new}GROUP BY {ID_COLUMN}"
-    )
-    [(new,)] = cursor.execute(f"SELECT count(*) FROM {_FIRST}").fetchall()
-    if new < arrived:
-        cursor.execute(f"DELETE FROM {TABLE} WHERE rowid NOT IN (SELECT row FROM {_FIRST})")
-    cursor.execute(f"DROP TABLE {_FIRST}")
-    cursor.execute(
-        f"INSERT INTO {layout.ids} SELECT {ID_COLUMN}, DATE {literal(last.isoformat())} "
-        f"FROM {TABLE} ORDER BY {ID_COLUMN}"
-    )
-    return int(new)
+    """Delete repeats from the temporary table and remember the ids of the others; how many.
+
+    Ids are sorted, as they are kept. So none of them came twice where each is larger than the one
+    before it, whatever DuckDB takes for that one; and those that are remembered are looked for
+    part by part.
+    """
+    cursor.execute(create(_NEW, (OWN_ID,), "TEMP TABLE"))
+    cursor.execute(f"INSERT INTO {_NEW} SELECT {ID_COLUMN} FROM {TABLE} ORDER BY {ID_COLUMN}")
+    compared = f"SELECT {ID_COLUMN} > lag({ID_COLUMN}) OVER () AS is_larger FROM {_NEW}"
+    counted = f"SELECT count(*) FROM ({compared}) WHERE is_larger"
+    [(larger,)] = cursor.execute(counted).fetchall()
+    firsts = f"SELECT min(rowid) FROM {TABLE} GROUP BY {ID_COLUMN}"
+    is_repeat = [f"rowid NOT IN ({firsts})"] if larger < arrived - 1 else []
+    cursor.execute(create(_REMEMBERED, (OWN_ID,), "TEMP TABLE"))
+    for remembered, new in _split(arrived) if known is None else _suspect(cursor, known):
+        cursor.execute(
+            f"INSERT INTO {_REMEMBERED} "
+            f"FROM (SELECT {ID_COLUMN} FROM {layout.ids} WHERE {remembered}) "
+            f"SEMI JOIN (FROM {_NEW} WHERE {new}) USING ({ID_COLUMN})"
+        )
+    if cursor.execute(f"FROM {_REMEMBERED} LIMIT 1").fetchall():
+        is_repeat.append(f"{ID_COLUMN} IN (FROM {_REMEMBERED})")
+    ids = _NEW
+    if is_repeat:
+        deleted = cursor.execute(f"DELETE FROM {TABLE} WHERE {' OR '.join(is_repeat)}").fetchall()
+        arrived -= deleted[0][0]
+        ids = f"(SELECT {ID_COLUMN} FROM {TABLE} ORDER BY {ID_COLUMN})"
+    until = f"DATE {literal(last.isoformat())}"
+    cursor.execute(f"INSERT INTO {layout.ids} SELECT {ID_COLUMN}, {until} FROM {ids}")
+    for name in (_NEW, _REMEMBERED):
+        cursor.execute(f"DROP TABLE {name}")
+    return arrived
 
 
-def _suspect(cursor: Connection, known: KnownIds) -> str:
-    """Those of the arrived whose ids may be there, as a subquery; "" for none. All are added."""
-    arrived = cursor.sql(hash_ids(TABLE, ", rowid")).to_arrow_table()
-    hashes = arrived.column("hashed").to_numpy()
-    rows = arrived.column("rowid").to_numpy()[known.find(hashes)]
+def _split(arrived: int) -> Iterator[tuple[str, str]]:
+    """Conditions on remembered and on new ids that divide both into parts that match.
+
+    A part of the new ones fits into a processor's cache, and ids are kept in sorted runs, of which
+    DuckDB reads little else.
+    """
+    count = min(_MOST_PARTS, 1 + arrived // _PART)
+    for place in range(count):
+        first, final = (place << 128) // count, (place + 1 << 128) // count - 1
+        part = f"{ID_COLUMN} BETWEEN UUID '{UUID(int=first)}' AND UUID '{UUID(int=final)}'"
+        yield part, part
+
+
+def _suspect(cursor: Connection, known: KnownIds) -> Iterator[tuple[str, str]]:
+    """The same for those of the new ids that may be remembered, if any. All are added."""
+    new = cursor.sql(hash_ids(_NEW, ", rowid")).to_arrow_table()
+    hashes = new.column("hashed").to_numpy()
+    rows = new.column("rowid").to_numpy()[known.find(hashes)]
     known.add(hashes)
-    listed = ", ".join(map(str, rows.tolist()))
-    return f"(SELECT {ID_COLUMN} FROM {TABLE} WHERE rowid IN ({listed}))" if listed else ""
+    if len(rows):
+        yield "true", f"rowid IN ({', '.join(map(str, rows.tolist()))})"

@@ -58,7 +58,6 @@ from ldpsql.store.rules import (
     Imported,
     KnownBatches,
     KnownSurvey,
-    Small,
     StoredBatch,
     describe_withdrawal,
 )
@@ -253,7 +252,7 @@ class DuckDBStore(Store):
     def _add_reports(
         self,
         intake: Intake,
-        files: Sequence[AcceptedRows | Small | ArrivedRows],
+        files: Sequence[AcceptedRows | ArrivedRows],
         batch_ids: Sequence[str | None],
         keep: str,
         last: date,
@@ -282,7 +281,7 @@ class DuckDBStore(Store):
             rows = [
                 [layout.key, number + place, own, file.name, count, file.skipped]
                 for place, (file, own, count) in enumerate(
-                    zip(files, batch_ids, taken, strict=True)
+                    zip(files, batch_ids, taken, strict=False)  # up to one that is refused
                 )
                 if count or day is None
             ]
@@ -303,7 +302,7 @@ class DuckDBStore(Store):
         self,
         cursor: Connection,
         layout: Layout,
-        files: Sequence[AcceptedRows | Small | ArrivedRows],
+        files: Sequence[AcceptedRows | ArrivedRows],
     ) -> KnownIds | None:
         """Which ids may be there, for reports that come one by one. A file's are looked for among
         all of them, once; whatever else adds ids, too, has those that are known made anew."""

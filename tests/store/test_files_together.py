@@ -1,4 +1,4 @@
-"""Small files are taken together, and each as if it had come alone."""
+"""Files are taken together, and each as if it had come alone."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.fake_survey import fake_survey, reports_of, with_new_ids
+from support.fake_survey import fake_survey, reports_of, with_new_ids, write_csv
 
-from ldpsql.store import Selection, Store, base, open_store, rules
+from ldpsql.store import Selection, Store, incoming, open_store, rules
+from ldpsql.store.duckdb import arrivals
 from ldpsql.store.duckdb.store import DuckDBStore
 from ldpsql.store.rules import Batch
 from ldpsql_device.errors import ReportError
-from ldpsql_device.schema import PublicColumn
 
 FILES, ROWS = 7, 5
 
@@ -27,6 +27,10 @@ def write(folder: Path, tables: list[pa.Table]) -> list[Path]:
 
 def several(survey: object) -> list[pa.Table]:
     return [with_new_ids(reports_of(survey, ROWS)) for _ in range(FILES)]  # type: ignore[arg-type]
+
+
+def people(store: Store) -> int:
+    return int(store.sizes("app").sum()) if store.surveys() else 0
 
 
 def ingest(store: Store, paths: list[Path], survey: object, **options: object) -> list[Batch]:
@@ -53,7 +57,7 @@ def test_files_are_batches_as_if_they_had_come_alone(
     with open_store(None, read_only=False) as together, open_store(None, read_only=False) as alone:
         found = ingest(together, paths, survey)
         assert seen == [FILES]
-        monkeypatch.setattr(rules, "SMALL", -1)
+        monkeypatch.setattr(rules, "MOST_FILES", 1)
         assert ingest(alone, paths, survey) == found
         assert seen == [FILES, *[1] * FILES]
         assert [batch.reports for batch in found] == [ROWS] * FILES
@@ -134,38 +138,75 @@ def test_a_commit_that_fails_takes_none_of_its_files(
         assert store.check() == []
 
 
-def test_no_more_is_held_in_memory_than_a_few_megabytes_and_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("bound", "most", "changes"),
+    [("MOST_FILES", 2, [2, 2, 1]), ("MOST_ROWS", 950, [2, 1, 2]), ("MOST_BYTES", 0, [1] * 5)],
+)
+def test_what_is_taken_together_is_bounded_in_files_bytes_and_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, changes: list[int]
 ) -> None:
-    """However many rows a small file has, and however long its texts are."""
-    survey, seen = fake_survey(public=[PublicColumn("p", "text")]), commits(monkeypatch)
-    plain = reports_of(survey, 400)
-    long = pa.array(["x" * 50_000] * 400)
-    place = plain.column_names.index("p")
-    tables = [with_new_ids(plain.set_column(place, "p", long)) for _ in range(3)]
-    paths = write(tmp_path, [*tables, with_new_ids(plain.slice(0, 3))])
-    assert all(path.stat().st_size <= rules.SMALL for path in paths)
+    """Also where a file does not say how many rows it has: a row of text has 32 bytes of an id."""
+    survey, seen = fake_survey(), commits(monkeypatch)
+    tables = [with_new_ids(reports_of(survey, rows)) for rows in (400, 500, 1_200, 3, 7)]
+    paths = write(tmp_path, tables[:4])
+    write_csv(tables[4], tmp_path / "04.csv")
+    monkeypatch.setattr(rules, bound, most)
     with open_store(None, read_only=False) as store:
-        assert [batch.reports for batch in ingest(store, paths, survey)] == [400] * 3 + [3]
-        assert seen == [1, 1, 1, 1]
-    monkeypatch.setattr(base, "MOST_ROWS", 399)
-    monkeypatch.setattr(rules.Small, "read", lambda *_: pytest.fail("it was held in memory"))
-    with open_store(None, read_only=False) as store:
-        assert [batch.reports for batch in ingest(store, paths[:3], survey)] == [400] * 3
+        found = ingest(store, [*paths, tmp_path / "04.csv"], survey)
+        assert [batch.reports for batch in found] == [400, 500, 1_200, 3, 7]
+    assert seen == changes
 
 
-def test_files_of_several_surveys_and_large_ones_may_alternate(
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_nothing_is_left_of_a_file_that_is_refused_halfway(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    """Many pieces of it are in the table by then, and reports of it are repeats of a later one."""
+    survey, told, size = fake_survey(), list[Batch](), 40
+    monkeypatch.setattr(incoming, "ROWS", 10)
+    monkeypatch.setattr(arrivals, "_AT_ONCE", 15)
+    tables = [with_new_ids(reports_of(survey, size)) for _ in range(5)]
+    question = tables[place].column_names[0]
+    values = [*tables[place][question].to_pylist()[:-1], 99]
+    bad = tables[place].set_column(0, question, pa.array(values, tables[place][question].type))
+    paths = write(tmp_path, [*tables[:place], bad, *tables[place + 1 :], tables[place]])
+    with open_store(tmp_path / "s.duckdb", read_only=False) as store:
+        with pytest.raises(ReportError, match=rf"0{place}\.parquet: row 40: "):
+            ingest(store, paths, survey, tell=told.append)
+        assert [batch.reports for batch in told] == [size] * place
+        assert people(store) == size * place
+        if place:
+            assert store.check() == []
+        found = ingest(store, [path for path in paths if path != paths[place]], survey)
+        assert [batch.known for batch in found] == [True] * place + [False] * (5 - place)
+        assert [batch.repeats for batch in found] == [0] * 5
+        assert people(store) == 5 * size
+        assert store.check() == []
+        [skipped] = ingest(store, [paths[place]], survey, skip_invalid=True)
+        assert (skipped.reports, skipped.repeats, skipped.skipped) == (0, size - 1, 1)
+
+
+def test_files_of_several_surveys_may_alternate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     surveys, seen = [fake_survey(), fake_survey(table="other")], commits(monkeypatch)
     tables = [with_new_ids(reports_of(surveys[number // 2 % 2], ROWS)) for number in range(6)]
     big = with_new_ids(reports_of(surveys[0], 4_000))
     paths = write(tmp_path, [*tables, big, tables[0].slice(0, 0)])
-    assert paths[6].stat().st_size > rules.SMALL
     for survey in surveys:
         (tmp_path / f"{survey.table}.json").write_text(survey.device_text)
     with open_store(None, read_only=False) as store:
         found = store.ingest(paths)
         assert [batch.reports for batch in found] == [5] * 6 + [4_000, 0]
-        assert seen == [2, 2, 2, 1, 1]
+        assert seen == [2, 2, 4]
         assert (store.sizes("app").sum(), store.sizes("other").sum()) == (4_020, 10)
+
+
+def test_a_file_that_names_no_survey_may_follow_one_that_does(tmp_path: Path) -> None:
+    survey = fake_survey()
+    tables = several(survey)
+    (tmp_path / "app.json").write_text(survey.device_text)
+    paths = write(tmp_path, tables[:2])
+    write_csv(tables[2], tmp_path / "02.csv")
+    with open_store(None, read_only=False) as store:
+        assert [b.reports for b in store.ingest([*paths, tmp_path / "02.csv"])] == [ROWS] * 3
