@@ -19,7 +19,6 @@ from benchmarks.field.questions import Floats, Integers, Question, mean_bits, qu
 from benchmarks.field.square_wave import SwEms
 from benchmarks.field.work import Table, counts_of, prefixes_of, ranges_of
 from benchmarks.figures.cases import Row
-from benchmarks.figures.h4mda_work import values_of
 from benchmarks.peers import ours
 from benchmarks.smoothing import answers
 from ldpsql.boxes import Box, LinearQuery
@@ -140,7 +139,7 @@ def _answers(
     estimator = design.estimators[OURS[name][2]](histogram)
     asked = [Box(tuple(((int(low), int(high)),) for low, high in box)) for box in boxes]
     planned = [design.prepare(LinearQuery.count(box)) for box in asked]
-    values = np.asarray(values_of(estimator, planned)) / people
+    values = np.asarray(estimator.values(planned)) / people
     return values, spent + time.process_time() - started
 
 

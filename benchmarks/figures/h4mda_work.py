@@ -12,8 +12,6 @@ import pyarrow as pa
 
 from benchmarks.figures.cases import Row
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.design import FourierEstimator
-from ldpsql.decoders.fourier.smoothing import SmoothEstimator
 from ldpsql.recipes.registry import mechanism as registered
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import collect
@@ -46,7 +44,7 @@ NOT_PRIVATE = ("lgrr-fd, published", "lgrr, published", "lgrr, raw counts")
 WITHOUT_TREES = ("ahead", "fourier")
 LEAST = {1: 0.01, 2: 0.002, 3: 0.0005}
 """The share of people that a window on so many attributes holds at least."""
-_BATCH, _ATTEMPTS = 50, 100_000
+_ATTEMPTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -172,19 +170,11 @@ def _run(
         if survey.schema.measures:
             queries += [LinearQuery.sum(1, box) for box, _ in windows]
         planned = [survey.design.prepare(query) for query in queries]
-        values = values_of(answered.estimator, planned)
+        values = answered.estimator.values(planned)
         truths = [(inside.sum(), (codes[inside, 1] + 1).sum()) for _, inside in windows]
         for aggregate, error in _errors(values, np.array(truths, float), codes, survey).items():
             found[k, aggregate] = error
     return found
-
-
-def values_of(estimator: Any, planned: list[Any]) -> np.ndarray:
-    """Values without their covariance where an estimator offers that."""
-    if isinstance(estimator, FourierEstimator | SmoothEstimator):
-        return estimator.values(planned)
-    parts = [planned[start : start + _BATCH] for start in range(0, len(planned), _BATCH)]
-    return np.concatenate([estimator.answer(part).values for part in parts])
 
 
 def _errors(

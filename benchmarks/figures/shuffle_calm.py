@@ -87,13 +87,16 @@ def _rows(name: str, label: str, epsilon: str, runs: int) -> list[Row]:
     maker = mechanism(contestant.mechanism)
     design = maker.design(people.domain, central, dict(contestant.options))
     first = zlib.crc32(f"{name} {label} {epsilon}".encode())
-    asked = {k: cells(people, k) for k in (2, 3)}
+    asked = {}
+    for k in (2, 3):
+        queries, truths = cells(people, k)
+        asked[k] = [design.prepare(query) for query in queries], truths
     errors: dict[int, list[float]] = {2: [], 3: []}
     for seed in range(first, first + runs):
         histogram = histogram_of(design.randomize(people.codes, SeededEntropy(seed)))
         for k, (queries, truths) in asked.items():
             estimator = design.estimators[contestant.estimator(k)](histogram)
-            found = estimator.answer([design.prepare(query) for query in queries]).values
+            found = estimator.values(queries)
             errors[k].append(float(((found / n - truths) ** 2).mean()))
     return [
         {

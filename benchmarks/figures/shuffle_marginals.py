@@ -198,8 +198,8 @@ def measured(design: CollectedMarginals, people: People, seeds: Sequence[int]) -
     found = []
     for seed in seeds:
         reports = design.randomize(people.codes, SeededEntropy(seed))
-        answer = design.estimator(histogram_of(reports)).answer(planned)
-        found.append(float(((answer.values / len(people.codes) - truth) ** 2).sum()))
+        values = design.estimator(histogram_of(reports)).values(planned)
+        found.append(float(((values / len(people.codes) - truth) ** 2).sum()))
     return Value.over(found)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.figures.h4mda_work import values_of
 from benchmarks.peers.work import Task, codes_of
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
@@ -52,7 +51,7 @@ def answers(
     ((_, histogram),) = store.histograms("people", Selection())
     boxes = [Box(tuple(((int(lo), int(hi)),) for lo, hi in box)) for box in queries]
     planned = [design.prepare(LinearQuery.count(box)) for box in boxes]
-    values = values_of(design.estimators[estimator](histogram), planned)
+    values = design.estimators[estimator](histogram).values(planned)
     return values / len(codes), spent + time.process_time() - started
 
 

@@ -112,6 +112,20 @@ def test_collected_questions_are_answered_as_ever() -> None:
     assert 0.0 < both.covariance[2, 2] < np.inf
 
 
+@pytest.mark.parametrize("estimator", ["maxent", "calm"])
+@pytest.mark.parametrize("people", [0, 8, PEOPLE])
+def test_fitted_values_alone_are_those_of_an_answer(estimator: str, people: int) -> None:
+    """Also where nobody was asked about some marginal."""
+    design = design_of("srr-ss")
+    codes = np.random.default_rng(2).integers(0, 2, (people, 3))
+    made = design.estimators[estimator](histogram_of(design.randomize(codes, SeededEntropy(0))))
+    queries = [ALL_THREE, count(3, a0=((0, 1),)), count(3, a1=((0, 1),), a2=((0, 2),)), count(3)]
+    asked = [design.prepare(query) for query in queries]
+    answer = made.answer(asked)
+    assert made.values(asked) == pytest.approx(answer.values, nan_ok=True)
+    assert np.isfinite(answer.values).all() or people < PEOPLE
+
+
 @pytest.mark.parametrize("name", ["srr-ss", "arr-ss", "ft"])
 def test_the_unbiased_estimator_refuses_what_can_only_be_fitted(name: str) -> None:
     """And `auto` and forecasts see an infinite variance."""
@@ -120,6 +134,8 @@ def test_the_unbiased_estimator_refuses_what_can_only_be_fitted(name: str) -> No
     reports = design.randomize(np.zeros((9, 3), dtype=np.int64), SeededEntropy(0))
     with pytest.raises(UnsupportedSQL, match=r"a0 and a1 and a2 together.*ways = 3"):
         design.estimator(histogram_of(reports)).answer([planned])
+    with pytest.raises(UnsupportedSQL, match=r"a0 and a1 and a2 together"):
+        design.estimator(histogram_of(reports)).values([planned])
     assert design.variance([planned], 1000)[0] == np.inf
     assert "maxent" in design.describe(planned)[0]
 

@@ -112,6 +112,8 @@ def test_few_people_who_weigh_nothing_are_no_proof_of_nothing(
         answer = design.estimator(weighted(reports, pay)).answer(planned)
         told.append(answer.stderr[0])
         assert np.linalg.eigvalsh(answer.covariance).min() > -1e-9
+        alone = design.estimator(weighted(reports, pay)).values(planned)
+        assert alone == pytest.approx(answer.values, rel=1e-9, abs=1e-9)
         nobody = design.estimator(weighted(reports, np.zeros(60))).answer(planned[:1])
         assert nobody.values[0] == 0.0
         assert nobody.stderr[0] == 0.0

@@ -154,6 +154,10 @@ class ConsistentEstimator(Estimator[DetailQuery]):
         """One joint answer per row; NaN and inf where no group informs a query."""
         return self.direct.answer_rows([[self.weigh_nodes(q) for q in row] for row in rows])
 
+    def values(self, queries: Sequence[DetailQuery]) -> Array:
+        """See `Estimator`."""
+        return self.direct.values([self.weigh_nodes(query) for query in queries])
+
     def influence(self, queries: Sequence[DetailQuery], slopes: Array) -> Array:
         """See `Estimator`."""
         return self.direct.influence([self.weigh_nodes(query) for query in queries], slopes)

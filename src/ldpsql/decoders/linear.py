@@ -342,6 +342,22 @@ class LinearEstimator(Estimator[CellQuery]):
                 answers.append(Estimates(joint.values[own], joint.covariance[np.ix_(own, own)]))
         return answers
 
+    def values(self, queries: Sequence[CellQuery]) -> Array:
+        """See `Estimator`. Sums of public weights are answered with their variance."""
+        source = self.source
+        values = np.array([query.known * source.total(query.weight) for query in queries])
+        pieces, unanswerable = self.pieces(queries)
+        values[unanswerable] = np.nan
+        for group, entries in in_time(sorted(pieces.items())):
+            asked = distinct([number for number, _, _ in entries])
+            nodes, weights = merge_entries(entries, asked)
+            means = source.weigh(group, nodes, weights, (None, None))
+            values[asked] += source.people * self._correct(group, nodes, weights, means)
+        weighed = [number for number, query in enumerate(queries) if query.weight is not None]
+        if weighed:
+            values[weighed] = super().values([queries[number] for number in weighed])
+        return values
+
     def _answer(self, queries: Sequence[CellQuery], owners: Codes) -> Estimates:
         """A joint answer. owners: the row of each query; only within a row covariances matter."""
         source, k = self.source, len(queries)

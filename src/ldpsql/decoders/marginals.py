@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, product
@@ -76,6 +76,11 @@ class Fit:
     subsets: tuple[Axes, ...]
     queries: tuple[CellQuery, ...]
 
+    @property
+    def is_collected(self) -> bool:
+        """Whether the attributes of the box were all collected together."""
+        return len(self.subsets[0]) == self.attributes
+
 
 @dataclass(frozen=True, eq=False)
 class FittedQuery(CellQuery):
@@ -116,6 +121,11 @@ class UnbiasedEstimator(LinearEstimator):
         _require_collected(rows)
         return super().answer_rows(rows)
 
+    def values(self, queries: Sequence[CellQuery]) -> Array:
+        """The values (k,) alone."""
+        _require_collected([queries])
+        return super().values(queries)
+
 
 def _require_collected(rows: Sequence[Sequence[CellQuery]]) -> None:
     for row in rows:
@@ -149,57 +159,91 @@ class MaxEntEstimator(JointEstimator[CellQuery]):
         rest = (values - of_parts @ np.nan_to_num(collected.values)) / self.collected.source.people
         return self.collected.influence(parts, slopes @ of_parts) + slopes @ rest
 
-    def answer_parts(self, parts: Sequence[CellQuery]) -> Estimates:
-        """What was collected."""
-        return self.collected.answer(parts)
+    def values(self, queries: Sequence[CellQuery]) -> Array:
+        """See `Estimator`; without the slopes of the fit."""
+        fits = self._fits(queries)
+        values, parts = self._known(queries), self.part_values(_parts_of(fits))
+        for number, fit, own in in_time(_places(fits)):
+            values[number] += self._value(fit, parts[own])
+        return values
+
+    def part_values(self, parts: Sequence[CellQuery]) -> Array:
+        """Of what was collected, shape (parts,)."""
+        return self.collected.values(parts)
 
     def _linearise(
         self, queries: Sequence[CellQuery]
     ) -> tuple[Array, Array, Estimates, list[CellQuery]]:
         """Values (k,), their slopes in what was collected, (k, parts), and that."""
-        people = self.collected.source.people
-        values, fits = np.zeros(len(queries)), []
-        for number, query in enumerate(queries):
-            if isinstance(query, FittedQuery):
-                values[number] = query.known * people
-                fits += [(number, fit) for fit in query.fits]
-            else:
-                fits.append((number, Fit(1.0, 0, ((),), (query,))))
-        parts_of = [part for _, fit in fits for part in fit.queries]
-        collected = self.answer_parts(parts_of)
+        people, fits = self.collected.source.people, self._fits(queries)
+        values, parts_of = self._known(queries), _parts_of(fits)
+        collected = self.collected.answer(parts_of)
+        collected = replace(collected, values=self.part_values(parts_of))
         slopes = np.zeros((len(queries), len(collected)))
-        start = 0
-        for number, fit in in_time(fits):
-            own = slice(start, start + len(fit.queries))
-            start = own.stop
+        for number, fit, own in in_time(_places(fits)):
             parts = collected.values[own]
-            if len(fit.subsets[0]) == fit.attributes:
-                values[number] += fit.coefficient * parts[0]
+            values[number] += self._value(fit, parts)
+            if fit.is_collected:
                 slopes[number, own] = fit.coefficient
             elif np.isfinite(parts).all():
                 share = partial(fit_share, fit.attributes, fit.subsets)
-                values[number] += fit.coefficient * people * share(parts / people)
                 slopes[number, own] = fit.coefficient * central_slopes(share, parts / people)
-            else:
-                values[number] = np.nan
         return values, slopes, collected, parts_of
+
+    def _known(self, queries: Sequence[CellQuery]) -> Array:
+        """What is known of the fitted queries without any report, shape (k,)."""
+        known = [query.known * isinstance(query, FittedQuery) for query in queries]
+        return self.collected.source.people * np.array(known, dtype=float)
+
+    @staticmethod
+    def _fits(queries: Sequence[CellQuery]) -> list[tuple[int, Fit]]:
+        """By the number of the query; one that needs no fit is a part of its own."""
+        return [
+            (number, fit)
+            for number, query in enumerate(queries)
+            for fit in (
+                query.fits if isinstance(query, FittedQuery) else (Fit(1.0, 0, ((),), (query,)),)
+            )
+        ]
+
+    def _value(self, fit: Fit, parts: Array) -> float:
+        """Of one fit; parts: the people inside the box on each of its subsets."""
+        people = self.collected.source.people
+        if fit.is_collected:
+            return float(fit.coefficient * parts[0])
+        if not np.isfinite(parts).all():
+            return math.nan
+        return fit.coefficient * people * fit_share(fit.attributes, fit.subsets, parts / people)
+
+
+def _parts_of(fits: Sequence[tuple[int, Fit]]) -> list[CellQuery]:
+    return [part for _, fit in fits for part in fit.queries]
+
+
+def _places(fits: Sequence[tuple[int, Fit]]) -> Iterator[tuple[int, Fit, slice]]:
+    """The number of the query, a fit, and where its parts are among all."""
+    start = 0
+    for number, fit in fits:
+        yield number, fit, slice(start, start + len(fit.queries))
+        start += len(fit.queries)
 
 
 @dataclass(frozen=True)
 class CalmEstimator(MaxEntEstimator):
     """CALM's steps: marginals made consistent where they overlap and non-negative, and what none
-    holds fitted to them.
+    holds fitted to them. The covariance is that of what was collected.
 
     smooth: made those tables.
     """
 
     smooth: SmoothNodes
 
-    def answer_parts(self, parts: Sequence[CellQuery]) -> Estimates:
-        """From the consistent tables; the covariance is that of what was collected."""
-        plain = super().answer_parts(parts)
-        values = self.smooth.count(parts)[0] if parts and self.smooth.people else plain.values
-        return replace(plain, values=values)
+    def part_values(self, parts: Sequence[CellQuery]) -> Array:
+        """From the consistent tables; NaN where nobody was asked."""
+        plain = super().part_values(parts)
+        if not parts or not self.smooth.people:
+            return plain
+        return np.where(np.isfinite(plain), self.smooth.count(parts)[0], plain)
 
 
 def fit_share(attributes: int, subsets: Sequence[Axes], shares: Array) -> float:
