@@ -1,7 +1,8 @@
 """Write docs/field.md from the stored results: `python -m benchmarks.field_page [FOLDER]`.
 
 FOLDER (out/field) holds what `python -m benchmarks.field` left; it is stored in
-benchmarks/stored/field.json. The page is made from the stored results alone: every verdict is
+benchmarks/stored/field.json, and what it says of costs in field-costs.json, for costs are soon
+measured again (`--part costs`). The page is made from the stored results alone: every verdict is
 judged anew, from what was measured. The full tables are data files in docs/field.
 """
 
@@ -27,6 +28,7 @@ from ldpsql_device.atomic import replace_file
 
 ROOT = Path(__file__).parents[1]
 STORED, PAGE = ROOT / "benchmarks" / "stored" / "field.json", ROOT / "docs" / "field.md"
+COSTS = STORED.with_name("field-costs.json")
 DATA = ROOT / "docs" / "field"
 WORDS = {True: "lower", False: "not lower", None: "cannot be told"}
 MEASURES = {"error": "MSE", "w1": "W1", "deciles": "deciles"}
@@ -50,8 +52,9 @@ SOURCES: Mapping[str, str] = {
 }
 NOT_HERE = (
     "**The wavelet expansion** (Zhao et al., arXiv 2509.19661, 2025): no code was found, and of "
-    "the paper only the abstract and the introduction, which say neither how coefficients are "
-    "reported nor how people are allotted to them. HaarHRR is the wavelet mechanism of the tables.",
+    "the paper only the abstract, the introduction and others' summaries, which say neither how "
+    "coefficients are reported nor how people are allotted to them. HaarHRR is the wavelet "
+    "mechanism of the tables.",
     "**WF in two and three dimensions**: its design optimises a matrix of four reports per cell, "
     "16,384 x 4,096 here.",
     "**PrivNUD in several dimensions**: its program answers pairs by HDG on one-dimensional trees; "
@@ -65,9 +68,7 @@ NOT_HERE = (
 def main(arguments: Sequence[str]) -> None:
     folder = Path(arguments[0] if arguments else "out/field")
     if (folder / "field.json").exists():
-        found = json.loads((folder / "field.json").read_text())
-        with replace_file(STORED) as temporary:
-            temporary.write_text(json.dumps(found, separators=(",", ":")) + "\n")
+        store(json.loads((folder / "field.json").read_text()))
     stored = read()
     PAGE.write_text(text_of(stored), encoding="utf-8")
     DATA.mkdir(exist_ok=True)
@@ -76,10 +77,26 @@ def main(arguments: Sequence[str]) -> None:
     print(f"{PAGE.name}: {len(PAGE.read_text().splitlines())} lines")
 
 
+def store(found: dict[str, Any]) -> None:
+    """Keep results, those on costs apart."""
+    costs = found["parts"].pop("costs", None)
+    if costs:
+        _write(COSTS, {**found, "parts": {"costs": costs}})
+    if found["parts"]:
+        _write(STORED, found)
+
+
+def _write(path: Path, found: Mapping[str, Any]) -> None:
+    with replace_file(path) as temporary:
+        temporary.write_text(json.dumps(found, separators=(",", ":")) + "\n")
+
+
 def read() -> dict[str, Any]:
-    """The stored results."""
+    """The stored results; `costs`: the day and the version of those on costs."""
     found: dict[str, Any] = json.loads(STORED.read_text())
-    return found
+    costs = json.loads(COSTS.read_text())
+    found["parts"] |= costs["parts"]
+    return {**found, "costs": {key: costs[key] for key in ("date", "version")}}
 
 
 def rows_of(stored: Mapping[str, Any], part: str) -> list[Row]:
@@ -156,7 +173,9 @@ def _lines(stored: Mapping[str, Any]) -> Iterator[str]:
         f"ranges on every axis, and {asked['runs']} surveys of each mechanism (half as many, but "
         "at least two, of those that this library has and others published). `python -m "
         "benchmarks.field` makes a quick run; `--full` makes the run shown here, says how long it "
-        f"will take, and resumes where it was stopped. The full tables: {files}."
+        f"will take, and resumes where it was stopped. Costs are from a run of "
+        f"{stored['costs']['date']} with version {stored['costs']['version']} (`--full --part "
+        f"costs`). The full tables: {files}."
     )
     yield ""
     measured, of_all = asked["cases"]
@@ -185,6 +204,7 @@ def _lines(stored: Mapping[str, Any]) -> Iterator[str]:
     yield from _glance(stored)
     yield from _dimensions(stored)
     yield from _numbers(stored)
+    yield from _costs(stored)
     yield from _attacks(stored)
     yield "## What is not here, and why"
     yield ""
@@ -224,11 +244,15 @@ def _glance(stored: Mapping[str, Any]) -> Iterator[str]:
     yield f"|---|{'---:|' * len(shapes)}---|---|---:|---:|---:|"
     values = values_of(stored, "error")
     votes = {measure: votes_of(stored, measure) for measure in MEASURES}
-    costs = {(row["shape"], row["name"]): row for row in rows_of(stored, "costs")}
+    costs = {
+        row["name"]: row
+        for row in rows_of(stored, "costs")
+        if (row["shape"], row["epsilon"]) == (shapes[0], "1")
+    }
     for name in (one for one in NAMES if one in values):
         ratios = [_ratio(stored, name, shape) for shape in shapes]
         words = [tally(list(votes[m].get(name, {}).values())) or "itself" for m in ("error", "w1")]
-        cost = costs.get((shapes[0], name))
+        cost = costs.get(name)
         spent = (
             [str(cost["bytes"]), f"{cost['device']:.2f}", f"{cost['counting']:.2f}"]
             if cost
@@ -242,6 +266,36 @@ def _glance(stored: Mapping[str, Any]) -> Iterator[str]:
         "reports to counts in memory; the time from counts to estimates is in the full table "
         "(`collector`)."
     )
+    yield ""
+
+
+def _costs(stored: Mapping[str, Any]) -> Iterator[str]:
+    """What a report costs in one dimension, at every epsilon."""
+    yield "## Costs"
+    yield ""
+    rows = [row for row in rows_of(stored, "costs") if row["shape"] == next(iter(SHAPES))]
+    epsilons = sorted({row["epsilon"] for row in rows}, key=float)
+    own = {(row["name"], row["epsilon"]): row for row in rows}
+    names = [name for name in NAMES if (name, epsilons[0]) in own]
+    varied = [n for n in names if len({own[n, epsilon]["bytes"] for epsilon in epsilons}) > 1]
+    yield (
+        "Per report in one dimension; `costs.csv` has two and three. The size of a report is the "
+        f"same at every epsilon{' but for ' if varied else ''}{', '.join(varied)}. Times are means "
+        "over 20 draws of 20,000 reports, on a machine that did other work; small differences mean "
+        "nothing."
+    )
+    yield ""
+    units = {"bytes": "bytes", "device": "device, µs", "counting": "counting, µs"}
+    heads = " | ".join(f"{unit}, {epsilon}" for unit in units.values() for epsilon in epsilons)
+    yield f"| mechanism | {heads} |"
+    yield f"|---|{'---:|' * len(units) * len(epsilons)}"
+    for name in names:
+        cells = (
+            f"{own[name, epsilon][key]:.{0 if key == 'bytes' else 2}f}"
+            for key in units
+            for epsilon in epsilons
+        )
+        yield f"| {_marked(name)} | {' | '.join(cells)} |"
     yield ""
 
 

@@ -93,11 +93,12 @@ def _every(cases: Cases, asked: argparse.Namespace) -> Iterator[tuple[str, list[
                     work = functools.partial(ranges.measure, name, table, epsilon, people, seeds)
                     where = {"table": f"{table.shape}, {table.name}", "epsilon": epsilon}
                     yield case(part, work, **where, name=name, runs=len(seeds), people=people)
-            elif part == "costs" and epsilon == EPSILONS[0]:
+            elif part == "costs":
                 # One table of each shape, a real one if there is one.
                 for table, name in _pairs({table.shape: table for table in tables}.values()):
                     work = functools.partial(_one, ranges.costs, name, table, epsilon, people)
-                    yield case(part, work, table=table.shape, name=name, people=people)
+                    key = {"table": table.shape, "epsilon": epsilon, "name": name}
+                    yield case(part, work, **key, people=people)
             elif part == "reconstruction":
                 lines = [table for table in tables if len(table.sizes) == 1]
                 for table, name in _pairs(lines[-1:]):
