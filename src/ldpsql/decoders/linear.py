@@ -252,10 +252,14 @@ class EvenSource(Source):
     """
 
     even_shares: Callable[[int, Codes], Array]
+    _last: tuple[int, Codes, Array] | None = None
+    """What was asked last, with its answer: a covariance asks several times for the same."""
 
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """The part of all records at each node."""
-        return self.even_shares(group, nodes)
+        if self._last is None or self._last[0] != group or self._last[1] is not nodes:
+            self._last = group, nodes, self.even_shares(group, nodes)
+        return self._last[2]
 
 
 class ReportedSource(Source):

@@ -74,10 +74,6 @@ class Symmetry:
         """Whether a face is the one that stands for all like it."""
         return all(axis == other for axis, other in self.first(face).items())
 
-    def tells_apart(self, axes: Axes) -> bool:
-        """Whether no two of some axes are alike."""
-        return len({self.kinds[axis] for axis in axes}) == len(axes)
-
     def count(self, axes: Axes) -> int:
         """How many faces are like one over these axes, itself among them."""
         return prod(comb(len(alike), len(own)) for own, alike in self._by_kind(axes))

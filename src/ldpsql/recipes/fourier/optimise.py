@@ -160,7 +160,9 @@ class DesignProblem:
     def drop(self, weights: Reals) -> tuple[DesignProblem, Reals]:
         """The problem and weights without candidates that weigh nothing."""
         kept = weights / weights.sum()
-        pairs = [c.drop(w) for c, w in zip(self.components, self.split(kept), strict=True)]
+        both = zip(self.components, self.split(kept), strict=True)
+        # Arcs stay as they are: a lost character may be needed again.
+        pairs = [c.drop(w) for c, w in both if isinstance(c, ArcBundle) or w.any()]
         return (
             replace(self, components=[component for component, _ in pairs]),
             np.concatenate([own.ravel() for _, own in pairs]),
@@ -292,13 +294,14 @@ def _prune(problem: DesignProblem, weights: Reals, steps: int) -> tuple[DesignPr
     all candidates gave it, its own arc comes back. Steps never take all of what informs a needed
     frequency, for its gain grows beyond any other then.
     """
-    before, full = problem.information(weights), problem.split(weights)
+    before, full = problem.information(weights), _weigh_arcs(problem, weights)
     heaviest = _keep_heaviest(problem, weights)
     problem, kept = problem.drop(_keep_informed(problem, weights, heaviest))
     for _ in range(_ROUNDS):
-        is_lost = (problem.information(kept) < _COVERED * before) & (problem.demand > 0.0)
+        known = problem.information(kept)
+        is_lost = (known < _COVERED * before) & (problem.demand > 0.0)
         if np.count_nonzero(is_lost) > MOST_FAMILIES:
-            is_lost &= problem.information(kept) < _LEAST_COVERED * before
+            is_lost &= known < _LEAST_COVERED * before
         if not is_lost.any():
             break
         own = steps if steps > _FEW_STEPS else _BRIEF
@@ -322,8 +325,9 @@ def _keep_informed(problem: DesignProblem, weights: Reals, kept: Reals) -> Reals
         if isinstance(component, Products) and not isinstance(component, ListedSets)
     ]
     wanted, cells = _COVERED, MOST_CELLS / max(len(products), 1)
+    known = problem.information(kept)  # of what is kept, and of what comes back beside it
     for _ in range(_MOST_ROUNDS):
-        is_lost = needed & (problem.information(kept / kept.sum()) < wanted * before)
+        is_lost = needed & (known < kept.sum() * wanted * before)
         if not is_lost.any():
             break
         # What a candidate would add to the lost frequencies, as a part of what they had.
@@ -334,13 +338,16 @@ def _keep_informed(problem: DesignProblem, weights: Reals, kept: Reals) -> Reals
                 chosen = _heaviest(
                     component, own * component.gains(slope, counted), _SPANNING, cells
                 )
+                back = np.zeros_like(left)
+                back.ravel()[chosen] = own.ravel()[chosen] - left.ravel()[chosen]
+                component.inform(back, known)
                 left.ravel()[chosen] = own.ravel()[chosen]  # a view of `kept`
         # Some inform a frequency well; more come back only to inform it at all.
         wanted = _LEAST_COVERED
-    kept = np.asarray(kept / kept.sum())
-    is_lost = problem.information(kept) < _LEAST_COVERED * before
+    is_lost = known < kept.sum() * _LEAST_COVERED * before
     lost = np.flatnonzero(is_lost & (problem.demand > 0.0))
-    return _restore_arcs(problem, problem.split(weights), kept, lost) if lost.size else kept
+    kept = np.asarray(kept / kept.sum())
+    return _restore_arcs(problem, _weigh_arcs(problem, weights), kept, lost) if lost.size else kept
 
 
 def _keep_heaviest(problem: DesignProblem, weights: Reals) -> Reals:
@@ -392,19 +399,25 @@ def _heaviest(component: Component, weights: Reals, count: int, cells: float) ->
     return ranked[: max(int(np.searchsorted(np.cumsum(phases), cells, "right")), 1)]
 
 
+def _weigh_arcs(problem: DesignProblem, weights: Reals) -> list[Reals]:
+    """The weights of all arcs, by component."""
+    pairs = zip(problem.components, problem.split(weights), strict=True)
+    return [own for component, own in pairs if isinstance(component, ArcBundle)]
+
+
 def _restore_arcs(
     problem: DesignProblem, full: Sequence[Reals], kept: Reals, lost: Integers
 ) -> Reals:
     """Weights with one arc for every lost character, its heaviest, with the weight that all its
     arcs had before pruning, or a tenth of a mean one. Sum 1.
 
-    full: weights before pruning, per component; pruning leaves arcs in their places.
+    full: weights of all arcs before pruning (`_weigh_arcs`), which leaves arcs in their places.
     """
     least, weights = 0.1 / max(int(np.count_nonzero(kept)), 1), kept.copy()
     is_lost = np.zeros(len(problem.demand), dtype=bool)
     is_lost[lost] = True
-    for component, own, whole in zip(problem.components, problem.split(weights), full, strict=True):
-        if isinstance(component, ArcBundle):
-            rows = is_lost[component.harmonics[:, 0]] & ~own.any(axis=1)
-            own[rows, whole[rows].argmax(axis=1)] = np.maximum(whole[rows].sum(axis=1), least)
+    arcs = [component for component in problem.components if isinstance(component, ArcBundle)]
+    for component, own, whole in zip(arcs, _weigh_arcs(problem, weights), full, strict=True):
+        rows = is_lost[component.harmonics[:, 0]] & ~own.any(axis=1)
+        own[rows, whole[rows].argmax(axis=1)] = np.maximum(whole[rows].sum(axis=1), least)
     return np.asarray(weights / weights.sum())
