@@ -132,3 +132,15 @@ def test_weights_are_found_where_the_design_depends_on_them(monkeypatch, mechani
     assert len(found) == times
     assert [designed.workload] == found
     assert [designed.workload] == found
+
+
+def test_measures_without_dimensions_are_weighed_beside_what_is_known() -> None:
+    """How many people there are is known and keeps its weight; the sums share the rest."""
+    domain = RecordDomain((), (), ("a", "b"), ((0.0, 1.0), (-1.0, 1.0)), (None, None))
+    workload = Workload.everyday(domain)
+    known = [entry for entry in workload.classes if entry.measure is None]
+    assert known, "the case must be one where something is known"
+    weighed = weigh_fairly(workload, Epsilon.parse("1"))
+    assert [entry for entry in weighed.classes if entry.measure is None] == known
+    sums = [entry.weight for entry in weighed.classes if entry.measure is not None]
+    assert sums == pytest.approx([(1.0 - sum(entry.weight for entry in known)) / 2.0] * 2)

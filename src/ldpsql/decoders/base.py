@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from ldpsql.decoders.fourier.group import Group
 
 Codes = NDArray[np.int64]
-_BATCH = 8
+_BATCH = 24
 MANY_SETS = 256
 """Histograms from which on all are answered at once."""
 
@@ -237,17 +238,25 @@ class Design(ABC, Generic[Q]):
     def expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
         """Mean predicted variance of queries, for records spread evenly; infinite where one is not
         answered. UnsupportedSQL for what is not collected.
+        """
+        return self.expected_variances([queries], people)[0]
+
+    def expected_variances(
+        self, samples: Sequence[Sequence[LinearQuery]], people: int
+    ) -> list[float]:
+        """The same of each of several samples.
 
         Designs with many cells override it where they can tell it from the sizes of boxes or from
         spectra.
         """
-        variances: list[Array] = []
+        queries, variances = list(chain(*samples)), []
         # Designs share work between queries, but also compute the covariance of all with all.
         for start in range(0, len(queries), _BATCH):
             check()
             planned = [self.prepare(query) for query in queries[start : start + _BATCH]]
             variances.append(self.variance(planned, people))
-        return float(np.mean(np.concatenate(variances)))
+        ends = list(accumulate(map(len, samples)))
+        return [float(np.mean(own)) for own in np.split(np.concatenate(variances), ends[:-1])]
 
     def answer_sets(
         self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[Q]]

@@ -229,9 +229,11 @@ class NodeDesign(GroupDesign[CellQuery]):
 class FlatDesign(NodeDesign):
     """All codes are nodes of one group, or with measures of one per measure, with its sign."""
 
-    def expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
+    def expected_variances(
+        self, samples: Sequence[Sequence[LinearQuery]], people: int
+    ) -> list[float]:
         """From the volumes of boxes: nodes of one weight enter a variance by their number alone."""
-        return float(np.mean([self._variance(query, people) for query in queries]))
+        return [float(np.mean([self._variance(query, people) for query in s])) for s in samples]
 
     def _variance(self, query: LinearQuery, people: int) -> float:
         _, boxes = split_known(query)

@@ -106,7 +106,7 @@ def weigh_fairly(workload: Workload, epsilon: Epsilon) -> Workload:
     if len(asked) < 2:
         return workload
     classes = _reweigh(asked, Shares.of(asked, workload.domain).weigh_fairly())
-    group = find_fitting_group(workload.domain, replace(workload, classes=classes), DEFAULT_BINS)
+    group = find_fitting_group(workload.domain, workload, DEFAULT_BINS)
     cells = sum(group.cells(block) for block in group.blocks)
     if len(group.faces) <= _MOST_FACES and cells <= _MOST_CELLS:
         best = np.array([own_best(entry, workload.domain, epsilon) for entry in classes])

@@ -39,6 +39,8 @@ MOST_FORGED = 3
 """Kinds of counts, and of sums, of which it is looked at what a forged report can do."""
 HOPELESS = 3.0
 """A design whose error is more than so many times the best so far is not looked at any further."""
+AT_ONCE = 24
+"""Queries that are predicted together: designs share work between them."""
 _SEED = 2019
 _LARGEST_TABLE = 1 << 20
 _Entry = TypeVar("_Entry")
@@ -297,15 +299,16 @@ class Forecast:
         centered = design
         if any(sample.is_about_middle for sample in samples):
             centered = _center_measures(design)
-        for sample in samples:
+        for part in _take_some(samples):
             check()
-            asked = centered if sample.is_about_middle else design
-            variance = asked.expected_variance(sample.queries, people) / sample.unit**2
-            if not math.isfinite(variance):
-                raise SurveyError(f"it does not answer every query: {sample.text}")
-            variances.append(variance)
-            # What is left can only add to it.
-            sure += sample.weight * variance
+            asked = centered if part[0].is_about_middle else design
+            found = asked.expected_variances([sample.queries for sample in part], people)
+            for sample, variance in zip(part, found, strict=True):
+                if not math.isfinite(variance):
+                    raise SurveyError(f"it does not answer every query: {sample.text}")
+                variances.append(variance / sample.unit**2)
+                # What is left can only add to it.
+                sure += sample.weight * variances[-1]
             require_chance(math.sqrt(sure / total), best)
         return cls(design, tuple(samples), people, tuple(variances))
 
@@ -397,6 +400,20 @@ class Forecast:
         """Root of the mean variance of some samples, weighted by their share of the workload."""
         weights = [self.samples[i].weight for i in members]
         return math.sqrt(float(np.average([self.variances[i] for i in members], weights=weights)))
+
+
+def _take_some(samples: Sequence[SampledQueries]) -> Iterator[list[SampledQueries]]:
+    """The samples in order, about AT_ONCE queries at a time, all of a part about the middle of the
+    bounds or none."""
+    for _, alike in groupby(samples, key=lambda sample: sample.is_about_middle):
+        part: list[SampledQueries] = []
+        for sample in alike:
+            part.append(sample)
+            if sum(len(own.queries) for own in part) >= AT_ONCE:
+                yield part
+                part = []
+        if part:
+            yield part
 
 
 def _center_measures(design: Design) -> Design:

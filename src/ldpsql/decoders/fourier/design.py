@@ -410,10 +410,15 @@ class FourierDesign(Design[BoxQuery]):
         """See `Design`."""
         return move_most(self._shared, queries, slopes)
 
-    def expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
-        """From the mean spectrum of all queries at once."""
+    def expected_variances(
+        self, samples: Sequence[Sequence[LinearQuery]], people: int
+    ) -> list[float]:
+        """From the mean spectrum of all queries of a sample at once."""
         if self.restricted:
-            return super().expected_variance(queries, people)
+            return super().expected_variances(samples, people)
+        return [self._expected_variance(queries, people) for queries in samples]
+
+    def _expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
         planned, total = [self._plan(query) for query in queries], 0.0
         for face, power in mean_power(
             [(1.0 / len(planned), q) for q in planned], self.group

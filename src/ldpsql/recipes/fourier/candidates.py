@@ -87,8 +87,8 @@ class ArcBundle:
 
     def inform(self, weights: Reals, into: Reals) -> None:
         """lambda at h k += w |X(h)|^2 / s^2, shared evenly by the frequencies of the class."""
-        values = (weights @ self.powers).ravel()
-        into += np.bincount(self.harmonics.ravel(), values, len(into)) / self.folding.frequencies
+        shares = self.folding.frequencies.take(self.harmonics)
+        np.add.at(into, self.harmonics, (weights @ self.powers) / shares)
 
     def gains(self, slope: Reals, counted: Reals) -> Reals:
         """sum_h |X(h)|^2 / s^2 slope at h k."""

@@ -33,6 +33,9 @@ from ldpsql.workload import Workload
 from ldpsql_device.plan import MOST_QUESTIONS, Arcs, Digit, Face, Integer, Part, Step, Term, Varying
 
 _STEPS, _CAREFUL = 200, 20
+_FEW_STEPS, _MOST_ENTRIES = 40, 1 << 27
+"""Steps that are taken in any case, and harmonics of long shapes that all steps may go through: the
+last steps of many are worth half a percent of the error."""
 _TURN, _GAIN = 10, 2e-4
 """Steps end where so many lower the expected variance by less than this part."""
 _HARMONICS = 32
@@ -102,8 +105,9 @@ class Shape:
         return characters, total
 
     @cached_property
-    def entries(self) -> tuple[Integers, Reals]:
-        """Of a long shape: which class each harmonic of each character informs, and how much."""
+    def entries(self) -> tuple[Integers, Reals, Reals]:
+        """Of a long shape: which class each harmonic of each character informs, how much, and how
+        much of that is each frequency's."""
         first, *others = self.factors
         most = min(first.radix // 2, _HARMONICS)
         characters, power = self.powers(first, most)
@@ -124,7 +128,7 @@ class Shape:
         joined = np.concatenate(classes, axis=1)
         values = np.concatenate(powers, axis=1) * self._scale
         values[joined == self.folding.classes] = 0.0
-        return joined, values
+        return joined, values, values / self.folding.frequencies[joined]
 
     @cached_property
     def sides(self) -> tuple[Integers, list[Reals]]:
@@ -165,20 +169,20 @@ class Shape:
         """Add what the questions tell of every class of frequencies."""
         one, other = tables
         if self.is_long:
-            classes, powers = self.entries
-            values = np.outer(one, other).reshape(-1, 1) * powers
-            found = np.bincount(classes.ravel(), values.ravel(), len(into))
-            into += weight * found / self.folding.frequencies
+            classes, _, shared = self.entries
+            values = np.outer(weight * one, other).reshape(-1, 1) * shared
+            # In place: there may be many shapes, each of which informs few of all classes.
+            np.add.at(into, classes, values)
         else:
             numbers, (left, right) = self.sides
             found = np.multiply.outer(one @ left, other @ right)
-            into[numbers] += weight * self._scale * found
+            np.add.at(into, numbers, weight * self._scale * found)
 
     def gains(self, tables: Sequence[Reals], slope: Reals) -> list[Reals]:
         """Of every choice of either table, the mean over the other one's."""
         one, other = tables
         if self.is_long:
-            classes, powers = self.entries
+            classes, powers, _ = self.entries
             gains = np.einsum("ij,ij->i", slope[classes], powers).reshape(self.tables)
             return [gains @ other, one @ gains]
         numbers, (left, right) = self.sides
@@ -315,9 +319,10 @@ class _Search:
         self.tables = [tables for _, tables in starts]
 
     def solve(self) -> ProductDesign:
-        """The design after at most _STEPS steps."""
+        """The design after at most _STEPS steps, or fewer where one costs much."""
         before = np.inf
-        for step in range(_STEPS):
+        entries = sum(shape.entries[0].size for shape in self.shapes if shape.is_long)
+        for step in range(max(_FEW_STEPS, min(_STEPS, _MOST_ENTRIES // max(entries, 1)))):
             check()
             self._scale()
             is_fast = step >= _CAREFUL and step % 2 == 1
