@@ -58,7 +58,7 @@ class Setting:
     def records(self) -> tuple[pa.Table, str]:
         """The two columns, and a line that says where they are from."""
         if self.table == "nursery":
-            return people("nursery", self.columns, _nursery_stand_in)
+            return people("nursery", self.columns)
         return _scores()
 
     @cache  # noqa: B019  settings are few
@@ -100,18 +100,6 @@ def _scores() -> tuple[pa.Table, str]:
     grades = pa.array([GRADES[i] for i in third])
     names = {"race": table["race_ethnicity"], "schooling": table["parental_education"]}
     return pa.table({**names, "grade": grades}), source
-
-
-def _nursery_stand_in() -> pa.Table:
-    """Shares much like those of UCI Nursery."""
-    random, size = np.random.default_rng(5), 12_960
-    shares = {
-        "parents": [1 / 3] * 3,
-        "form": [0.25] * 4,
-        "has_nurs": [0.2] * 5,
-        "class": [0.333, 0.001, 0.025, 0.329, 0.312],
-    }
-    return pa.table({name: random.choice(NURSERY[name], size, p=p) for name, p in shares.items()})
 
 
 def _students_stand_in() -> pa.Table:

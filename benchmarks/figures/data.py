@@ -9,6 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.figures import nursery
+
+GENERATED = {"nursery": nursery.table}
+"""Real tables that follow from rules, so that no file is needed."""
+
 
 def folder() -> Path | None:
     """Where the real tables are: LDPSQL_DATA, or beside the project; None if nowhere."""
@@ -20,18 +25,25 @@ def folder() -> Path | None:
 
 
 def people(
-    name: str, columns: Sequence[str], stand_in: Callable[[], pa.Table], *, rows: int | None = None
+    name: str,
+    columns: Sequence[str],
+    stand_in: Callable[[], pa.Table] | None = None,
+    *,
+    rows: int | None = None,
 ) -> tuple[pa.Table, str]:
-    """Columns of a real table, or the stand-in where there is none, and a line that says which.
+    """Columns of a real table, or the stand-in where it is not there, and a line that says which.
 
     rows: only the first so many.
     """
     place = folder()
     path = None if place is None else place / f"{name}.parquet"
-    if path is None or not path.exists():
-        table = stand_in().select(list(columns))
-        source = f"generated stand-in for {name}"
-    else:
+    if name in GENERATED:
+        table, source = GENERATED[name]().select(list(columns)), name
+    elif path is not None and path.exists():
         table, source = pq.read_table(path, columns=list(columns)), name
+    elif stand_in is not None:
+        table, source = stand_in().select(list(columns)), f"generated stand-in for {name}"
+    else:
+        raise FileNotFoundError(f"{name}.parquet is not in the folder that LDPSQL_DATA names")
     table = table if rows is None else table.slice(0, rows)
     return table, f"{source}, {table.num_rows:,} people"

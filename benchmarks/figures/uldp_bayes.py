@@ -17,14 +17,14 @@ import functools
 import json
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
+from benchmarks.figures.nursery import ATTRIBUTES
 from benchmarks.figures.verdicts import Value, band, in_every_case, is_above, is_near, tally
 from benchmarks.uldp_tables import CLASS
 from ldpsql.boxes import Box, LinearQuery
@@ -39,16 +39,6 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
-ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
-    "parents": ("usual", "pretentious", "great_pret"),
-    "has_nurs": ("proper", "less_proper", "improper", "critical", "very_crit"),
-    "form": ("complete", "completed", "incomplete", "foster"),
-    "children": ("1", "2", "3", "more"),
-    "housing": ("convenient", "less_conv", "critical"),
-    "finance": ("convenient", "inconv"),
-    "social": ("nonprob", "slightly_prob", "problematic"),
-    "health": ("recommended", "priority", "not_recom"),
-}
 ULDP, GRR, OUE, GRADED = "uRR (ULDP)", "GRR (LDP)", "OUE (LDP)", "graded, others at 8"
 MECHANISMS = {ULDP: "urr", GRR: "grr", OUE: "oue", GRADED: "graded"}
 TRUE, SPLIT = "true table", "true table, one attribute of each"
@@ -120,23 +110,13 @@ def accuracy(model: tuple[Floats, list[Floats]], codes: Codes, classes: Codes) -
 @functools.cache
 def people_codes() -> tuple[Codes, Codes, str]:
     """Codes of the attributes and of the class, and where they are from."""
-    table, line = data.people("nursery", [*ATTRIBUTES, "class"], _stand_in)
+    table, line = data.people("nursery", [*ATTRIBUTES, "class"])
     columns = [
         np.array([values.index(value) for value in table[name].to_pylist()])
         for name, values in {**ATTRIBUTES, "class": CLASS}.items()
     ]
     codes = np.stack(columns, axis=1).astype(np.int64)
     return codes[:, :-1], codes[:, -1], line
-
-
-def _stand_in() -> pa.Table:
-    """People whose class follows from their values, but for some noise."""
-    random, size = np.random.default_rng(7), 12_960
-    codes = {name: random.integers(0, len(own), size) for name, own in ATTRIBUTES.items()}
-    score = codes["has_nurs"] + 2 * codes["parents"] + random.integers(0, 3, size)
-    classes = np.where(codes["health"] == 2, 0, np.where(score < 2, 2, np.where(score < 6, 3, 4)))
-    columns = {name: np.array(ATTRIBUTES[name])[own] for name, own in codes.items()}
-    return pa.table({**columns, "class": np.array(CLASS)[classes]})
 
 
 def one_run(seed: int, label: str, epsilon: str, held: int) -> float:

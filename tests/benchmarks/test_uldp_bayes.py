@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.figures import Measured, pages, uldp_bayes
-from benchmarks.figures.uldp_bayes import ATTRIBUTES, GRADED, GRR, MECHANISMS, OUE, TRUE, ULDP
+from benchmarks.figures.nursery import ATTRIBUTES
+from benchmarks.figures.uldp_bayes import GRADED, GRR, MECHANISMS, OUE, TRUE, ULDP
 from benchmarks.figures.verdicts import Value, is_above
 from benchmarks.uldp_tables import CLASS
 from ldpsql.designer import design
