@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,8 @@ class TrueNodes(PlainSource):
         return true_nodes(table, group, self.design.domain.measured)[nodes]
 
 
-def true_nodes(table: GroupTable, group: int, measured: Sequence[int | None]) -> np.ndarray:
+@cache
+def true_nodes(table: GroupTable, group: int, measured: tuple[int | None, ...]) -> np.ndarray:
     """The part of the people at every node; signs by their expectation."""
     sign, size = table.groups[group].sign, table.sizes[group]
     codes = np.stack([X1, X2], axis=1)[:, : len(table.trees)]
