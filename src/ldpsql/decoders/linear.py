@@ -465,6 +465,12 @@ class LinearEstimator(Estimator[CellQuery]):
         # it would push a variance below that of pure noise.
         likely = clip_to(means, np.sqrt(answer.path * squares))
         gram, sums = weights @ weights.T, weights.sum(axis=1)
+
+        def weigh(own: Codes, others: Codes, pair: Pair) -> Array:
+            """E[u v w], within Cauchy and Schwarz."""
+            limit = np.sqrt(squares[..., own] * scales[..., others[:1]])
+            return clip_to(source.weigh(group, nodes, weights[own], pair), limit)
+
         for left, rows in members.items():
             for right, columns in members.items():
                 pair, place = (left, right), np.ix_(rows, columns)
@@ -473,7 +479,7 @@ class LinearEstimator(Estimator[CellQuery]):
                 same = moments.same * gram[place] + moments.every * np.outer(*sides)
                 block = _add_axes(mean, 2) * same
                 if moments.own or moments.cross:
-                    # E[u v w w'] at the own nodes, and E[u v w], within Cauchy and Schwarz too.
+                    # E[u v w w'] at the own nodes, within Cauchy and Schwarz too.
                     second = clip_to(
                         source.weigh_products(group, nodes, weights[rows], weights[columns], pair),
                         np.sqrt(multiply_outer(squares[..., rows], squares[..., columns])),
@@ -481,15 +487,12 @@ class LinearEstimator(Estimator[CellQuery]):
                     if left == right:
                         every = np.arange(len(rows))
                         second[..., every, every] = squares[..., rows]
-                    pseudo = _add_axes(source.pseudo_count(group, pair), 2)
-                    second += pseudo * pseudo_squares(weights[rows], weights[columns])
-                    one, other = (
-                        clip_to(
-                            source.weigh(group, nodes, weights[own], pair),
-                            np.sqrt(squares[..., own] * scales[..., others[:1]]),
-                        )
-                        for own, others in ((rows, columns), (columns, rows))
-                    )
+                    pseudo = source.pseudo_count(group, pair)
+                    if np.any(pseudo):  # no prediction assumes any
+                        added = pseudo_squares(weights[rows], weights[columns])
+                        second += _add_axes(pseudo, 2) * added
+                    one = weigh(rows, columns, pair)
+                    other = one if left == right else weigh(columns, rows, pair)
                     firsts = multiply_outer(one, sides[1]) + multiply_outer(sides[0], other)
                     block = block + moments.own * second + moments.cross * firsts
                 covariance[..., rows[:, None], columns] = block
