@@ -14,13 +14,15 @@ from benchmarks.figures.cases import Row
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.recipes.registry import mechanism as registered
 from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import collect
+from ldpsql.report import Histogram, Reports
+from ldpsql.simulation import SeededEntropy, accept_everything, collect, histogram_of
 from ldpsql.store import Selection
 from ldpsql.survey import Survey
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error
-from ldpsql_device.schema import Dimension, Measure, Schema
+from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Measure, Schema
+from ldpsql_device.table import randomize_batch
 from ldpsql_device.values import int_domain
 
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
@@ -131,11 +133,24 @@ def _answered(name: str, codes: np.ndarray, point: Point, mechanism: str, run: i
     if key not in _last:
         _last.clear()
         table = pa.table(dict(zip(names, codes.T + 1, strict=True)))
-        last, store = collect(survey, table, seed=run)
-        ((_, histogram),) = store.histograms("people", Selection())
+        last, histogram = _collect(survey, table, run)
         estimator = last.design.estimators[MECHANISMS[mechanism][2]](histogram)
         _last[key] = _Answered(codes, last, estimator)
     return _last[key]
+
+
+def _collect(survey: Survey, table: pa.Table, run: int) -> tuple[Survey, Histogram]:
+    """The survey of the last round, and how often every report is there. Where one round does it
+    needs no store, which would decode rich reports once more."""
+    if survey.design.asks_in_rounds:
+        last, store = collect(survey, table, seed=run)
+        ((_, histogram),) = store.histograms("people", Selection())
+        return last, histogram
+    policy = accept_everything(survey)
+    reports, _ = randomize_batch(survey, table, SeededEntropy(run), policy=policy)
+    names = (RESERVED_PREFIX + name for name in survey.report_columns)
+    columns = [reports.column(name).to_numpy() for name in names]
+    return survey, histogram_of(Reports.pack(survey.design.report_format, columns))
 
 
 @lru_cache(maxsize=64)
