@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 # Tests start many processes, each of which would compile the library again.
 unexport PYTHONDONTWRITEBYTECODE
-WORKERS ?= 2
+# One more than the cores that are wanted: some tests wait for processes, and for limits of time.
+WORKERS ?= 3
 # Neighbours in a file share what they make, so they go to one process; who is done takes from others.
 PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 STAMP := $(VENV)/.installed

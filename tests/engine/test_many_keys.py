@@ -118,7 +118,7 @@ def require_same(many: Result, each: Result) -> None:
             np.testing.assert_allclose(left, right, rtol=1e-8, atol=1e-7)
 
 
-@pytest.mark.fast(16)
+@pytest.mark.fast(8)
 @pytest.mark.parametrize("filled", TREES, indirect=True)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_many_keys_at_once_get_the_same_numbers(
@@ -129,7 +129,7 @@ def test_many_keys_at_once_get_the_same_numbers(
     require_same(many, one_by_one(filled, QUESTIONS[question]))
 
 
-@pytest.mark.fast(10)
+@pytest.mark.fast(5)
 @pytest.mark.parametrize("mechanism", OTHERS)
 @pytest.mark.parametrize("question", ["by a dimension too", "slices"])
 def test_of_tables_and_marginals_too(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -33,11 +34,17 @@ def relation(query: Query) -> str:
 Answer = tuple[list[str], list[tuple[Any, ...]]]
 
 
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """One for all tests: temporary tables are a cursor's own."""
+    return duckdb.connect(config={"threads": 1})
+
+
 def evaluated(statement: Statement, sql: str = "") -> Answer:
     """Names and rows that DuckDB gives for the outer SQL, or another, over made-up relations."""
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with database().cursor() as connection:
         for query in statement.bases:
-            connection.execute(f"CREATE TABLE {query.relation} AS {relation(query)}")
+            connection.execute(f"CREATE TEMP TABLE {query.relation} AS {relation(query)}")
         result = connection.execute(sql or statement.outer)
         return [column[0] for column in result.description], result.fetchall()
 

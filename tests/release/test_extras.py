@@ -52,7 +52,7 @@ def folder(tmp_path_factory):
     return made
 
 
-@pytest.mark.fast(4)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     ("package", "extra", "code"),
     [
