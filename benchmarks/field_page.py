@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 STORED, PAGE = ROOT / "benchmarks" / "stored" / "field.json", ROOT / "docs" / "field.md"
 COSTS = STORED.with_name("field-costs.json")
 DATA = ROOT / "docs" / "field"
-WORDS = {True: "lower", False: "not lower", None: "cannot be told"}
+WORDS = {True: "lower", False: "not lower", None: "undecided"}
 MEASURES = {"error": "MSE", "w1": "W1", "deciles": "deciles"}
 NOT_RUN = "-"
 SOURCES: Mapping[str, str] = {
@@ -196,7 +196,7 @@ def _lines(stored: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f'For every case, a verdict says whether our error is "{WORDS[True]}" or '
-        f'"{WORDS[False]}" than the mechanism\'s, or that it "{WORDS[None]}" from this many '
+        f'"{WORDS[False]}" than the mechanism\'s, or "{WORDS[None]}" after this many '
         f"surveys. It follows from Welch's t-test at the {LEVEL:.0%} level over all cases of a row "
         "together; exact values have no standard error."
     )
@@ -352,8 +352,7 @@ def _dimensions(stored: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield (
             f"Means over surveys{'' if measure == 'error' else ' and axes'}, with their standard "
-            "errors over surveys. < : ours is lower; > : ours is not lower; no sign: it cannot be "
-            "told."
+            "errors over surveys. < : ours is lower; > : ours is not lower; no sign: undecided."
         )
         yield ""
         for shape in SHAPES:
