@@ -408,6 +408,18 @@ def test_a_cube_of_many_keys_is_refused_before_its_sets_are_listed(
     assert (error.reason, error.hint) == ("more than 128 grouping sets", "list fewer")
 
 
+def test_thousands_of_keys_or_terms_are_refused_before_they_are_read() -> None:
+    """Each takes milliseconds; as many as are allowed are taken."""
+    keys = [f"age + {number}" for number in range(257)]
+    error = refusal(f"SELECT COUNT(*) FROM app GROUP BY {', '.join(keys)}")
+    assert error.reason == "GROUP BY takes at most 256 keys, and these are 257"
+    parsed(f"SELECT COUNT(*) FROM app GROUP BY {', '.join(keys[:9])}")
+    terms = ["1"] * 1_001
+    error = refusal(f"SELECT COUNT(*) FROM app ORDER BY {', '.join(terms)}")
+    assert error.reason == "ORDER BY takes at most 1,000 terms, and these are 1,001"
+    parsed(f"SELECT COUNT(*) FROM app ORDER BY {', '.join(terms[:-1])}")
+
+
 def test_a_cube_of_seven_keys_has_as_many_sets_as_are_answered() -> None:
     keys = ", ".join(f"age + {number}" for number in range(7))
     query = base_of(f"SELECT COUNT(*) FROM app GROUP BY CUBE ({keys})")

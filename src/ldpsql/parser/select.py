@@ -49,6 +49,8 @@ from ldpsql_device.values import Listed
 
 MAX_NODES = 10_000
 MAX_SHARES = 256
+_MOST_KEYS, _MOST_TERMS = 256, 1_000
+"""Keys of GROUP BY, and terms of ORDER BY, each of which takes milliseconds to read."""
 MAX_SETS = 128
 
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
@@ -237,6 +239,9 @@ class SelectReader:
         if group.args.get("all"):
             named = (item for item in items if item.find(exp.Column, LookupColumn))
             wanted += [item for item in named if not has_aggregate(item)]
+        if len(wanted) > _MOST_KEYS:
+            reason = f"GROUP BY takes at most {_MOST_KEYS} keys, and these are {len(wanted):,}"
+            raise refuse(reason, group, "group by fewer")
         sets: list[tuple[int, ...]] = [()]
         for node in wanted:
             is_sets = isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets)
@@ -382,6 +387,10 @@ class SelectReader:
     def _read_order(self, rest: exp.Select) -> None:
         order = self.select.args.get("order")
         ordered: list[exp.Expr] = []
+        if order and len(order.expressions) > _MOST_TERMS:
+            count = len(order.expressions)
+            reason = f"ORDER BY takes at most {_MOST_TERMS:,} terms, and these are {count:,}"
+            raise refuse(reason, order, "order by fewer")
         for item in order.expressions if order else ():
             if item.args.get("with_fill") or not isinstance(item, exp.Ordered):
                 raise refuse("this ORDER BY is not supported", item)
