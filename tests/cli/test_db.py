@@ -54,6 +54,20 @@ def test_batches_are_listed_withdrawn_and_their_reports_deleted(database: Path) 
     assert run("db", "check", "--db", database).stderr.endswith("1 survey, nothing is wrong\n")
 
 
+def test_a_file_of_repeats_alone_is_listed_as_empty(database: Path, tmp_path: Path) -> None:
+    """It is known, so that it is not read again; `check` finds nothing wrong."""
+    survey = design(survey_toml(integer("age", 0, 8), epsilon="2", mechanism="grr"))
+    reports, _ = randomize_batch(
+        survey, pa.table({"age": [1, 2, 3]}), SeededEntropy(1), policy=ANYTHING
+    )
+    database = tmp_path / "repeats.duckdb"
+    with open_store(database, read_only=False) as store:
+        store.ingest_table(reports, survey)
+        store.ingest_table(reports.take([2, 0, 1]), survey)
+    assert [row[3:6] for row in listed(database)] == [["3", "0", "reports"], ["0", "0", "empty"]]
+    assert run("db", "check", "--db", database).stderr.endswith("1 survey, nothing is wrong\n")
+
+
 def test_only_the_decoded_state_is_kept(database: Path, tmp_path: Path) -> None:
     none = run("db", "forget", "app", "--db", database, "--keep", "state", "--batch", 1)
     assert "no decoded sums of them are kept; nothing was changed" in refusal(none, 1)

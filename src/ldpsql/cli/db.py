@@ -37,7 +37,7 @@ def list_batches(table: str | None, database: Path) -> None:
     """List the batches of the survey TABLE, or of all surveys.
 
     day: when the batch arrived (UTC). kept: its reports, only their counts, or nothing, because it
-    was withdrawn.
+    was withdrawn, or because it is empty: all that it brought was there before, or refused.
     """
     from ldpsql.store import read_store  # noqa: PLC0415  (what is heavy is loaded when needed)
 
@@ -50,7 +50,7 @@ def list_batches(table: str | None, database: Path) -> None:
                 batch.day.isoformat() if batch.day else "",
                 f"{batch.reports:,}",
                 f"{batch.skipped:,}",
-                batch.state,
+                batch.state if batch.reports or batch.state != "reports" else "empty",
                 batch.name,
             )
             for each in tables
