@@ -456,16 +456,16 @@ class Propagation:
         """The derivatives by the sums that the estimates are computed from."""
         from scipy.sparse import csr_array  # noqa: PLC0415  (slow to import)
 
-        total, relations = len(self.measured), self.covariances.relations
-        which = gradients.numbers % total
-        of_relation = np.array([number for number, _ in self.measured])[which]
-        asked = np.stack((of_relation, gradients.numbers // total))
+        relations, measured = self.covariances.relations, list(self._by_measurement(gradients))
+        asked = np.zeros((2, len(gradients.numbers)), dtype=np.int64)
+        for (number, _), own, base in measured:
+            asked[0, own], asked[1, own] = number, base
         points, inverse = np.unique(asked, axis=1, return_inverse=True)
         sizes = np.array([len(each.plan.targets) for each in relations])[points[0]]
         starts = np.cumsum(sizes) - sizes
         nothing = np.zeros(0, dtype=np.int64)
         parts: list[tuple[Array, Integers, Integers]] = [(np.zeros(0), nothing, nothing)]
-        for (number, place), own, base in self._by_measurement(gradients):
+        for (number, place), own, base in measured:
             by_sums = relations[number].forms[place].slope[base]
             columns = starts[inverse.ravel()[own]][:, None] + np.arange(by_sums.shape[1])
             rows = np.broadcast_to(gradients.rows[own][:, None], by_sums.shape)
