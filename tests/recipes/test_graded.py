@@ -171,7 +171,7 @@ def test_the_promise_says_what_it_leaves_out():
         (["1"] * 4, "lists 5 epsilons for x"),
         ([1, 1, 1, 1, "much"], "for x: epsilon must be a number"),
         ([1, 1, 1, 1, 0], "between 0.001 and 20"),
-        (["1"] * 5, "largest epsilon of a record is 1, and that of the survey 4"),
+        (["1"] * 5, "largest epsilon of a record is 1, and that of a report 4"),
         ([8] * 5, "largest epsilon of a record is 8"),
         ({"z": [4] * 5}, "names 'z', which is not a dimension"),
         ({"x": "4"}, "lists 5 epsilons"),

@@ -347,8 +347,8 @@ def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
         for key in ("delta", "honest"):
             if key in head:
                 raise SurveyError(
-                    f'[survey]: {key} is for trust = "shuffle"; leave it out, or say that others '
-                    "shuffle"
+                    f'[survey]: {key} is for trust = "shuffle"; leave it out, or set trust = '
+                    '"shuffle" if others shuffle'
                 )
         return None
     why = ': trust = "shuffle" promises (epsilon, delta) for batches of at least so many users'

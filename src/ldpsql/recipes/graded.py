@@ -60,8 +60,9 @@ class GradedDesign(RowsDesign):
         largest = max(limit.value for limit in self.limits)
         if largest != self.epsilon.value:
             raise SurveyError(
-                f"the largest epsilon of a record is {largest}, and that of the survey "
-                f"{self.epsilon}; let them be the same"
+                f"the largest epsilon of a record is {largest}, and that of a report "
+                f"{self.epsilon}; let the survey's be the same, and leave out trust = "
+                '"shuffle", which gives reports another one'
             )
 
     @property
