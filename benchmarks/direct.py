@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.fourier.design import FourierDesign, FourierEstimator
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy
 

@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign, PlannedQuery
+from ldpsql.decoders.cells import TableDesign
 from ldpsql.decoders.fourier.contributions import bare
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.forgery import find_signs
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
@@ -102,7 +105,7 @@ def told(ends: tuple[float, float]) -> str:
 
 def gains() -> Iterator[list[object]]:
     """For every mechanism what a report adds to a count and takes away, and to a sum; after it what
-    is left by the robust estimator, or by least squares over all levels of a tree."""
+    is left."""
     for name in sorted(MECHANISMS):
         row: list[object] = [title(find_design(name, "1"))]
         for epsilon in EPSILONS:
@@ -118,44 +121,63 @@ def gains() -> Iterator[list[object]]:
 
 
 def after(design: AnyDesign, error: float) -> list[str]:
-    """What is left of a gain, and the standard error over that before; nothing where there is no
-    other unbiased answer to be had."""
-    if design.name in TREES:
+    """What is left of a gain by the robust estimator, or of trees without one by least squares, and
+    the standard error over that before; nothing where there is no other unbiased answer."""
+    query = LinearQuery.count(half(design.domain))
+    if "robust" not in design.estimators:
+        if design.name not in TREES:
+            return ["", ""]
         other = find_design(design.name, str(design.epsilon), inference="consistent")
-        planned = other.prepare(LinearQuery.count(half(other.domain)))
-        ratio = sqrt(other.variance([planned], PEOPLE)[0]) / error
+        ratio = sqrt(other.variance([other.prepare(query)], PEOPLE)[0]) / error
         return [told(least_and_most(other)), f"{ratio:.3f}"]
-    if "robust" in design.estimators:
-        planned = design.prepare(LinearQuery.count(half(design.domain)))
-        ends = design.estimators["robust"](empty(design)).influence([planned], np.eye(1))[:, 0]
-        bounded = design._bounded.of(planned)
-        usual = design._shared.of(planned)
-        spreads = [design._bounded._variance(own) for own in (bounded, usual)]
-        return [told(tuple(ends.tolist())), f"{sqrt(spreads[0] / spreads[1]):.3f}"]
-    return ["", ""]
+    _, known, bounded, variance = contributions(design, query)
+    ends = (float(bounded.min()) + known, float(bounded.max()) + known)
+    return [told(ends), f"{sqrt(PEOPLE * variance(bounded)) / error:.3f}"]
+
+
+def contributions(
+    design: AnyDesign, query: LinearQuery
+) -> tuple[NDArray[np.float64], float, NDArray[np.float64], Callable[..., float]]:
+    """The usual contributions of every report, what everybody adds besides, the bounded ones, and
+    what tells their variance for evenly spread records."""
+    planned = design.prepare(query)
+    if isinstance(design, FourierDesign):
+        own, asked = design._bounded, bare(planned)
+        return design._shared.of(asked), planned.known, own.of(asked), own.variance
+    assert isinstance(design, GroupDesign | TableDesign)
+    members, asked = tuple(range(len(design.answers))), design.ask(planned)
+    listed = design._bounded.of_groups(members)
+    mean, rest = listed.centre(asked.counted)
+    found = design._bounded.of(members, asked.counted)
+    return listed.contribute(rest), asked.known + mean, found[1], listed.variance
 
 
 def examples() -> Iterator[list[object]]:
-    """What the robust estimator does to the largest contribution, and to the error."""
+    """What the robust estimator does to the largest contribution, and to the error, of what is the
+    most accurate without it."""
     plane = RecordDomain(("x", "y"), (8, 8), (), (), ())
     cube = RecordDomain(("x", "y", "z"), (24, 7, 10), ("pay",), ((0.0, 1.0),), (None,))
     corner, slab = Box((((2, 6),), ((2, 6),))), Box((((3, 12),), None, ((2, 6),)))
-    asked = [(line(64), Box((((11, 50),),)), None), (plane, corner, None), (SIGNED, half(LINE), 0)]
-    cases = [(*each, epsilon) for each in asked for epsilon in EPSILONS]
-    cases += [(line(256), Box((((40, 200),),)), None, "1"), (cube, slab, None, "1")]
-    for domain, box, measure, epsilon in [*cases, (cube, slab, 0, "1")]:
-        design = design_of("fourier", domain, epsilon)
-        planned = design.prepare(LinearQuery(((1.0, box),), measure))
-        bounded, usual = design._bounded.of(bare(planned)), design._shared.of(bare(planned))
+    middle, wide = Box((((11, 50),),)), Box((((40, 200),),))
+    asked = [(line(64), middle, None), (plane, corner, None), (SIGNED, half(LINE), 0)]
+    cases = [("fourier", *each, epsilon) for each in asked for epsilon in EPSILONS]
+    cases += [("fourier", line(256), wide, None, "1"), ("fourier", cube, slab, None, "1")]
+    cases += [("fourier", cube, slab, 0, "1")]
+    for name in ("olh", "hio", "hgrr", "staircase"):
+        own = asked[-1:] if name == "staircase" else asked
+        cases += [(name, *each, "1") for each in own if name != "hio" or each[2] is None]
+    for name, domain, box, measure, epsilon in cases:
+        design = design_of(name, domain, epsilon)
+        usual, _, bounded, variance = contributions(design, LinearQuery(((1.0, box),), measure))
         largest = [float(np.abs(own).max()) for own in (usual, bounded)]
-        spreads = [design._bounded._variance(own) for own in (usual, bounded)]
         yield [
+            f"`{name}`",
             " x ".join(map(str, domain.sizes)) + (", sum" if measure is not None else ""),
             epsilon,
             f"{largest[0]:.2f}",
             f"{largest[1]:.2f}",
             f"{largest[0] / largest[1]:.2f}",
-            f"{sqrt(spreads[1] / spreads[0]):.3f}",
+            f"{sqrt(variance(bounded) / variance(usual)):.3f}",
         ]
 
 
@@ -507,7 +529,7 @@ def run() -> None:
     rows = (row for name in AVERAGED for row in attack_averages(name))
     print_table("Forged reports 4", head, rows)
     print_table("Forged reports 5", ["mechanism", "honest surveys", "with a sign"], false_alarms())
-    head = ["codes", "epsilon", "largest", "robust", "times less", "SE, times"]
+    head = ["mechanism", "codes", "epsilon", "largest", "robust", "times less", "SE, times"]
     print_table("Forged reports 6", head, examples())
     head = [
         "mechanism",

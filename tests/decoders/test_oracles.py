@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders import oracles
 from ldpsql.decoders.nodes import NodeDesign, OracleAnswer
 from ldpsql.decoders.oracles import Grr, Olh, Oracle, Oue, prime_from
 from ldpsql.recipes.oracles import LARGEST, choose_oracle, hash_values, make_oracle, odds_words
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.report import Histograms
+from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.draw import invert
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -169,3 +171,18 @@ def test_of_many_hashed_nodes_the_most_that_a_report_supports_is_a_bound(
     bound = oracle.extremes(nodes, weights)
     assert bound[1, 0] == exact[1, 0] == 2.0
     assert bound[0, 1] < exact[0, 1] < 0.0 < exact[1, 1] < bound[1, 1]
+
+
+@pytest.mark.parametrize("name", ["oue", "hh"])
+def test_sets_of_people_have_words_of_more_bits_than_nodes(name: str) -> None:
+    """As histograms of simulations do, whose rows are all bits of a word."""
+    made = mechanism(name).design(RecordDomain(("x",), (8,), (), (), ()), Epsilon.parse("1"), {})
+    codes = np.random.default_rng(1).integers(0, 8, (400, 1))
+    people = histogram_of(made.randomize(codes, SeededEntropy(1)))
+    assert int(people.columns[1].max()) > 8
+    planned = made.prepare(LinearQuery.count(Box((((1, 4),),))))
+    found = made.answer_sets("unbiased", Histograms.of_one((), people), [[planned]])
+    assert found is not None
+    own = made.estimator(people).answer([planned])
+    assert found[0][0, 0] == pytest.approx(own.values)
+    assert found[1][0, 0] == pytest.approx(own.covariance)

@@ -218,8 +218,9 @@ def test_conjunctions_that_were_not_collected_are_refused() -> None:
     design = made("marginals")
     box = Box((((0, 3),), ((1, 4),), ((2, 3),)))
     planned = design.prepare(LinearQuery.count(box))
-    with pytest.raises(UnsupportedSQL, match="does not collect x and y and z together"):
+    with pytest.raises(UnsupportedSQL, match="does not collect x and y and z together") as e:
         design.estimators["smooth"](histogram("marginals")).answer_rows([[planned]])
+    assert str(e.value.hint).startswith("ask with --estimator maxent, or design it")
 
 
 @pytest.mark.parametrize(("name", "codes"), [("ft", 2), ("ahead", 8), ("lgrr", 8)])

@@ -19,7 +19,7 @@ from support.tiers import keep_fast
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign, Estimator
 from ldpsql.decoders.fourier.contributions import SecondMoments
-from ldpsql.decoders.fourier.design import FourierEstimator
+from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.designer import design
 from ldpsql.engine.census import CensusDesign, CensusEstimator, CensusQuery, products, subtract
 from ldpsql.engine.session import Session

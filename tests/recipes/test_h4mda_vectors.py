@@ -27,8 +27,8 @@ from support.node_sources import (
 )
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator, InformationTable
-from ldpsql.decoders.groups import GroupTable, all_levels, weigh_evenly
+from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.decoders.groups import GroupTable, InformationTable, all_levels, weigh_evenly
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.recipes import allocation

@@ -315,6 +315,12 @@ class Design(ABC, Generic[Q]):
         """
         return {}
 
+    @property
+    def refusals(self) -> Mapping[str, str]:
+        """Estimator -> why the design lacks it though others have it: a sentence without full
+        stop."""
+        return {}
+
     def hides_bias(self, planned: Q, estimator: str) -> bool:
         """Whether an answer of an estimator may have a bias that its covariance leaves out.
 

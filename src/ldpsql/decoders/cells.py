@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
@@ -26,6 +26,7 @@ import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight, codes_of
 from ldpsql.decoders.base import Codes
+from ldpsql.decoders.bounded import MOST_LISTED, refuse_many
 from ldpsql.decoders.linear import (
     Answer,
     CellQuery,
@@ -34,15 +35,18 @@ from ldpsql.decoders.linear import (
     LinearDesign,
     LinearEstimator,
     Moments,
+    ReportedSource,
     Source,
     clip_to,
     describe_known,
     multiply_outer,
     split_known,
 )
+from ldpsql.decoders.listed import ListedReports
+from ldpsql.decoders.robust import Asked, BoundedReports, CellContributions, RobustEstimator
 from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Pair, Rows
+from ldpsql.report import Histogram, Pair, Rows
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
@@ -179,6 +183,34 @@ class MatrixChannel(Channel):
         """See `Channel.extremes`."""
         amounts = self.contributions @ weights.T
         return np.array([amounts.min(axis=0), amounts.max(axis=0)])
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixReports(ListedReports):
+    """Those of a channel as a matrix."""
+
+    channel: MatrixChannel
+
+    @property
+    def count(self) -> int:  # type: ignore[override]  # a field of the others
+        """The rows of the matrix."""
+        return len(self.channel.matrix)
+
+    def contribute(self, weights: Array) -> Array:
+        """See `ListedReports`."""
+        return np.asarray(self.channel.contributions @ weights)
+
+    def average(self, amounts: Array) -> Array:
+        """See `ListedReports`."""
+        return np.asarray(self.channel.matrix.T @ amounts)
+
+    def chances(self, shares: Array) -> Array:
+        """See `ListedReports`."""
+        return np.asarray(self.channel.matrix @ shares)
+
+    def number(self, columns: Sequence[Codes]) -> Codes:
+        """See `ListedReports`."""
+        return columns[-1]
 
 
 # -- the estimator ---------------------------------------------------------------------------------
@@ -338,6 +370,32 @@ class TableDesign(LinearDesign[CellQuery]):
     def can_smooth(self) -> bool:
         """See `LinearDesign`."""
         return self.channel.cells <= MOST_SMOOTHED
+
+    @property
+    def refusals(self) -> Mapping[str, str]:
+        """See `Design`: where there are no more reports than cells, nothing can be chosen."""
+        channel = self.channel
+        if not isinstance(channel, MatrixChannel) or len(channel.matrix) <= channel.cells:
+            return super().refusals
+        return refuse_many(len(channel.matrix), MOST_LISTED)
+
+    def bound(self, histogram: Histogram) -> RobustEstimator:
+        """See `LinearDesign`."""
+        return RobustEstimator(ReportedSource(histogram, self.answers), self._bounded, self.ask)
+
+    def ask(self, planned: CellQuery) -> Asked:
+        """What a planned query counts every cell for."""
+        if not planned.is_asked:
+            return Asked(planned.known, None)
+        ((cells,),) = planned.alternatives
+        return Asked(planned.known, cells.weights)
+
+    @cached_property
+    def _bounded(self) -> BoundedReports:
+        assert isinstance(self.channel, MatrixChannel)
+        reports = MatrixReports(self.channel)
+        own = CellContributions(reports, self.domain.cell_shares)
+        return BoundedReports(lambda _: own, reports.count)
 
     def tables(self) -> Tables:
         """See `LinearDesign`."""

@@ -24,17 +24,17 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery, Weight
 from ldpsql.decoders.base import Estimator, PlannedQuery
-from ldpsql.decoders.groups import Group, GroupTable
+from ldpsql.decoders.groups import Group, GroupTable, InformationTable
 from ldpsql.decoders.linear import (
     CellQuery,
     GroupCells,
     LinearEstimator,
-    Moments,
     Source,
     describe_known,
     split_known,
 )
 from ldpsql.decoders.nodes import GroupDesign
+from ldpsql.decoders.robust import Asked
 from ldpsql.estimate import Estimates
 from ldpsql.numerics import Array
 from ldpsql.trees import AxisDetails, product_energies
@@ -98,49 +98,22 @@ class ConsistentDesign(GroupDesign[DetailQuery]):
         """With weights by the group sizes of the source."""
         return ConsistentEstimator(self.table, self.add_up(source))
 
+    def ask(self, planned: DetailQuery) -> Asked:
+        """See `GroupDesign`."""
+        if not planned.terms:
+            return Asked(planned.known, None)
+        axes = [tree.padded for tree in self.table.trees]
+        inside = np.zeros((1, *axes))
+        for share, sides in planned.terms:
+            each = (axis.tree.indicate(axis.side) for axis in sides)
+            inside += share * product_energies(list(each))
+        contrasts = (planned.contrast * (sign == planned.measure) for sign in self.table.signs)
+        parts = np.array([planned.level, *contrasts])
+        return Asked(planned.known, parts.reshape(-1, *(1,) * len(axes)) * inside)
+
     def to_json(self) -> Mapping[str, Any]:
         """As other groups, with the inference."""
         return {**super().to_json(), "inference": "consistent"}
-
-
-@dataclass(frozen=True)
-class InformationTable:
-    """What a report of each group tells about each class of details.
-
-    It informs every class whose levels are at most the group's, each by codes per node / V; the
-    sign of a measure halves the codes per node. moments: of each group's contributions.
-    """
-
-    table: GroupTable
-    moments: Sequence[Moments]
-
-    @cached_property
-    def precisions(self) -> Array:
-        """1 / V per group, its two signs counted as one node, shape (groups,)."""
-        parts = zip(self.moments, self.table.sizes, self.table.groups, strict=True)
-        variances = [m.contrast_variance(n) * (1 if g.sign is None else 2) for m, n, g in parts]
-        return np.asarray(1.0 / np.array(variances))
-
-    @cached_property
-    def rates(self) -> Array:
-        """Information per report about each class that a group informs, shape (groups,)."""
-        trees = self.table.trees
-        codes = [
-            float(math.prod(t.widths[j] for t, j in zip(trees, group.levels, strict=True)))
-            for group in self.table.groups
-        ]
-        return np.asarray(np.array(codes) * self.precisions)
-
-    def total(self, reports: Array, members: Iterable[int]) -> Array:
-        """I_l of every class from the reports of some groups, shape (levels of axis 1, ...).
-
-        reports: per group, shape (groups,), or shares of them.
-        """
-        information = np.zeros(tuple(len(tree.counts) for tree in self.table.trees))
-        for group in members:
-            below = tuple(slice(level + 1) for level in self.table.groups[group].levels)
-            information[below] += reports[group] * self.rates[group]
-        return information
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.decoders.base import Codes
+from ldpsql.decoders.linear import Moments
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.trees import Levels, Tree
@@ -237,6 +238,46 @@ class GroupTable:
             vary(0, sizes) if radix is None else radix,
             0 if plus is None else vary(0, plus),
         )
+
+
+@dataclass(frozen=True)
+class InformationTable:
+    """What a report of each group tells about each class of details.
+
+    It informs every class whose levels are at most the group's, each by codes per node / V; the
+    sign of a measure halves the codes per node. moments: of each group's contributions.
+    """
+
+    table: GroupTable
+    moments: Sequence[Moments]
+
+    @cached_property
+    def precisions(self) -> Array:
+        """1 / V per group, its two signs counted as one node, shape (groups,)."""
+        parts = zip(self.moments, self.table.sizes, self.table.groups, strict=True)
+        variances = [m.contrast_variance(n) * (1 if g.sign is None else 2) for m, n, g in parts]
+        return np.asarray(1.0 / np.array(variances))
+
+    @cached_property
+    def rates(self) -> Array:
+        """Information per report about each class that a group informs, shape (groups,)."""
+        trees = self.table.trees
+        codes = [
+            float(math.prod(t.widths[j] for t, j in zip(trees, group.levels, strict=True)))
+            for group in self.table.groups
+        ]
+        return np.asarray(np.array(codes) * self.precisions)
+
+    def total(self, reports: Array, members: Iterable[int]) -> Array:
+        """I_l of every class from the reports of some groups, shape (levels of axis 1, ...).
+
+        reports: per group, shape (groups,), or shares of them.
+        """
+        information = np.zeros(tuple(len(tree.counts) for tree in self.table.trees))
+        for group in members:
+            below = tuple(slice(level + 1) for level in self.table.groups[group].levels)
+            information[below] += reports[group] * self.rates[group]
+        return information
 
 
 def round_shares(shares: Array) -> list[int]:

@@ -316,6 +316,13 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         """How every question is answered."""
         return answers_of(self.plan, MarginalAnswer)
 
+    @property
+    def refusals(self) -> Mapping[str, str]:
+        """See `Design`; hash functions would leave a choice, for every marginal by itself."""
+        if any(answer.oracle.kind == "olh" for answer in self.answers):
+            return {"robust": "its bounds are worked out for trees and cells, not for marginals"}
+        return super().refusals
+
     @cached_property
     def fits(self) -> bool:
         """Whether conjunctions that were not collected can be fitted to those that were."""
@@ -346,10 +353,10 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         missing = [axes for axes in (axes_of(box) for _, box in boxes) if not self.holds(axes)]
         if not missing:
             return self.direct(known, boxes, query.weight)
-        refusal = self._refuse(missing[0])
         is_fitted = self.fits and query.weight is None and max(map(len, missing)) <= LARGEST_FIT
         if not is_fitted or not all(self.holds((axis,)) for axes in missing for axis in axes):
-            raise refusal
+            raise self._refuse(missing[0])
+        refusal = self._refuse(missing[0], instead="ask with --estimator maxent, or ")
         fits = tuple(self._fit(share, box) for share, box in boxes)
         return FittedQuery(known, True, (), None, fits, refusal)
 
@@ -382,8 +389,11 @@ class CollectedMarginals(LinearDesign[CellQuery]):
             queries.append(self.direct(0.0, [(1.0, Box(tuple(sides)))], None))
         return Fit(share, len(axes), tuple(subsets), tuple(queries))
 
-    def _refuse(self, axes: Axes) -> UnsupportedSQL:
-        """The error for a question whose attributes no marginal holds, and what would have to."""
+    def _refuse(self, axes: Axes, instead: str = "") -> UnsupportedSQL:
+        """The error for a question whose attributes no marginal holds, and what would have to.
+
+        instead: what else there is to do.
+        """
         asked = " and ".join(self.domain.names[axis] for axis in axes)
         together, fewer = "", ""
         if len(axes) > 1:
@@ -391,8 +401,8 @@ class CollectedMarginals(LinearDesign[CellQuery]):
             fewer = "; where fewer at once will do, say so by max_predicates under [workload]"
         return UnsupportedSQL(
             f"this survey does not collect {asked}{together}",
-            hint=f"design it with mechanism {self.name} and the option ways = {len(axes)}, or "
-            f"ways = 0 and a [workload] whose queries ask about {asked}{fewer}",
+            hint=f"{instead}design it with mechanism {self.name} and the option ways = "
+            f"{len(axes)}, or ways = 0 and a [workload] whose queries ask about {asked}{fewer}",
         )
 
     def _marginals_with(self, axes: Axes) -> list[int]:

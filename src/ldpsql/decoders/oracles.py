@@ -165,7 +165,9 @@ class Oue(Oracle):
 
     def weigh_supported(self, coins: Coins, answer: Codes, nodes: Codes, weights: Array) -> Array:
         """The weight of the node whose bit a row counts."""
-        return _look_up(np.where(answer < 0, self.size, answer), nodes, weights, self.size + 1)
+        # A word of a report may have more bits than there are nodes; nobody sets these.
+        is_node = (answer >= 0) & (answer < self.size)
+        return _look_up(np.where(is_node, answer, self.size), nodes, weights, self.size + 1)
 
     def extremes(self, nodes: Codes, weights: Array) -> Array:
         """Any set of nodes."""

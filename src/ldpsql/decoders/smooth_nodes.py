@@ -22,10 +22,11 @@ import numpy as np
 
 from ldpsql.decoders.base import AnyEstimator, SmoothingEstimator
 from ldpsql.decoders.cells import TableDesign
-from ldpsql.decoders.consistent import ConsistentEstimator, InformationTable
+from ldpsql.decoders.consistent import ConsistentEstimator
 from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
 from ldpsql.decoders.fourier.projection import Block, Coefficients
 from ldpsql.decoders.fourier.smoothing import smooth
+from ldpsql.decoders.groups import InformationTable
 from ldpsql.decoders.linear import (
     CellQuery,
     LinearDesign,

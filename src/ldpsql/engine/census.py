@@ -68,6 +68,11 @@ class CensusDesign(Design[CensusQuery]):
         """See `Design`."""
         return self._own.biases
 
+    @property
+    def refusals(self) -> Mapping[str, str]:
+        """See `Design`."""
+        return self._own.refusals
+
     def hides_bias(self, planned: CensusQuery, estimator: str) -> bool:
         """See `Design`."""
         return self._own.hides_bias(planned.planned, estimator)

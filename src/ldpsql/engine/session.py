@@ -204,9 +204,10 @@ class Session:
         offered = tuple(survey.design.estimators)
         name = self.estimator or survey.estimator or offered[0]
         if name not in offered:
+            why = survey.design.refusals.get(name)
             raise NotSupportedError(
-                f"survey {survey.table} has no estimator {name!r} ({survey.design.name} offers "
-                f"{', '.join(offered)}); ask for one of those"
+                f"survey {survey.table} has no estimator {name!r}{f': {why}' if why else ''} "
+                f"({survey.design.name} offers {', '.join(offered)}); ask for one of those"
             )
         guarantee = survey.guarantee
         if survey.shuffled is not None:

@@ -19,8 +19,7 @@ from itertools import product
 import numpy as np
 
 from ldpsql.boxes import Box
-from ldpsql.decoders.consistent import InformationTable
-from ldpsql.decoders.groups import GroupTable
+from ldpsql.decoders.groups import GroupTable, InformationTable
 from ldpsql.decoders.linear import Moments
 from ldpsql.numerics import Array, optimise_weights
 from ldpsql.trees import (

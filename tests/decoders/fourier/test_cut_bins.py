@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.design import FourierDesign, FourierEstimator
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy, histogram_of

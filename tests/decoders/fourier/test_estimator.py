@@ -24,7 +24,8 @@ from support.fourier_designs import (
 
 from ldpsql.boxes import Box, LinearQuery, Side, Weight, cardinality
 from ldpsql.decoders.fourier.contributions import SharedContributions
-from ldpsql.decoders.fourier.design import FourierDesign, FourierEstimator
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.group import spread_faces
 from ldpsql.decoders.fourier.spectra import Collected
 from ldpsql.decoders.law import Outcome

@@ -10,9 +10,11 @@ from support.histograms import histogram_of
 from support.surveys import integer, survey_toml
 
 from ldpsql.boxes import Box, LinearQuery
+from ldpsql.decoders.bounded import ADDED_PEOPLE
 from ldpsql.decoders.fourier import design as design_module
 from ldpsql.decoders.fourier.contributions import bare
-from ldpsql.decoders.fourier.design import MANY, FourierDesign
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.estimator import MANY
 from ldpsql.decoders.fourier.grouped import contributions
 from ldpsql.designer import design
 from ldpsql.engine.sample import Estimators
@@ -76,7 +78,7 @@ def test_sums_of_contributions_and_of_their_products(form: str) -> None:
         np.testing.assert_allclose(found[0][number, 0], values, rtol=1e-8, atol=1e-8)
         moments = np.einsum("r,ra,rb->ab", part.counts, each, each)
         spread = moments - np.outer(values, values) / REPORTS
-        even = 2.0 / REPORTS * REPORTS * made._shared.covariance(tuple(row))
+        even = ADDED_PEOPLE * made._shared.covariance(tuple(row))
         np.testing.assert_allclose(found[1][number, 0], spread + even, rtol=1e-8, atol=1e-8)
         usual = made.estimator(part).answer(row)
         np.testing.assert_allclose(usual.values, values, rtol=1e-8, atol=1e-8)

@@ -12,7 +12,7 @@ from support.fourier_designs import domain_of
 from support.histograms import histogram_of
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier import design as design_module
+from ldpsql.decoders.fourier import estimator as estimator_module
 from ldpsql.designer import design
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.record_domain import RecordDomain
@@ -46,7 +46,7 @@ def test_one_of_many_histograms_is_answered_like_one_alone() -> None:
     first = made.estimator(histogram).answer(queries)
     again = made.estimator(histogram).answer(queries)
     np.testing.assert_array_equal(again.covariance, first.covariance)
-    third = made.estimator(replace(histogram, siblings=design_module.MANY)).answer(queries)
+    third = made.estimator(replace(histogram, siblings=estimator_module.MANY)).answer(queries)
     assert (third.values != first.values).any(), "not the same sum in another order"
     np.testing.assert_allclose(third.values, first.values, rtol=1e-9)
     np.testing.assert_allclose(third.covariance, first.covariance, rtol=0.15)
@@ -79,7 +79,7 @@ def test_days_agree_with_what_each_day_says_alone(monkeypatch: pytest.MonkeyPatc
         grouped = connection.execute(
             f"SELECT day, {sql} WHERE age < 4 GROUP BY day ORDER BY day"
         ).fetchall()
-    monkeypatch.setattr(design_module, "MANY", 10**9)
+    monkeypatch.setattr(estimator_module, "MANY", 10**9)
     with simulate(design(TEXT), table, seed=3) as connection:
         for day, *found in grouped:
             alone = connection.execute(f"SELECT {sql} WHERE age < 4 AND day = ?", [day]).fetchall()

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier import design as designs
+from ldpsql.decoders.fourier import estimator as estimators
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.group import Group
 from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm
@@ -72,7 +72,7 @@ def test_rows_together_are_as_they_are_alone(
     rows = grouped(made, width)
     answers = []
     for alike in (2, 1 << 30):
-        monkeypatch.setattr(designs, "ALIKE", alike)
+        monkeypatch.setattr(estimators, "ALIKE", alike)
         estimator = made.estimator(found)
         answers.append(estimator.answer_rows(rows))
         assert bool(estimator._translates) == (alike == 2)
@@ -85,7 +85,7 @@ def test_rows_together_are_as_they_are_alone(
 def test_a_move_the_other_way_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """What answers say at u is not what they say at -u: a sign of the transform would show."""
     made, found = answered("1", 10, 20_000)
-    monkeypatch.setattr(designs, "ALIKE", 2)
+    monkeypatch.setattr(estimators, "ALIKE", 2)
     rows = grouped(made)[:84]
     values = np.array([each.values for each in made.estimator(found).answer_rows(rows)])
     table = values[:, 0].reshape(12, 7)

@@ -19,7 +19,8 @@ from support.fourier_designs import by_hand, counted, domain_of
 from support.resealing import resealed
 
 from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.decoders.fourier.design import FourierDesign, FourierEstimator
+from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.group import spread_faces
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.recipes.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of

@@ -13,11 +13,12 @@ from math import prod
 
 import numpy as np
 
+from ldpsql.decoders.bounded import ADDED_PEOPLE
 from ldpsql.decoders.fourier.contributions import SharedContributions, bare
+from ldpsql.decoders.fourier.covariances import Cuts, centre, find_cuts, spread_cuts
 from ldpsql.decoders.fourier.families import batches
 from ldpsql.decoders.fourier.group import Axes, Reals, zero_parts
-from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, CutBin
-from ldpsql.decoders.linear import PSEUDO_PEOPLE, multiply_outer
+from ldpsql.decoders.fourier.spectra import BoxQuery, Collected
 from ldpsql.limits import in_time
 from ldpsql.report import Histograms, Rows
 
@@ -35,7 +36,7 @@ def answer_sets(
     group, reports = shared.collected.group, histograms.load()
     largest = max(map(group.cells, group.blocks), default=1)
     at_once = min(_QUERIES, _AT_ONCE // max(largest, len(histograms.counts), 1))
-    cuts = [[(n, cut) for n, own in enumerate(row) for cut in own.cut_bins(group)] for row in rows]
+    cuts = [find_cuts(row, group) for row in rows]
     found, asked = list[tuple[Reals, Reals]](), dict[BoxQuery, None]()
     first = 0
     for last, row in enumerate(rows):
@@ -69,28 +70,16 @@ class _Sets:
     reports: Rows
     own: Mapping[BoxQuery, Reals]
 
-    def answer(
-        self, row: Sequence[BoxQuery], cuts: Sequence[tuple[int, CutBin]]
-    ) -> tuple[Reals, Reals]:
-        """Values (G, T) and covariances (G, T, T); cuts: the bins that queries of the row cut, each
-        with the number of the query."""
+    def answer(self, row: Sequence[BoxQuery], cuts: Cuts) -> tuple[Reals, Reals]:
+        """Values (G, T) and covariances (G, T, T)."""
         values, covariance = self._answer_spread(row)
-        # As `FourierEstimator` does for one set: what cut bins are off by.
-        by_people: dict[object, list[tuple[int, Reals, Reals]]] = {}
-        for number, cut in cuts:
-            own, spread = self._answer_spread([cut.part])
-            square = own[:, 0] ** 2 - spread[:, 0, 0]
-            size = np.copysign(np.sqrt(np.maximum(square, 0.0)), own[:, 0])
-            by_people.setdefault(cut.people, []).append((number, size, cut.excess))
-        for parts in by_people.values():
-            codes = len(parts[0][2])
-            step = max(1, _AT_ONCE // (codes * len(row)))
-            for first in range(0, len(self.histograms), step):
-                sets = slice(first, first + step)
-                off = np.zeros((len(values[sets]), len(row), codes))
-                for number, size, excess in parts:
-                    off[:, number] += size[sets, None] * excess
-                covariance[sets] += off @ off.swapaxes(1, 2) / codes
+        sums = [self._answer_spread([cut.part]) for _, cut in cuts]
+        codes = max((cut.excess.size for _, cut in cuts), default=1)
+        step = max(1, _AT_ONCE // (codes * len(row)))
+        for first in range(0, len(values) if cuts else 0, step):
+            part = slice(first, first + step)
+            each = [(own[part, 0], spread[part, 0, 0]) for own, spread in sums]
+            covariance[part] += spread_cuts(len(row), cuts, each)
         return values, covariance
 
     def _answer_spread(self, row: Sequence[BoxQuery]) -> tuple[Reals, Reals]:
@@ -109,10 +98,7 @@ class _Sets:
                 weights[:, a, b] = weights[:, b, a] = histograms.add_up(pair)
         people = histograms.moment(None, None)[:, None, None]
         even = self.shared.covariance(tuple(map(bare, row))) * weights
-        centred = moments - multiply_outer(estimated, estimated) / people
-        centred += PSEUDO_PEOPLE / people * even
-        asked = np.array([bool(query.terms) for query in row])
-        return values + estimated, np.where(np.outer(asked, asked), centred, 0.0)
+        return values + estimated, centre(moments, estimated, people, ADDED_PEOPLE * even, row)
 
 
 def find_moved(collected: Collected, queries: Sequence[BoxQuery]) -> Axes:

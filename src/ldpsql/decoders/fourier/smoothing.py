@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.decoders.base import SmoothingEstimator
-from ldpsql.decoders.fourier.design import FourierEstimator
+from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.group import Axes, parts_of, spread_faces
 from ldpsql.decoders.fourier.prior import fit_power
 from ldpsql.decoders.fourier.projection import (
