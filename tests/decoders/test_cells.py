@@ -10,6 +10,7 @@ from support.fourier_designs import domain_of
 from support.histograms import histogram_of
 from support.sensitive_domains import made, matrix
 from support.significance import coverage_fits, is_unbiased, variance_fits
+from support.tiers import runs
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.cells import MatrixChannel
@@ -19,7 +20,7 @@ from ldpsql.report import Histogram, Rows
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
-RUNS, PEOPLE = 400, 1_000
+RUNS, PEOPLE = runs(400), 1_000
 BOUNDS = (10.0, 50.0)
 DOMAIN = domain_of((12,), (BOUNDS,))
 SPANS = [(2, 5), (0, 7), (4, 5), (6, 12)]

@@ -10,7 +10,7 @@ import pytest
 from support.histograms import histogram_of
 from support.node_sources import UNIT, GivenNodes, ideal_moments, moments_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
-from support.tiers import keep_fast
+from support.tiers import keep_fast, runs
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
@@ -129,7 +129,7 @@ def test_equal_to_dense_least_squares(name: str) -> None:
 
 # -- statistics ------------------------------------------------------------------------------------
 
-PEOPLE, RUNS = 3_000, 300
+PEOPLE, RUNS = 3_000, runs(300)
 SIGNED = RecordDomain(("x", "y"), (9, 4), ("x",), ((0.0, 8.0),), (0,))
 OPTIONS = {"fanout": 3, "oracle": "auto", "allocation": "optimal", **CONSISTENT}
 
@@ -177,6 +177,7 @@ def test_unbiased_with_honest_errors(simulated: Any) -> None:
         variances = covariances[:, column, column]
         assert is_unbiased(values[:, column], truth)
         assert variance_fits(values[:, column], variances.mean())
+        assert not variance_fits(values[:, column], variances.mean() / 2)  # negative control
         inside = np.abs(values[:, column] - truth) <= 1.96 * np.sqrt(variances)
         assert coverage_fits(int(inside.sum()), RUNS)
 

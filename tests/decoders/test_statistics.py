@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
-from support.tiers import keep_fast
+from support.tiers import keep_fast, runs
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
@@ -25,7 +25,7 @@ from ldpsql.report import Reports
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
-RUNS = 400
+RUNS = runs(400)
 PEOPLE = 2_000
 BOUNDS = (2.0, 10.0)
 LEVELS = (0.5, 0.95)

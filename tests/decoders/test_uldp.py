@@ -12,7 +12,7 @@ import pytest
 from support.histograms import histogram_of
 from support.sensitive_domains import made, matrix, noise
 from support.significance import coverage_fits, is_unbiased, variance_fits
-from support.tiers import keep_fast
+from support.tiers import keep_fast, runs
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.cells import sum_cells
@@ -152,7 +152,7 @@ def test_large_tables_are_drawn_and_answered():
     assert design.channel.solve(np.eye(3, 128 * 128).T).shape == (128 * 128, 3)
 
 
-RUNS, PEOPLE = 300, 3000
+RUNS, PEOPLE = runs(300), 3000
 NAMES = ("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr")
 SIMULATED = keep_fast(NAMES, ("urap", "jurr", "tdrr"))
 

@@ -11,6 +11,7 @@ import pytest
 from support.histograms import histogram_of
 from support.node_sources import X1, N, TrueNodes
 from support.significance import coverage_fits, is_unbiased, variance_fits
+from support.tiers import runs
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
@@ -124,7 +125,7 @@ def test_a_haar_range() -> None:
 
 # -- statistics ------------------------------------------------------------------------------------
 
-PEOPLE, RUNS = 2_000, 200
+PEOPLE, RUNS = 2_000, runs(200)
 SIGNED = RecordDomain(("x",), (7,), ("x", "pay"), ((0.0, 6.0), (2.0, 10.0)), (0, None))
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("hi", {"fanout": 3}),

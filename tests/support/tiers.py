@@ -27,6 +27,14 @@ def examples(most: int) -> int:
     return max(most // _FAST_EXAMPLES, 1) if _is_fast else most
 
 
+def runs(most: int) -> int:
+    """How many surveys a statistical test simulates: all, or in the fast tier half of them.
+
+    Its tolerance follows from their number, and its negative controls simulate as many.
+    """
+    return most // 2 if _is_fast else most
+
+
 def mark_slow_cases(items: Iterable[pytest.Item]) -> None:
     """Of the cases of each test that is marked as `fast(n)` all but n are slow, or were before.
 

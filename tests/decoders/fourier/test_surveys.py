@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.fourier_designs import counted, domain_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
+from support.tiers import runs
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
@@ -20,7 +21,7 @@ from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
-RUNS, PEOPLE = 300, 1_000
+RUNS, PEOPLE = runs(300), 1_000
 BOUNDS = (10.0, 50.0)
 DOMAIN = domain_of((32,), (BOUNDS,))
 CASES = [
