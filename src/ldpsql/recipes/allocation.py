@@ -11,14 +11,14 @@ terms of its boxes. Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md#1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 
 import numpy as np
 
-from ldpsql.boxes import Box
+from ldpsql.boxes import Box, Side
 from ldpsql.decoders.groups import GroupTable, InformationTable
 from ldpsql.decoders.linear import Moments
 from ldpsql.numerics import Array, optimise_weights
@@ -35,6 +35,8 @@ from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 
 SHARE_FOR_ALL = 0.01
 _STEPS, _GAP = 3000, 1e-6
+_TREES_KEPT, _SIDES_KEPT = 8, 1024
+"""Several mechanisms have trees of the same fan-outs."""
 
 Squares = dict[Levels, float]
 """Level combination -> sum of squared node weights."""
@@ -66,7 +68,8 @@ class Energies:
     contrasts: tuple[Array, ...]
 
 
-def workload_energies(workload: Workload, trees: Sequence[Tree]) -> Energies:
+@lru_cache(maxsize=_TREES_KEPT)
+def workload_energies(workload: Workload, trees: tuple[Tree, ...]) -> Energies:
     """Mean energies of a workload.
 
     A sum of a measure about the middle of its bounds, in units of half their distance, has
@@ -84,20 +87,32 @@ def workload_energies(workload: Workload, trees: Sequence[Tree]) -> Energies:
         ]
         into = counts if entry.measure is None else contrasts[entry.measure]
         into += entry.weight * product_energies(axes)
+    details = lru_cache(maxsize=_SIDES_KEPT)(AxisDetails)  # rows of a GROUP BY share most sides
     for query in workload.queries:
-        energies = query.weight * declared_energies(query, trees)
+        energies = query.weight * declared_energies(query, trees, details)
         counts += query.level**2 * energies
         if query.measure is not None:
             contrasts[query.measure] += query.contrast**2 * energies
     return Energies(counts, tuple(contrasts))
 
 
-def declared_energies(query: DeclaredQuery, trees: Sequence[Tree]) -> Array:
-    """||P_l q||^2 of q = sum of coefficient x box, for every class l."""
+def declared_energies(
+    query: DeclaredQuery,
+    trees: Sequence[Tree],
+    details: Callable[[Tree, Side], AxisDetails] = AxisDetails,
+) -> Array:
+    """||P_l q||^2 of q = sum of coefficient x box, for every class l.
+
+    details: of one side, which many queries may share.
+    """
+    if len(query.terms) == 1:
+        ((share, sides),) = query.terms
+        alone = [details(*pair).energies for pair in zip(trees, sides, strict=True)]
+        return np.maximum(share**2 * product_energies(alone), 0.0)
     shares = np.array([share for share, _ in query.terms])
     grams = []
     for i, tree in enumerate(trees):
-        axes = [AxisDetails(tree, sides[i]) for _, sides in query.terms]
+        axes = [details(tree, sides[i]) for _, sides in query.terms]
         norms = []
         for level, width in enumerate(tree.widths):
             means = np.array([axis.means[level] for axis in axes])
