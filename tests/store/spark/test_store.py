@@ -188,6 +188,22 @@ def test_a_folder_is_of_one_survey_that_is_named_once(spark: Any, reports: Path)
         open_reports(spark, reports, fake_survey("shop"))
 
 
+def test_few_reports_make_few_files_however_many_partitions_spark_has(
+    spark: Any, reports: Path
+) -> None:
+    survey, name = fake_survey(), "spark.sql.shuffle.partitions"
+    pq.write_table(reports_of(survey, 60), reports / "a.parquet")
+    before = spark.conf.get(name)
+    spark.conf.set(name, "20")
+    try:
+        with open_reports(spark, reports, survey) as store:
+            assert people(store) == 60
+    finally:
+        spark.conf.set(name, before)
+    for kind in ("ids", "counts"):
+        assert len([*(reports / "_ldpsql" / kind).rglob("*.parquet")]) == 1
+
+
 # -- what Spark does ------------------------------------------------------------------------------
 
 

@@ -71,6 +71,8 @@ _TABLES = (
 state beside it, and until when ids are remembered."""
 _IDS = f"{ID_COLUMN} BINARY"
 _COUNTED, _COPY = "ldpsql_counted", "ldpsql_copy"
+_PARTITION = 1 << 18
+"""Reports that one task keeps."""
 _ATTEMPTS = 5
 _SHOWN = 3
 
@@ -444,7 +446,8 @@ class SparkStore(DuckDBStore):
                 found = dict(choose(self._judge(intake, places, outcomes, policy)))
                 accepted = {k: own for k, own in found.items() if isinstance(own, _Accepted)}
                 name = token_hex(8)
-                new = self._count(layout, arrived, list(accepted), name) if accepted else {}
+                reports = {place: own.reports for place, own in accepted.items()}
+                new = self._count(layout, arrived, reports, name) if accepted else {}
             finally:
                 arrived.unpersist()
         with self._read_snapshot() as cursor:
@@ -495,11 +498,14 @@ class SparkStore(DuckDBStore):
         return found
 
     def _count(
-        self, layout: Layout, arrived: DataFrame, places: Sequence[int], name: str
+        self, layout: Layout, arrived: DataFrame, reports: Mapping[int, int], name: str
     ) -> dict[int, int]:
         """Keep counts of the reports in some files that are no repeats, and their ids apart from
-        them, under a new name; how many there are in every file that has any."""
-        listed = ", ".join(map(str, places))
+        them, under a new name; how many there are in every file that has any.
+
+        reports: how many each file has, by its place.
+        """
+        listed = ", ".join(map(str, reports))
         is_report = f"{SAID} IS NULL AND {PLACE} IN ({listed})"
         with name_frames(self._spark, arrived=arrived, known=self._read_ids()) as views:
             query = f"SELECT * FROM {views['arrived']} WHERE {is_report}"
@@ -510,7 +516,10 @@ class SparkStore(DuckDBStore):
                     f"ldpsql_rank = 1 AND NOT EXISTS (SELECT 1 FROM {views['known']} AS known "
                     f"WHERE known.{ID_COLUMN} = ranked.{ID_COLUMN})"
                 )
-            new = select(self._spark, query).persist()
+            # Spark does not join the partitions of what it caches, two hundred of them by default,
+            # so that the ids of a few reports would be written by as many tasks, a file each.
+            partitions = 1 + sum(reports.values()) // _PARTITION
+            new = select(self._spark, query).coalesce(partitions).persist()
             try:
                 people = new.groupBy(PLACE).count().toArrow().to_pylist()
                 if people:
