@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import tiers
 from support.significance import coverage_fits, variance_fits
 
 from ldpsql.estimate import BARELY_ESTIMABLE, Estimates, Ratio, quantile
 
-RUNS = 40_000
+RUNS = tiers.runs(40_000)
 TWO_SIGMA = math.erf(math.sqrt(2.0))
 """The level at which `quantile` is 2, so that intervals can be worked out by hand."""
 

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support import tiers
 from support.histograms import histogram_of
 from support.marginals import count, domain_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
@@ -20,7 +21,7 @@ from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
 PAIRS = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
-PEOPLE, RUNS = 4000, 150
+PEOPLE, RUNS = 4000, tiers.runs(150)
 ALL_THREE = count(3, a0=((1, 2),), a1=((1, 2),), a2=((1, 2),))
 
 

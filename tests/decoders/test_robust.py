@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import tiers
 from support.laws import probabilities
 from support.significance import coverage_fits, is_unbiased
 from support.surveys import integer, public, survey_toml
@@ -181,7 +182,7 @@ def answers(case: int, runs: int, people: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("case", [0, 3, 7, 9, 11, 14])
 def test_estimates_are_unbiased_and_intervals_hold(case: int, people: int) -> None:
     """Of few people, too; half as large errors, the negative control, do not hold."""
-    runs = 300
+    runs = tiers.runs(300)
     values, errors = answers(case, runs, people)
     for own, error in zip(values.T, errors.T, strict=True):
         assert is_unbiased(own, 0.0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import tiers
 from support.histograms import histogram_of
 from support.node_sources import N, true_nodes
 from support.significance import is_unbiased, variance_fits
@@ -132,7 +133,7 @@ def test_the_repair_draws_views_in_proportion() -> None:
 
 # -- statistics ----------------------------------------------------------------------------------
 
-PEOPLE, RUNS = 2_000, 300
+PEOPLE, RUNS = 2_000, tiers.runs(300)
 SKEWED = RecordDomain(("x", "y"), (8, 4), ("x",), ((0.0, 7.0),), (0,))
 
 

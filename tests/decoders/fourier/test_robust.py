@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import tiers
 from support.significance import coverage_fits, is_unbiased
 from support.surveys import integer, measure, public, survey_toml
 
@@ -151,7 +152,7 @@ def survey_answers(runs: int, people: int) -> tuple[np.ndarray, np.ndarray, np.n
 @pytest.mark.parametrize("people", [30, 1_000])
 def test_estimates_are_unbiased_and_intervals_hold(people: int) -> None:
     """Of few people, too, whose variance is known from few reports."""
-    runs = 400
+    runs = tiers.runs(400)
     values, errors, predicted = survey_answers(runs, people)
     truth = people * 0.25
     assert is_unbiased(values, truth)
