@@ -6,6 +6,7 @@ import sys
 
 from benchmarks import (
     averages,
+    cold,
     decoded,
     everyday,
     flights,
@@ -40,6 +41,7 @@ from benchmarks.tables import machine
 PARTS = {
     "averages": averages.run,
     "speed": speed.run,
+    "cold": cold.run,
     "statistics": statistics.run,
     "random-surveys": random_surveys.run,
     "real": real_data.run,

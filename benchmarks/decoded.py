@@ -6,10 +6,6 @@ one. Times are CPU seconds of whole processes, or of a question in a process tha
 
 from __future__ import annotations
 
-import os
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,7 +15,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.speed import LIBRARIES
 from benchmarks.tables import print_table
+from benchmarks.timing import children_seconds, run_python
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.simulation import SeededEntropy, accept_everything
@@ -31,7 +29,6 @@ SIZES = {"a": 24, "b": 24, "c": 25, "d": 12, "e": 12, "f": 12}
 REPORTS, RUNS = (10_000, 100_000, 1_000_000), 3
 SIMPLE = "SELECT f, COUNT(*) FROM six WHERE f < 7 GROUP BY f"
 PUBLIC = "SELECT month, COUNT(*) FROM six WHERE a < 7 GROUP BY month"
-IMPORTS = "import duckdb, sqlglot, numpy, pyarrow"
 
 
 @cache
@@ -75,8 +72,8 @@ def _times() -> Iterator[tuple[object, ...]]:
     with tempfile.TemporaryDirectory() as folder:
         for number in REPORTS:
             path = Path(folder) / f"{number}.duckdb"
-            ingested = _fill(path, number)
-            libraries = _median("-c", IMPORTS)
+            ingested = fill(path, number)
+            libraries = _median("-c", LIBRARIES)
             cold, grouped = (
                 _median("-m", "ldpsql", "--db", str(path), asked) for asked in (SIMPLE, PUBLIC)
             )
@@ -90,7 +87,7 @@ def _times() -> Iterator[tuple[object, ...]]:
             yield (f"{number:,}", *times, ratio, f"{grouped:.2f}", f"{within:.2f}")
 
 
-def _fill(path: Path, number: int) -> float:
+def fill(path: Path, number: int) -> float:
     """CPU seconds of taking reports."""
     random = np.random.default_rng(1)
     people = dict(zip(SIZES, codes(number, random).T, strict=True))
@@ -108,16 +105,7 @@ def _median(*arguments: str) -> float:
     return float(np.median([_process(*arguments) for _ in range(RUNS + 1)][1:]))
 
 
-@cache
-def _compiled() -> str:
-    """A folder for bytecode, left to the system's care."""
-    return tempfile.mkdtemp(prefix="ldpsql-bytecode-")
-
-
 def _process(*arguments: str) -> float:
-    # An installed package is compiled: where no bytecode is written, every run would compile it.
-    compiled = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": _compiled()}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run((sys.executable, *arguments), check=True, capture_output=True, env=compiled)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    before = children_seconds()
+    run_python(*arguments)
+    return children_seconds() - before

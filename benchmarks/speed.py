@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from itertools import count
 from pathlib import Path
@@ -15,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
-from benchmarks.timing import Pair, side_by_side
+from benchmarks.timing import Pair, children_seconds, run_python, side_by_side
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.simulation import accept_everything
@@ -38,6 +36,7 @@ domain = [18, 90]
 type = "int"
 domain = [1, 16]
 """
+LIBRARIES = "import duckdb, sqlglot, numpy, pyarrow"
 QUESTION = "SELECT COUNT(*) FROM app WHERE age BETWEEN {} AND {} AND education >= {}"
 
 
@@ -179,20 +178,15 @@ def _query(reports: Path, raw: pa.Table, *, warm: bool) -> Pair:
 
 
 def _cold(reports: Path) -> Pair:
-    """Whole processes, on a database of a million reports."""
+    """Processor time of whole processes, on a database of a million reports."""
     database = reports.parent / "cold.duckdb"
     survey = design(SURVEY)
     with open_store(database, read_only=False) as store:
         store.ingest_table(
             randomize(survey, people(PEOPLE), policy=accept_everything(survey)), survey
         )
-    command = Path(sys.executable).parent / "ldpsql"
-    imports = "import duckdb, sqlglot, numpy, pyarrow"
     return side_by_side(
-        lambda: _process(str(command), "--db", str(database), QUESTION.format(30, 45, 9)),
-        lambda: _process(sys.executable, "-c", imports),
+        lambda: run_python("-m", "ldpsql", "--db", str(database), QUESTION.format(30, 45, 9)),
+        lambda: run_python("-c", LIBRARIES),
+        clock=children_seconds,
     )
-
-
-def _process(*arguments: str) -> None:
-    subprocess.run(arguments, check=True, capture_output=True)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 Work = Callable[[], object]
 
@@ -51,3 +57,22 @@ def _seconds(work: Work, clocks: Sequence[Clock]) -> list[float]:
     starts = [clock() for clock in clocks]
     work()
     return [clock() - start for clock, start in zip(clocks, starts, strict=True)]
+
+
+def run_python(*arguments: str) -> None:
+    """Run a process of this Python whose modules are compiled, as those of a package are."""
+    # Where no bytecode is written, every run would compile it.
+    compiled = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": _compiled()}
+    subprocess.run((sys.executable, *arguments), check=True, capture_output=True, env=compiled)
+
+
+@cache
+def _compiled() -> str:
+    """A folder for bytecode, left to the system's care."""
+    return tempfile.mkdtemp(prefix="ldpsql-bytecode-")
+
+
+def children_seconds() -> float:
+    """Processor seconds of all processes that this one has waited for: a clock of whole ones."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -14,7 +14,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
@@ -28,6 +28,7 @@ from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import Place
 from ldpsql.sql import Scalar
 from ldpsql_device.errors import InternalError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed
 
@@ -41,7 +42,7 @@ _ROUNDING = 1e-6  # of numbers of people
 Amounts = tuple[tuple[float, CodeSet], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Share:
     """What a person adds to a sum: an expression over dimensions, NULL for nothing, times a column.
 
@@ -55,7 +56,7 @@ class Share:
     kind: Literal["value", "present", "square"] = "value"
 
 
-@dataclass(frozen=True)
+@frozen
 class Amount:
     """An expression that is summed: linear in measures and public columns, anything in dimensions.
 
@@ -71,7 +72,7 @@ class Amount:
         return self.text
 
 
-@dataclass(frozen=True)
+@frozen
 class Moments:
     """One or two numbers per person, y and x, and products of them, which are summed.
 
@@ -89,7 +90,7 @@ class Moments:
         return ", ".join(self.texts)
 
 
-@dataclass(frozen=True)
+@frozen
 class Ordering:
     """A number over one dimension, by which people are put in order.
 
@@ -104,7 +105,7 @@ class Ordering:
         return self.text
 
 
-@dataclass(frozen=True)
+@frozen
 class Ranked:
     """What people are put in order by, a dimension or a number over one; share, is_descending,
     together: see `Quantile`."""
@@ -138,7 +139,7 @@ class Node:
         return _operation("/", self, other)
 
 
-@dataclass(frozen=True)
+@frozen
 class Aggregate(Node):
     """A call of an aggregate as parsed.
 
@@ -158,7 +159,7 @@ class Aggregate(Node):
         return _label_under(f"{self.function}({self.column or '*'})", self)
 
 
-@dataclass(frozen=True)
+@frozen
 class Target(Node):
     """A sum over people that the reports must give; with all defaults, how many people there are.
 
@@ -179,14 +180,14 @@ class Target(Node):
     is_square: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Number(Node):
     """A numeric constant."""
 
     value: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Arithmetic(Node):
     """left <op> right; unary minus is 0 - x."""
 
@@ -212,7 +213,7 @@ class Function(Node, ABC):
         """Its value where those of the operands are known; all arrays have one shape."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Transform(Function):
     """A number's square root, 0 for a negative one, or its square."""
 
@@ -234,7 +235,7 @@ class Transform(Function):
         return np.sqrt(np.maximum(number, 0.0)) if self.name == "root" else np.square(number)
 
 
-@dataclass(frozen=True)
+@frozen
 class Quantile(Function):
     """The value of a dimension that a share of people do not exceed.
 
@@ -290,7 +291,7 @@ class Quantile(Function):
         return np.where(people > 0.0, lower + weight * (upper - lower), np.nan)
 
 
-@dataclass(frozen=True)
+@frozen
 class Mode(Function):
     """The most frequent value of a dimension; values, highest: as of `Quantile`."""
 
@@ -631,7 +632,7 @@ def _count_codes(schema: Schema, column: str | Ordering, codes: CodeSet, conditi
 # -- the aggregates -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class AggregateKind:
     """One aggregate.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from html import escape
@@ -18,6 +17,7 @@ from ldpsql.estimate import Estimates
 from ldpsql.plots import svg_of
 from ldpsql.text import table_lines
 from ldpsql_device.errors import NotSupportedError
+from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ _SHOWN = 60
 """The most rows that a notebook or a prompt shows."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class Answer:
     """What a question was answered with; at a prompt and in a notebook it shows itself.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from ldpsql_device.frozen import frozen
 
 Interval = tuple[int, int]
 CodeSet = tuple[Interval, ...]
@@ -75,7 +76,7 @@ def codes_of(side: Side, size: int) -> CodeSet:
     return ((0, size),) if side is None else side
 
 
-@dataclass(frozen=True)
+@frozen
 class Box:
     """A product of code sets over d dimensions; `sides[i] is None` leaves dimension i free."""
 
@@ -125,7 +126,7 @@ class Box:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Weight:
     """What a public column contributes per person: its value (0 for NULL), or 1 if present."""
 
@@ -133,7 +134,7 @@ class Weight:
     kind: Literal["value", "present"] = "value"
 
 
-@dataclass(frozen=True)
+@frozen
 class LinearQuery:
     """A sum over people of a per-person amount, restricted to disjoint boxes.
 

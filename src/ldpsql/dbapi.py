@@ -14,7 +14,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
@@ -55,6 +54,7 @@ from ldpsql_device.errors import (
     ProgrammingError,
     StoreError,
 )
+from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ class _Settings(TypedDict):
     census: bool
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TypeObject:
     """A family of column types; equal to the type code of every column of the family."""
 

@@ -8,7 +8,6 @@ say so by their replicates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import NormalDist
 from typing import TypeVar
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.limits import in_time
+from ldpsql_device.frozen import frozen
 
 Array = NDArray[np.float64]
 Query = TypeVar("Query")
@@ -30,7 +30,7 @@ BARELY_ESTIMABLE = 0.07
 """What is added to the squared half-width of a ratio's interval where it is barely estimable."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Estimates:
     """k estimates, unbiased unless they have replicates.
 
@@ -111,7 +111,7 @@ def rows_of(
     return answers
 
 
-@dataclass(frozen=True)
+@frozen
 class Ratio:
     """numerator / denominator of two jointly estimated quantities, or of many pairs at once.
 

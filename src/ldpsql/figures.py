@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from ldpsql_device.frozen import frozen
+
 WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its value
 
 
-@dataclass(frozen=True)
+@frozen
 class Figure:
     """An estimate, its standard error, and its interval; NaN where unknown.
 

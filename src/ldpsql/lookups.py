@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ldpsql_device.arrow import ARROW_TYPES, HOLDS
 from ldpsql_device.errors import DataError, SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, check_name
 
 MAX_ROWS = 1 << 20
@@ -45,7 +46,7 @@ Columns = ArrowStream | Mapping[str, Sequence[object]]
 """Data for a table: what Arrow reads, or lists by the names of columns."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicTable:
     """A table that everybody may see. Two with one name and digest hold the same rows.
 

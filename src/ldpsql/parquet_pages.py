@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -20,6 +19,7 @@ from typing import Any, BinaryIO, TypeVar
 from ldpsql.intake import describe_damage
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import ReportError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.respond import ID_BYTES
 
 LARGEST = 1 << 29
@@ -76,7 +76,7 @@ _DATA = {0: (5, 2), 3: (8, 4)}
 the encoding."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Footer:
     """What the metadata of a file say.
 

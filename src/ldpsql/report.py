@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import Weight
 from ldpsql_device.errors import ReportError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import HALVES, Bits, Plan
 
 Integers = NDArray[np.int64]
@@ -39,7 +40,7 @@ def question_shares(plan: Plan) -> Reals:
     return np.concatenate(parts)
 
 
-@dataclass(frozen=True)
+@frozen
 class ReportFormat:
     """Which rows are reports of a design.
 
@@ -103,7 +104,7 @@ class ReportFormat:
         return np.flatnonzero(bad)
 
 
-@dataclass(frozen=True)
+@frozen
 class Reports:
     """n reports, column by column, each of the storage type of its width."""
 
@@ -129,7 +130,7 @@ class Reports:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows:
     """The histogram rows of one report type: r distinct reports.
 
@@ -157,7 +158,7 @@ TYPES = "types"
 """The array of what is decoded that counts the reports of every type."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Decoded:
     """What the reports of some people decode to: arrays that add up over people, part by part.
 
@@ -206,7 +207,7 @@ class Decoded:
         return product
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Histogram:
     """Counts of the equal reports of some people.
 
@@ -300,7 +301,7 @@ class Histogram:
         return self.totals[pair if pair in self.totals else (right, left)]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Histograms(Sequence[tuple[tuple[Any, ...], Histogram]]):
     """Histograms of disjoint sets of people, each with the values that tell it from the others.
 

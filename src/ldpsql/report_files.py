@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from typing import Any
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ldpsql.intake import Intake
 from ldpsql_device.arrow import ARROW_TYPES, HOLDS, ID_COLUMN
 from ldpsql_device.errors import ReportError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.respond import ID_BYTES
 from ldpsql_device.schema import LARGEST_PUBLIC
 from ldpsql_device.survey import PERIOD_COLUMN, Schedule
@@ -44,7 +45,7 @@ _DAYS = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
-@dataclass(frozen=True)
+@frozen
 class ReportPiece:
     """Some rows of a file.
 
@@ -59,7 +60,7 @@ class ReportPiece:
     faults: Sequence[tuple[Booleans, str]] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckedRows:
     """What became of a piece.
 
@@ -156,7 +157,7 @@ def refuse_rows(name: str, faults: Sequence[tuple[int, str]], way_out: str) -> R
 # -- what a batch says of its shuffling --------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class ShuffledBatch:
     """What a shuffler writes into the metadata of a batch's file.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.persons import PersonRule
 from ldpsql_device.plan import Plan
@@ -76,7 +77,7 @@ _OPTIONAL = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Survey(Published):
     """A public, immutable survey.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from ldpsql_device.shuffled import Central
@@ -19,7 +19,7 @@ PUBLIC_IN_CLEAR = "public columns travel in clear"
 _BEYOND = ("values that the survey does not declare sensitive",)
 
 
-@dataclass(frozen=True)
+@frozen
 class Guarantee:
     """What a design promises to the person behind one report.
 

@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from operator import lshift, sub
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 
 WORDS, HALVES = 1 << 64, 1 << 32
 LARGEST = 1 << 53
@@ -87,7 +88,7 @@ def _declare_fields(kind: Any) -> Mapping[str, Declared]:
 declared_fields: Callable[[Any], Mapping[str, Declared]] = lru_cache(maxsize=64)(_declare_fields)
 
 
-@dataclass(frozen=True)
+@frozen
 class Varying(Piece):
     """An integer of a face that depends on what was drawn in one of its steps: one per choice."""
 
@@ -156,7 +157,7 @@ def find_columns(value: Any) -> Iterator[Varying]:
 # -- symbols: what of the record a question is about ----------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Term(Piece):
     """coefficient * look(x) for the code x of an attribute.
 
@@ -175,7 +176,7 @@ class Term(Piece):
         require(sum(looks) <= 1, "a term is divided, looked up, or cut")
 
 
-@dataclass(frozen=True)
+@frozen
 class Digit(Piece):
     """plus + the sum of the terms; looked up in a table, reduced modulo radix, where it says so.
 
@@ -189,7 +190,7 @@ class Digit(Piece):
     modulus: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Hash(Piece):
     """((a + 1) x^-1 + c mod prime) mod values, where coins a, c are drawn below prime - 1, prime.
 
@@ -209,7 +210,7 @@ class Hash(Piece):
         require(all(map(is_prime, primes)), "the modulus of a hash is not a prime number")
 
 
-@dataclass(frozen=True)
+@frozen
 class Parity(Piece):
     """The parity of the bits that (times * coin + plus) and the flat symbol have in common."""
 
@@ -230,14 +231,14 @@ def is_prime(number: int) -> bool:
 # -- responses: how a symbol is answered ----------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Subset(Piece):
     """A response that favours a base set of offsets; odds: number of the odds among the plan's."""
 
     odds: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Arcs(Subset):
     """The base set is a product of intervals of offsets from 0: `counts` are their lengths."""
 
@@ -259,7 +260,7 @@ class ListedSubset(Subset):
 SetNumber = Annotated[Integer, (0, LARGEST_LISTED)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Comb(ListedSubset):
     """A window and comb on one digit of m values:
 
@@ -273,7 +274,7 @@ class Comb(ListedSubset):
     width: SetNumber
 
 
-@dataclass(frozen=True)
+@frozen
 class Scrambled(ListedSubset):
     """A base set that is scattered over all digits but the last.
 
@@ -349,7 +350,7 @@ def _word_table(kinds: Iterable[Sequence[tuple[int, int]]]) -> Words:
     return np.array(columns, dtype=np.uint64).transpose(1, 2, 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Rung(Piece):
     """`width` words for each combination of new values of the digits in `drawn`; others stay."""
 
@@ -357,7 +358,7 @@ class Rung(Piece):
     drawn: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Ladder(Piece):
     """A response that depends on which digits are below `held`, their sensitive values.
 
@@ -401,7 +402,7 @@ class Ladder(Piece):
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows(Piece):
     """A row of words per symbol, one entry per answer; every row sums to WORDS."""
 
@@ -427,7 +428,7 @@ class Rows(Piece):
         return _word_table([(row[answer], 1) for answer in order] for row, order in kinds)
 
 
-@dataclass(frozen=True)
+@frozen
 class Staircase(Rows):
     """Rows by a rule: an answer has `weight` words, and a favoured symbol floor(weight favour /
     WORDS) of it. What is left of a symbol's words goes to answers that do not favour it, in their
@@ -468,7 +469,7 @@ class Staircase(Rows):
 Thresholds = Annotated[tuple[int, ...], (0, WORDS - 1)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Bits(Piece):
     """A bit per value of the symbol: set where its word is below `own` for the person's, else
     `other`. One threshold for all bits, or one per bit."""
@@ -483,7 +484,7 @@ class Bits(Piece):
             require(len(set(thresholds)) <= 16, "too many different thresholds of bits")
 
 
-@dataclass(frozen=True)
+@frozen
 class Keep(Piece):
     """The symbol as it is. Nothing is promised."""
 
@@ -496,7 +497,7 @@ Response = Arcs | Comb | Scrambled | Ladder | Rows | Staircase | Bits | Keep
 # -- questions ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Part(Piece):
     """A symbol and the response to it.
 
@@ -559,7 +560,7 @@ class Part(Piece):
         return [np.left_shift(1, np.clip(size - start, 0, BITS_PER_COLUMN)) for start in starts]
 
 
-@dataclass(frozen=True)
+@frozen
 class Step(Piece):
     """A table of weights, drawn from by a half of a word without looking at the record.
 
@@ -609,7 +610,7 @@ class Step(Piece):
         return found
 
 
-@dataclass(frozen=True)
+@frozen
 class Face(Piece):
     """Questions of one shape: one choice per step, coins drawn below their ranges, and parts.
 
@@ -658,7 +659,7 @@ class Face(Piece):
         return number
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan(Piece):
     """All that devices need to answer a survey.
 

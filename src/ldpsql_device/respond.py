@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from ldpsql_device.encode import Record, encode, public_values
 from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.errors import ReportError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.policy import Policy
 from ldpsql_device.survey import Published, utc_today
 from ldpsql_device.values import Value
@@ -27,7 +27,7 @@ _HEX = re.compile("[0-9a-f]*")
 _KEYS = {"id", "report", "public"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """What leaves the device. Whatever carries it, a file or an address, names the survey.
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.values import (
     BOOL,
     MISSING,
@@ -65,7 +66,7 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 Keys = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Dimension:
     """A private attribute for predicates and GROUP BY; every value has a code, whatever it is.
 
@@ -159,7 +160,7 @@ class Dimension:
         return codes[self.choices[standing]], standing
 
 
-@dataclass(frozen=True)
+@frozen
 class Measure:
     """A private, bounded number that is summed or averaged.
 
@@ -249,7 +250,7 @@ def _exact(number: float) -> int:
     return (int(mantissa * 2**53) + (1 << 54) << shift) - (1 << 54 << shift)
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicColumn:
     """A column that travels in clear: no privacy is promised for it.
 
@@ -365,7 +366,7 @@ def default_outside(domain: Domain) -> str:
     return "random" if isinstance(domain, Listed) else "nearest"
 
 
-@dataclass(frozen=True)
+@frozen
 class Schema:
     """The attributes of one survey, by role, in the order of the file."""
 

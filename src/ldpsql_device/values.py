@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 
 LARGEST_DOMAIN = 1 << 20
 EPOCH = datetime(1970, 1, 1)
@@ -38,7 +39,7 @@ for a value of another type. The first two are the truth value of being outside.
 Value = int | float | str | bool | date | datetime
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnType:
     """A type of column.
 
@@ -148,7 +149,7 @@ def is_real(value: Any) -> bool:
     return (kind is int) | (number == number)  # noqa: PLR0124
 
 
-@dataclass(frozen=True)
+@frozen
 class Listed:
     """Values written out (category: all strings or all ints; bool).
 
@@ -246,7 +247,7 @@ class _Series(Sequence[Any]):
         return tuple(found) if isinstance(found, list) else found
 
 
-@dataclass(frozen=True)
+@frozen
 class Ordered:
     """Values on a line: code i holds edges[i] <= value < edges[i + 1].
 

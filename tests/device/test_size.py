@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULES, LINES = 14, 3_940
+MODULES, LINES = 15, 4_090
 """At most; docs/architecture.md, docs/privacy.md and README say so too."""
 WITH_LEDGER = 1, 420
 """At most so many more for a ledger, says docs/privacy.md."""

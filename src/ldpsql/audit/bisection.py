@@ -22,6 +22,7 @@ from ldpsql.decoders.law import Outcome
 from ldpsql.numerics import Array, bound_probability
 from ldpsql_device.draw import draw, flatten, halves_of, part_radices, symbols
 from ldpsql_device.entropy import Entropy, Words
+from ldpsql_device.frozen import frozen
 from ldpsql_device.law import Report, count_reports, law, part_law
 from ldpsql_device.plan import BITS_PER_COLUMN, HALVES, WORDS, Bits, Integers, Plan, Step
 
@@ -219,7 +220,7 @@ def _find_choices(choice: Step) -> list[tuple[int, int, int]]:
 # -- the device against the law of its plan -------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class DeviceCheck:
     """How what a device runs for a plan compares with the plan's exact law.
 

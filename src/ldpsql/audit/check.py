@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +36,7 @@ from ldpsql.numerics import epsilon_of
 from ldpsql.recipes.base import find_epsilon, keeps_promise
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import Entropy, OsEntropy
+from ldpsql_device.frozen import frozen
 from ldpsql_device.odds import excess
 from ldpsql_device.shuffled import Shuffled
 
@@ -51,7 +52,7 @@ USUAL_REPORTS = 100_000
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
+@frozen
 class Audit:
     """What a person who answers is promised by a design, and whether it holds.
 
@@ -319,7 +320,7 @@ def audit_design(
 # -- shuffled reports -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class CentralAudit:
     """What a shuffled batch of `reports` reports promises.
 

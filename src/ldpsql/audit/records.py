@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -19,6 +18,7 @@ from ldpsql.audit.bisection import Given
 from ldpsql_device.draw import draw
 from ldpsql_device.encode import encode
 from ldpsql_device.entropy import Entropy
+from ldpsql_device.frozen import frozen
 from ldpsql_device.respond import randomize_record
 from ldpsql_device.schema import Dimension, Measure
 from ldpsql_device.survey import Published
@@ -37,7 +37,7 @@ ODD_VALUES: tuple[Any, ...] = (
 """Values that are missing or of a wrong type for most columns, and far outside of all others."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordCheck:
     """How made-up records are answered.
 

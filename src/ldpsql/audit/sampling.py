@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import permutations
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from ldpsql.numerics import Array, bound_probability
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import question_shares
 from ldpsql_device.entropy import Entropy, Words
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Integers
 
 ALPHA = 1e-6
@@ -45,7 +46,7 @@ _TRIED_WORDS = 1 << 18
 _MULTIPLIER = 0x9E3779B97F4A7C15
 
 
-@dataclass(frozen=True)
+@frozen
 class Empirical:
     """What the device code did on made-up records.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ldpsql.designer.auto import choose
 from ldpsql.designer.fairness import weigh_fairly
@@ -14,9 +14,10 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class CandidateSpec:
     """A mechanism with options and an estimator, as it is asked for.
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import product
 from multiprocessing import Pipe, get_context, parent_process
@@ -46,13 +46,14 @@ from ldpsql.survey import AUTO, Survey
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, InternalError, OperationalError, SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.publish import schema_to_keys
 
 _FACTS = b"ldpsql.bench"
 _MOST_DESIGNS = 64
 
 
-@dataclass(frozen=True)
+@frozen
 class Case:
     """One run."""
 
@@ -67,7 +68,7 @@ class Case:
         return self.candidate.label, self.epsilon, self.users, self.repetition
 
 
-@dataclass(frozen=True)
+@frozen
 class ComparisonPlan:
     """What is compared.
 
@@ -148,7 +149,7 @@ def _digest_files(root: Path, paths: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """What a case gave.
 
@@ -281,7 +282,7 @@ def _derive_seed(case: Case, seed: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-@dataclass(frozen=True)
+@frozen
 class RunsDone:
     """How far a comparison is. kept: cases that had been done before; left: seconds, about."""
 

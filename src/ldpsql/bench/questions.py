@@ -9,7 +9,6 @@ groups     GROUP BY, every dimension, or every pair of them
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -26,6 +25,7 @@ from ldpsql.parser.query import GroupKey, Measurement, Query
 from ldpsql.parser.source import is_blank, split_statements
 from ldpsql.sql import literal, quote
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, Ordered
 
@@ -36,7 +36,7 @@ _LONGEST = 1 << 22
 _AGGREGATES = ("count", "sum", "avg")
 
 
-@dataclass(frozen=True)
+@frozen
 class Question:
     """A SELECT of aggregates over the survey's table, with or without GROUP BY.
 
@@ -121,7 +121,7 @@ def read_questions(path: Path, survey: Askable) -> tuple[Question, ...]:
     return tuple(questions)
 
 
-@dataclass(frozen=True)
+@frozen
 class Wanted:
     """Which questions to make up.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 from ldpsql.bench.harness import NUMBERS, Case, Outcome
 from ldpsql.estimate import Array
+from ldpsql_device.frozen import frozen
 
 COSTS = ("design", "randomize", "ingest", "query")
 
 
-@dataclass(frozen=True)
+@frozen
 class Errors:
     """The errors of some answers.
 
@@ -73,7 +74,7 @@ def _mean(values: Array) -> float:
     return float(np.mean(values)) if values.size else math.nan
 
 
-@dataclass(frozen=True)
+@frozen
 class Line:
     """One mechanism at one epsilon with a number of people, on one workload and aggregate.
 

@@ -12,7 +12,7 @@ import hashlib
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -43,6 +43,7 @@ from ldpsql_device.columns import Integers
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.errors import InternalError, NotSupportedError
 from ldpsql_device.files import read_people
+from ldpsql_device.frozen import frozen
 from ldpsql_device.person_rows import candidate_rows, draw_rows
 from ldpsql_device.persons import PersonRule
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
@@ -53,7 +54,7 @@ Key = tuple[Any, ...]
 _WEIGHT = f"{RESERVED_PREFIX}weight"
 
 
-@dataclass(frozen=True)
+@frozen
 class People:
     """People as a survey sees them: its declared columns, as the types that it declares.
 
@@ -153,7 +154,7 @@ class People:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True)
+@frozen
 class Answers:
     """The true answers to one question: values per key, and for a key that nobody has.
 

@@ -8,7 +8,7 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ import click
 from ldpsql.table_files import write_parquet, write_separated
 from ldpsql.text import markdown_lines, table_lines, upright_lines
 from ldpsql_device.atomic import replace_file
+from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Cells = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[bool]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Document:
     """What a command gives, to be written in any format.
 
@@ -58,7 +59,7 @@ def _json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else float(value)
 
 
-@dataclass(frozen=True)
+@frozen
 class Format:
     """A format of output.
 

@@ -6,7 +6,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from ldpsql.cli.notes import show_line, show_notes
 from ldpsql.errors import did_you_mean
 from ldpsql.text import labelled_lines, table_lines
 from ldpsql_device.errors import InterfaceError
+from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from ldpsql.cli.completion import Names, Offer
@@ -100,7 +100,7 @@ def _end(*_: object) -> None:
     raise SystemExit(INTERRUPTED)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Command:
     """A command of the shell.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import combinations, pairwise, product
 from typing import Any
@@ -31,12 +31,13 @@ from ldpsql.decoders.linear import Answer
 from ldpsql.estimate import Array, Estimates
 from ldpsql.numerics import central_slopes, fit_marginals, join_ranges
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 
 LARGEST_GRID = 1 << 22
 _FIT_CHANGE, _FIT_CYCLES = 1e-7, 200
 
 
-@dataclass(frozen=True)
+@frozen
 class GridNode:
     """One box: its depth, its place on every axis at that depth, and its parent's number.
 
@@ -49,7 +50,7 @@ class GridNode:
     frequency: float = 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Partition:
     """An adaptive grid over some axes.
 
@@ -221,7 +222,7 @@ class Partition:
         ]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MeasuredGrid:
     """A grid's frequencies after its rounds, and their errors.
 
@@ -375,7 +376,7 @@ class MeasuredGrid:
         return frequency, own
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GridQuery(PlannedQuery):
     """A count: what is known of it, and the (coefficient, box) terms that must be asked."""
 
@@ -383,7 +384,7 @@ class GridQuery(PlannedQuery):
     terms: tuple[tuple[float, Box], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class GridEstimator(JointEstimator[GridQuery]):
     """Answers from the frequencies of all grids.
 

@@ -21,13 +21,13 @@ Source: docs/fourier.md#the-estimator-robust.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from ldpsql.limits import in_time
 from ldpsql.numerics import Array
+from ldpsql_device.frozen import frozen
 
 SURCHARGE = 1.05
 """By how much the standard error may grow, over evenly spread records."""
@@ -64,7 +64,7 @@ def refuse_many(reports: int, most: int) -> dict[str, str]:
     return {"robust": f"{reports:,} reports differ, and it looks at each of at most {most:,}"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Bounded(Generic[A]):
     """A query whose contributions, clipped to [-most, most], make up for what clipping takes away.
 

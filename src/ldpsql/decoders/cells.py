@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -48,6 +47,7 @@ from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair, Rows
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
 
@@ -106,7 +106,7 @@ class Channel(ABC):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MatrixChannel(Channel):
     """A channel as a matrix of probabilities, shape (reports, cells), inverted by least squares.
 
@@ -185,7 +185,7 @@ class MatrixChannel(Channel):
         return np.array([amounts.min(axis=0), amounts.max(axis=0)])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MatrixReports(ListedReports):
     """Those of a channel as a matrix."""
 
@@ -216,7 +216,7 @@ class MatrixReports(ListedReports):
 # -- the estimator ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class TableAnswer(Answer):
     """The nodes are all cells. Moments differ between them: `Channel.second`."""
 
@@ -245,7 +245,7 @@ class TableAnswer(Answer):
         return 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class TableEstimator(LinearEstimator):
     """Unbiased: nothing is clipped but what enters a variance."""
 
@@ -435,7 +435,7 @@ class TableDesign(LinearDesign[CellQuery]):
         return TableEstimator(source, self.channel)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class RowsDesign(TableDesign):
     """One question about the cell, answered by a row of words for each cell."""
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +38,7 @@ from ldpsql.estimate import Estimates
 from ldpsql.numerics import Array
 from ldpsql.trees import AxisDetails, product_energies
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 
 LARGEST_HASHED = 1 << 15
 _NO_ENERGY = 1e-12
@@ -46,7 +46,7 @@ _NO_ENERGY = 1e-12
 Term = tuple[float, tuple[AxisDetails, ...]]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DetailQuery(PlannedQuery):
     """A linear query by the details of its sides.
 
@@ -63,7 +63,7 @@ class DetailQuery(PlannedQuery):
     weight: Weight | None
 
 
-@dataclass(frozen=True)
+@frozen
 class ConsistentDesign(GroupDesign[DetailQuery]):
     """Groups of nodes whose estimator is least squares over all of them."""
 
@@ -116,7 +116,7 @@ class ConsistentDesign(GroupDesign[DetailQuery]):
         return {**super().to_json(), "inference": "consistent"}
 
 
-@dataclass(frozen=True)
+@frozen
 class ConsistentEstimator(Estimator[DetailQuery]):
     """Least squares on the node frequencies of all groups, which `direct` adds up."""
 

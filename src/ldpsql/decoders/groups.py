@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -23,6 +23,7 @@ from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.trees import Levels, Tree
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import LARGEST, Digit, Term, vary
 
 LARGEST_GROUPS = 1 << 16
@@ -34,7 +35,7 @@ Combination = tuple[Levels, int | None, int]
 """Levels, sign, sub-survey: see `Group`."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Group:
     """One level combination and what is collected with it.
 
@@ -68,7 +69,7 @@ def all_levels(trees: Sequence[Tree]) -> list[Levels]:
     return list(product(*(range(len(tree.counts)) for tree in trees)))
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupTable:
     """All groups of a design over the trees of its dimensions."""
 
@@ -240,7 +241,7 @@ class GroupTable:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class InformationTable:
     """What a report of each group tells about each class of details.
 

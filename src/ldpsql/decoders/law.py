@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
+from ldpsql_device.frozen import frozen
 from ldpsql_device.law import count_reports
 from ldpsql_device.law import law as law_of
 from ldpsql_device.plan import Plan
@@ -18,7 +18,7 @@ Outcome = tuple[int, ...]
 Compared = Callable[[Sequence[Fraction]], Sequence[int]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Worst:
     """A report, and two records of which one sends it more often than the other.
 
@@ -39,7 +39,7 @@ class Worst:
         return self.likely / self.unlikely
 
 
-@dataclass(frozen=True)
+@frozen
 class Law:
     """The exact channel of a design: who sends what with which probability.
 

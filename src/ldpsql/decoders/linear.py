@@ -35,6 +35,7 @@ from ldpsql.estimate import Estimates
 from ldpsql.limits import in_time
 from ldpsql.numerics import Array, distinct, join_ranges, weigh_by_precision
 from ldpsql.report import Histogram, Histograms, Pair, Rows, question_shares
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import Bits
 
@@ -54,7 +55,7 @@ _DECODED_AT_ONCE, _CHUNK = 4096, 256
 # -- queries --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GroupCells:
     """Nodes of one group and the weight of each, both of shape (c,)."""
 
@@ -66,7 +67,7 @@ class GroupCells:
 Alternative = tuple[GroupCells, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GroupPart:
     """What k queries want of one group.
 
@@ -83,7 +84,7 @@ class GroupPart:
     used: NDArray[np.bool_] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CellQuery(PlannedQuery):
     """A linear query by weighted nodes of groups.
 
@@ -128,7 +129,7 @@ def list_nodes(nodes: Codes) -> str:
 # -- what reports contribute ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Moments:
     """Second moments of the contributions of one report to nodes k, l, given the own node m:
 
@@ -153,7 +154,7 @@ class Moments:
         return self.same + self.own / nodes
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer(ABC):
     """How the people of one group answer.
 
@@ -324,7 +325,7 @@ Entry = tuple[int, Codes, Array]
 """A query's number, nodes of a group, and their weights in the query."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LinearEstimator(Estimator[CellQuery]):
     """Answers cell queries from the node estimates of a source; unbiased if these are.
 

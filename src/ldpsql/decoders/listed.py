@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +17,7 @@ from ldpsql.decoders.base import Codes
 from ldpsql.decoders.oracles import Grr, Hrr, Olh, Oracle, hadamard, transform
 from ldpsql.numerics import Array
 from ldpsql_device.draw import invert
+from ldpsql_device.frozen import frozen
 
 
 class ListedReports(ABC):
@@ -45,7 +45,7 @@ class ListedReports(ABC):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class OracleReports(ListedReports):
     """Those of an oracle over `nodes` nodes.
 

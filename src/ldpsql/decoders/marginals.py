@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -42,6 +42,7 @@ from ldpsql.report import Histogram, Histograms
 from ldpsql.shuffle.accountant import largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.shuffled import Central
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ Axes = tuple[int, ...]
 Boxes = Sequence[tuple[float, Box]]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Fit:
     """One box, times a coefficient, as what is known of it.
 
@@ -82,7 +83,7 @@ class Fit:
         return len(self.subsets[0]) == self.attributes
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FittedQuery(CellQuery):
     """A query that no marginals answer, and what they tell of it.
 
@@ -112,7 +113,7 @@ class MarginalAnswer(OracleAnswer):
         return second - (total / self.nodes) ** 2
 
 
-@dataclass(frozen=True)
+@frozen
 class UnbiasedEstimator(LinearEstimator):
     """Of what was collected; UnsupportedSQL for what can only be fitted."""
 
@@ -134,7 +135,7 @@ def _require_collected(rows: Sequence[Sequence[CellQuery]]) -> None:
                 raise query.refusal
 
 
-@dataclass(frozen=True)
+@frozen
 class MaxEntEstimator(JointEstimator[CellQuery]):
     """Fits what was not collected; the rest is answered as by the unbiased estimator."""
 
@@ -228,7 +229,7 @@ def _places(fits: Sequence[tuple[int, Fit]]) -> Iterator[tuple[int, Fit, slice]]
         start += len(fit.queries)
 
 
-@dataclass(frozen=True)
+@frozen
 class CalmEstimator(MaxEntEstimator):
     """CALM's steps: marginals made consistent where they overlap and non-negative, and what none
     holds fitted to them. The covariance is that of what was collected.
@@ -277,7 +278,7 @@ def _two_way(subset: Axes, known: dict[Axes, float]) -> Array:
 # -- designs ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class CollectedMarginals(LinearDesign[CellQuery]):
     """Questions broken into cells of marginals; how these are reported is left open.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -49,6 +48,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair, Rows, question_shares
 from ldpsql.trees import Levels, cover_box
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Hash, Parity, Plan
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ Piece = tuple[Levels, Codes, Array]
 """A level combination, some of its cells, and the weight of each."""
 
 
-@dataclass(frozen=True)
+@frozen
 class OracleAnswer(Answer):
     """By an oracle; coins, column: where they are among the columns after the question's number."""
 
@@ -110,7 +110,7 @@ def answers_of(plan: Plan, kind: type[OracleAnswer] = OracleAnswer) -> tuple[Ora
     return tuple(answers)
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupDesign(LinearDesign[Q]):
     """Groups of level combinations, each with an oracle.
 
@@ -260,7 +260,7 @@ def _collect(
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class NodeDesign(GroupDesign[CellQuery]):
     """Boxes are answered from the fewest nodes that cover them."""
 
@@ -294,7 +294,7 @@ class NodeDesign(GroupDesign[CellQuery]):
         return lines
 
 
-@dataclass(frozen=True)
+@frozen
 class FlatDesign(NodeDesign):
     """All codes are nodes of one group, or with measures of one per measure, with its sign."""
 

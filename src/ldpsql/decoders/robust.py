@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -29,6 +28,7 @@ from ldpsql.estimate import Estimates
 from ldpsql.limits import in_time
 from ldpsql.numerics import Array, join_ranges
 from ldpsql.trees import Tree
+from ldpsql_device.frozen import frozen
 
 _KEPT = 1 << 22
 """How many contributions are kept."""
@@ -289,7 +289,7 @@ class BoundedReports:
         return mean, own.clip(rest, own.bound(rest))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class RobustEstimator(Estimator[Any]):
     """Sums of bounded contributions over the reports, group by group.
 

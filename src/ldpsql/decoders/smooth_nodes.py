@@ -40,6 +40,7 @@ from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.trees import AxisDetails, Tree
 from ldpsql.workload import spectrum
+from ldpsql_device.frozen import frozen
 
 _NOTHING = 1e-9
 
@@ -149,7 +150,7 @@ def _demand(domain: RecordDomain, axes: Sequence[int], orders: Sequence[int]) ->
 # -- tables of cells -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class CellTables(Tables):
     """One table of all cells, levels of measures included."""
 
@@ -179,7 +180,7 @@ class CellTables(Tables):
 # -- nodes of trees --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class _Details:
     """The details of every single code of a tree.
 
@@ -212,7 +213,7 @@ def _spread(inverse: Array, shares: Array, sums: Sequence[Array]) -> Array:
     return np.asarray(np.einsum(f"{terms}->{cells}", inverse, shares, *sums, optimize="greedy"))
 
 
-@dataclass(frozen=True)
+@frozen
 class NodeTables(Tables):
     """One table of codes, or with measures one per measure, with its sign."""
 
@@ -306,7 +307,7 @@ class NodeTables(Tables):
 # -- Haar coefficients -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class HaarTables(Tables):
     """One table of the codes of one dimension, or one per measure, with its sign.
 
@@ -412,7 +413,7 @@ class HaarTables(Tables):
 # -- marginals -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class MarginalTables(Tables):
     """One table per marginal. What several say of attributes that they share is one estimate."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import ClassVar
@@ -25,9 +24,10 @@ from ldpsql.decoders.linear import CellQuery, Entry, LinearEstimator, clip_to, m
 from ldpsql.estimate import Estimates
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
+from ldpsql_device.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class SplitEstimator(LinearEstimator):
     """Answers from all groups of all sub-surveys."""
 

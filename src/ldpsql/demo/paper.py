@@ -9,7 +9,6 @@ docs/papers/running-example.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import duckdb
 import numpy as np
@@ -23,6 +22,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql.text import table_lines
+from ldpsql_device.frozen import frozen
 
 EPSILON, SEED = "1", 1
 
@@ -63,7 +63,7 @@ T_APP = pa.table(
 BOX = "age BETWEEN 2 AND 4 AND salary BETWEEN 1 AND 3"
 
 
-@dataclass(frozen=True)
+@frozen
 class PaperQuery:
     """One of the paper's queries: its name, and its SQL."""
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
@@ -31,6 +30,7 @@ from ldpsql.errors import pluralize
 from ldpsql.estimate import CONFIDENCE
 from ldpsql.server.tokens import Tokens
 from ldpsql_device.errors import StoreError
+from ldpsql_device.frozen import frozen
 
 PEOPLE, PORT = 10_000, 8000
 JAVASCRIPT_SHARE = 10
@@ -174,7 +174,7 @@ def _gone() -> StoreError:
 # -- devices ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class _Fleet:
     """Devices in one process: what runs them, and their people's records."""
 

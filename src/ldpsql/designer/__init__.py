@@ -6,7 +6,7 @@ file --queries--> Workload --auto--> Design --> Survey
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -22,9 +22,10 @@ from ldpsql.survey import AUTO, Survey
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
+from ldpsql_device.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class DesignedSurvey:
     """A designed survey with what led to it.
 

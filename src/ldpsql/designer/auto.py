@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ldpsql.bounds import BOUND_BELOW
@@ -30,6 +29,7 @@ from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
+from ldpsql_device.frozen import frozen
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
@@ -40,7 +40,7 @@ clock: Clock = time.process_time
 """What they are seconds of; tests, which must not depend on the machine, have it stand still."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Candidate:
     """A mechanism with its best options."""
 
@@ -54,7 +54,7 @@ class Candidate:
         return float(f"{self.forecast.error:.6g}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Ranking:
     """The outcome of `auto`.
 

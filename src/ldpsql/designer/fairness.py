@@ -11,7 +11,7 @@ docs/spec/fourier.md#2.5.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from ldpsql.recipes.fourier.recipe import DEFAULT_BINS, find_fitting_group
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.frozen import frozen
 
 _MOST_FACES, _MOST_CELLS = 60, 1 << 22
 """For larger groups weights are those of ideal designs."""
@@ -57,7 +58,7 @@ def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float
     return math.inf if least is None else least
 
 
-@dataclass(frozen=True)
+@frozen
 class Distance:
     """How far a class of queries is from what it could have alone.
 

@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from itertools import count
@@ -29,6 +29,7 @@ from ldpsql.survey import AUTO, check_users
 from ldpsql.workload import KINDS, Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.persons import PersonRule
 from ldpsql_device.schema import Measure, Schema, check_label, identifier, is_label
 from ldpsql_device.shuffled import Shuffled
@@ -89,7 +90,7 @@ _DESIGNED = ("merged", "levels", "rounding")
 _EXACT = "nothing that reports must tell (COUNT(*) of everybody is exact, what cannot match is 0)"
 
 
-@dataclass(frozen=True)
+@frozen
 class SurveyFile:
     """What a survey file says.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from ldpsql.aggregates import Aggregate, Amount, Target, aggregates, targets_of
@@ -23,6 +23,7 @@ from ldpsql.parser.query import Query
 from ldpsql.record_domain import RecordDomain
 from ldpsql.sql import Scalar
 from ldpsql.workload import DeclaredQuery
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 
 MOST_PARTS = 256
@@ -30,7 +31,7 @@ RATIO_COUNT, RATIO_SUM = 0.25, 0.75
 """How a mean weighs its count and its sum about the middle (docs/spec/fourier.md#7)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UndesignedSurvey:
     """A survey whose schema can be asked before there is a design.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -32,6 +32,7 @@ from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
 from ldpsql.report import Histogram
 from ldpsql.survey import Survey
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee
 
 _MOST_QUERIES, _MOST_TERMS = 12, 256
@@ -40,7 +41,7 @@ _LEAST_PEOPLE = 100.0
 """Directions of q that vary by fewer people's worth explain nothing: they are mostly noise."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CensusQuery(PlannedQuery):
     """A linear query beside its design's form of it."""
 
@@ -117,7 +118,7 @@ class CensusDesign(Design[CensusQuery]):
         return self._own.to_json()
 
 
-@dataclass(frozen=True)
+@frozen
 class CensusEstimator(Estimator[CensusQuery]):
     """The answers of an estimator of a design, whose covariance lacks the part of the sample."""
 

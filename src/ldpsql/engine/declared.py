@@ -9,7 +9,7 @@ bin); where the expression is not the same for all of them there is no exact ans
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from math import prod
 
@@ -26,6 +26,7 @@ from ldpsql.parser.query import ROW
 from ldpsql.sql import DECLARED, Join, Scalar
 from ldpsql.store.duckdb.sandbox import Sandbox
 from ldpsql_device.arrow import arrow_type
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, Value, int_domain
 
@@ -67,7 +68,7 @@ def _regions(scalar: Scalar, schema: Schema) -> list[Region]:
     return [(values[number], disjoint(boxes[number], sizes)) for number in present]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Grid:
     """All combinations of values of some dimensions, in row-major order.
 
@@ -136,7 +137,7 @@ class _Grid:
         return pa.table(table)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Matches:
     """Which public rows match which values.
 

@@ -7,7 +7,6 @@ from run to run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import indent
 
 import numpy as np
@@ -18,6 +17,7 @@ from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.where import Slice
 from ldpsql.estimate import CONFIDENCE, Array, quantile
 from ldpsql.figures import tell_forged
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension, Schema
 
@@ -26,7 +26,7 @@ MOST_SUMS = 12
 """Of a row that are shown."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SliceReports:
     """What the reports of one slice say about its plan.
 

@@ -9,7 +9,7 @@ prints the plan after any pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, product
 from math import isfinite, prod
 
@@ -30,6 +30,7 @@ from ldpsql.parser.query import And, GroupKey, Predicate, Query
 from ldpsql.record_domain import RecordDomain
 from ldpsql.sql import Scalar
 from ldpsql.survey import Survey
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
@@ -45,7 +46,7 @@ _LARGEST_AMOUNT = 1e100
 largest of them must not be below its reciprocal, of which the square is not taken for 0."""
 
 
-@dataclass(frozen=True)
+@frozen
 class QueryPlan:
     """How one base query will be answered.
 

@@ -10,7 +10,6 @@ are of different rows or relations. For linear SQL that is exact; else it is the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ from ldpsql.report import Integers
 from ldpsql.sql import Scalar
 from ldpsql.store.base import Selection
 from ldpsql_device.errors import NotSupportedError
+from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -57,7 +57,7 @@ Point = tuple[int, int]
 """A relation, by number, and a row of it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Gradients:
     """The gradients of R numbers.
 
@@ -123,7 +123,7 @@ class Gradients:
         return np.bincount(self.rows, minlength=len(self.unknown))
 
 
-@dataclass(frozen=True)
+@frozen
 class Respondents:
     """People who answer together: of a survey, with a condition on public columns and values of
     public keys; or those behind one relation, by number, where its sums are not simply theirs."""
@@ -139,7 +139,7 @@ Asked = dict[int, list[tuple[int, Sequence[PlannedQuery]]]]
 """By row what a group is asked: where the sums stand, and the planned queries."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Covariances:
     """Joint covariances of the sums of several relations.
 
@@ -274,7 +274,7 @@ class Covariances:
         return not is_apart and self.shares(table, group.condition, other.condition)
 
 
-@dataclass(frozen=True)
+@frozen
 class ErrorBars:
     """Error bars of one column: standard errors and interval ends, NaN where there are none.
 
@@ -292,7 +292,7 @@ class ErrorBars:
         return not self.lost or not bool(np.isnan(self.interval.stderr).all())
 
 
-@dataclass(frozen=True)
+@frozen
 class Propagation:
     """Error bars from gradients.
 
@@ -534,7 +534,7 @@ class Propagation:
         return None if moved is None else typical_error(moved, np.zeros(moved.shape[1]))
 
 
-@dataclass(frozen=True)
+@frozen
 class _Slopes:
     """Derivatives of R numbers by the sums of some points, shape (R, sums), sparse.
 

@@ -7,7 +7,7 @@ Outer SQL (ORDER BY, HAVING, CTEs) reads the relation and nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -24,12 +24,13 @@ from ldpsql.engine.sample import Source
 from ldpsql.errors import QueryError
 from ldpsql.estimate import Array
 from ldpsql.parser.binder import list_relation_types
+from ldpsql_device.frozen import frozen
 from ldpsql_device.values import Value
 
 _LARGEST_SUMS = 40_000_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Relation:
     """Everything that reports say about a plan, at one confidence level.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, count
 
 import numpy as np
@@ -16,6 +16,7 @@ from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.figures import Figure, about, plain
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee
 
 GUARANTEE_KEY = "ldpsql.guarantee"
@@ -29,7 +30,7 @@ def refuse_estimates() -> Estimates:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Result:
     """One answer.
 

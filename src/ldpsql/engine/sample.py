@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
 
@@ -23,6 +22,7 @@ from ldpsql.engine.where import Slice
 from ldpsql.estimate import Array, Estimates
 from ldpsql.report import Decoded, Histogram, Histograms, Integers
 from ldpsql.store.base import Moment, Selection
+from ldpsql_device.frozen import frozen
 
 _ROWS_AT_ONCE, _ROUNDING = 64, 1e-9
 
@@ -186,7 +186,7 @@ class Source(ABC):
         return any(s.name in s.plan.survey.design.biases for s in self.samples)
 
 
-@dataclass(frozen=True)
+@frozen
 class Sample(Source):
     """The people who answered one survey.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -53,6 +52,7 @@ from ldpsql.report import Integers
 from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import IntegrityError, InterfaceError, NotSupportedError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ _MOST_ROWS_KEPT = 1 << 22
 """Rows of counts of all selections that are kept, those of the last one apart."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Subject:
     """One of the surveys that a statement asks.
 

@@ -11,7 +11,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import product
@@ -27,6 +26,7 @@ from ldpsql.estimate import Array
 from ldpsql.margins import Margin, Margins
 from ldpsql_device.describe import describe_extent
 from ldpsql_device.errors import DataError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import Listed, Ordered, Value
 
@@ -39,7 +39,7 @@ _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
 _BOUND = re.compile(r"(<=|>=|<|>)\s*(.+)")
 
 
-@dataclass(frozen=True)
+@frozen
 class DividedColumn:
     """A column that is divided.
 
@@ -54,7 +54,7 @@ class DividedColumn:
     values: tuple[Value | None, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Marginal:
     """People by the strata of some axes. axes: ascending.  people: by their strata."""
 
@@ -63,7 +63,7 @@ class Marginal:
     people: Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Strata:
     """A population, divided. axes: those of dimensions first.  total: people in all.
     notes: what was done to make margins agree.

@@ -13,7 +13,6 @@ built, atoms of public columns into one text, so that what remains is small.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import chain
 from typing import Literal
@@ -42,6 +41,7 @@ from ldpsql.parser.query import (
 from ldpsql.record_domain import RecordDomain
 from ldpsql.sql import Scalar, literal
 from ldpsql_device.errors import InternalError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import Value
 
@@ -49,7 +49,7 @@ MAX_SLICES = 256
 _COMPACTED = 64
 
 
-@dataclass(frozen=True)
+@frozen
 class Slice:
     """The people who satisfy one public condition, and the private boxes asked of them.
 
@@ -132,7 +132,7 @@ def _any_of(texts: list[str]) -> str | None:
 Word = Literal["AND", "OR"]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Within:
     """The code of one dimension lies in a set; neither empty nor full."""
 
@@ -140,7 +140,7 @@ class _Within:
     codes: CodeSet
 
 
-@dataclass(frozen=True)
+@frozen
 class _Holds:
     """A condition over public columns, in SQL, is TRUE.
 
@@ -156,7 +156,7 @@ def _exclude(left: tuple[str, Value | None] | None, right: tuple[str, Value | No
     return left is not None and right is not None and left[0] == right[0] and left[1] != right[1]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Junction:
     """Every operand is true, or at least one is."""
 
@@ -176,7 +176,7 @@ def _conditions(formula: _Formula) -> Iterator[_Holds]:
             yield from _conditions(operand)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Compiler:
     """Makes and splits the formulas of one survey; sizes: codes per dimension."""
 

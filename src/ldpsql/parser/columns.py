@@ -4,7 +4,6 @@ they play."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -13,6 +12,7 @@ from ldpsql.domains import find_dimension, find_measure, find_public_column, is_
 from ldpsql.errors import Place, did_you_mean, list_some
 from ldpsql.parser.source import Refusal, Source, refuse, wrong
 from ldpsql.sql import Join
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Value
 
@@ -33,7 +33,7 @@ class LookupColumn(exp.Expression, exp.Func):
         return exp.column(self.name, table=self.text("table"), quoted=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicRows:
     """Public rows that people are joined with.
 
@@ -82,7 +82,7 @@ def outside_queries(node: exp.Expr, *kinds: type[exp.Expr]) -> Iterator[exp.Expr
             yield part
 
 
-@dataclass(frozen=True)
+@frozen
 class Columns:
     """The columns of one survey, and of what it is joined with, as one SELECT sees them.
 

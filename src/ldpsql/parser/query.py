@@ -8,7 +8,7 @@ which the base queries give.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +16,7 @@ from ldpsql.aggregates import Expression
 from ldpsql.domains import find_public_column
 from ldpsql.errors import Place
 from ldpsql.sql import Join, Scalar, literal, quote
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
@@ -36,7 +37,7 @@ What = Literal["value", "stderr", "low", "high"]
 Mode = Literal["answer", "explain", "explain verbose"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Comparison:
     """column <op> literal; op is one of = <> < <= > >=. A None literal is SQL's NULL.
 
@@ -51,7 +52,7 @@ class Comparison:
     ends_day: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class Membership:
     """column IN (literals); a None literal is SQL's NULL."""
 
@@ -60,7 +61,7 @@ class Membership:
     place: Place = field(compare=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class NullTest:
     """column IS NULL."""
 
@@ -68,35 +69,35 @@ class NullTest:
     place: Place = field(compare=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class Constant:
     """TRUE, FALSE, or NULL (None)."""
 
     value: bool | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Not:
     """Negation."""
 
     operand: Predicate
 
 
-@dataclass(frozen=True)
+@frozen
 class NotTrue:
     """FALSE or NULL."""
 
     operand: Predicate
 
 
-@dataclass(frozen=True)
+@frozen
 class And:
     """Conjunction of two or more."""
 
     operands: tuple[Predicate, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Or:
     """Disjunction of two or more."""
 
@@ -145,7 +146,7 @@ def condition(  # noqa: PLR0911
     return f"{quote(node.column)} {node.op} {written(node, node.literal)}"
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupKey:
     """A GROUP BY key: a column, bin(column, width), or an expression over columns of one kind.
 
@@ -169,7 +170,7 @@ class GroupKey:
         return (self.column,) if self.scalar is None else self.scalar.columns
 
 
-@dataclass(frozen=True)
+@frozen
 class Measurement:
     """One column of a relation of estimates: a number computed from aggregates.
 
@@ -182,7 +183,7 @@ class Measurement:
     name: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Query:
     """A base query: aggregates over one survey's table.
 
@@ -215,7 +216,7 @@ class Query:
         return (self.table, *self.others)
 
 
-@dataclass(frozen=True)
+@frozen
 class Output:
     """A column of the final result.
 
@@ -228,7 +229,7 @@ class Output:
     lost: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Statement:
     """One parsed SQL text.
 

@@ -45,6 +45,7 @@ from ldpsql.parser.scalars import (
 )
 from ldpsql.parser.source import Refusal, refuse, wrong
 from ldpsql.parser.values import is_constant, number
+from ldpsql_device.frozen import frozen
 from ldpsql_device.values import Listed
 
 MAX_NODES = 10_000
@@ -842,7 +843,7 @@ def _is_measurable(node: exp.Expr) -> bool:
     return has_aggregate
 
 
-@dataclass(frozen=True)
+@frozen
 class _Part:
     """The value that a total adds up for the people who satisfy some conditions.
 

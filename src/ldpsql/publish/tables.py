@@ -26,6 +26,7 @@ from ldpsql.sql import quote
 from ldpsql.survey import Survey
 from ldpsql_device.describe import describe_extent
 from ldpsql_device.errors import Error, NotSupportedError, OperationalError, ProgrammingError
+from ldpsql_device.frozen import frozen
 
 INDEX = "ldpsql_published"
 """The table that lists the others; no table of answers has its name."""
@@ -45,7 +46,7 @@ _ERRORS = {
 _ADVICE = "Error bars are those of single rows; sums over rows have none: ask ldpsql for them."
 
 
-@dataclass(frozen=True)
+@frozen
 class Asked:
     """A table that is asked for. what: it holds, in words.  is_needed: whether one that cannot be
     answered is an error, or left out with a note.  where: its SQL stands, for errors."""
@@ -57,7 +58,7 @@ class Asked:
     where: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class AnswerTable:
     """A table of answers: its rows under distinct names, and comments on it and on every column.
 
@@ -93,7 +94,7 @@ class AnswerTable:
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class PublishedTables:
     """What is to be written, and what was left out and why, in words."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal
@@ -32,6 +32,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import Digit, Face, Plan
 
@@ -41,7 +42,7 @@ _BIAS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class AheadDesign(Design[GridQuery]):
     """One round: the grids so far, with the people of the rounds before."""
 
@@ -214,7 +215,7 @@ class AheadDesign(Design[GridQuery]):
         return {"oracle": self.oracle, "grids": grids}
 
 
-@dataclass(frozen=True)
+@frozen
 class AheadOptions:
     """oracle: the frequency oracle of every round."""
 

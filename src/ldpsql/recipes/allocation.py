@@ -12,7 +12,6 @@ terms of its boxes. Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md#1
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
 
@@ -32,6 +31,7 @@ from ldpsql.trees import (
     product_energies,
 )
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
+from ldpsql_device.frozen import frozen
 
 SHARE_FOR_ALL = 0.01
 _STEPS, _GAP = 3000, 1e-6
@@ -56,7 +56,7 @@ def share_by_roots(loads: Array) -> Array:
 # -- what a workload asks of the classes of details -----------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Energies:
     """Mean energies ||P_l q||^2 of a workload, per class of the trees' levels.
 
@@ -131,7 +131,7 @@ def declared_energies(
 # -- shares ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class ConsistentAllocation:
     """Shares of users under consistent inference. moments: of each group's contributions."""
 
@@ -172,7 +172,7 @@ class ConsistentAllocation:
         return [(counts.ravel(), informs), *contrasts]
 
 
-@dataclass(frozen=True)
+@frozen
 class DirectAllocation:
     """Shares of users under direct inference.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 from typing import get_type_hints as type_hints
@@ -22,6 +22,7 @@ from ldpsql.shuffle.accountant import epsilon_of_batch, keeps, largest_local, la
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.shuffled import Central, Shuffled
 
 Promise = Epsilon | Central
@@ -31,7 +32,7 @@ AnyOptions = Mapping[str, Any]
 """Options as a survey file writes them: a name and a plain value each."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Takes:
     """Which record domains a recipe is for.
 
@@ -84,7 +85,7 @@ class Takes:
         return None
 
 
-@dataclass(frozen=True)
+@frozen
 class NoOptions:
     """The options of a recipe that has none."""
 
@@ -118,7 +119,7 @@ def read_options(kind: type[O], given: AnyOptions, name: str) -> O:
     return kind(**given)
 
 
-@dataclass(frozen=True)
+@frozen
 class Task(Generic[O]):
     """What a design is made for.
 

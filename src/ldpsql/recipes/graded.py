@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -33,6 +33,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Rows
 
@@ -44,7 +45,7 @@ Grades = tuple[tuple[Epsilon, ...], ...]
 """Per dimension the epsilon of each of its codes."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GradedDesign(RowsDesign):
     """A record is as sensitive as the most sensitive of its values.
 
@@ -117,7 +118,7 @@ class GradedDesign(RowsDesign):
         return {"epsilons": [[str(grade) for grade in grades] for grades in self.grades]}
 
 
-@dataclass(frozen=True)
+@frozen
 class GradedOptions:
     """epsilons: a table that lists, for each column named, the epsilon of every code; for a single
     column also a plain list, or text with commas. Columns that are not named have the survey's

@@ -18,7 +18,6 @@ docs/spec/h4mda.md#4.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -49,6 +48,7 @@ from ldpsql.trees import Tree
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import (
     WORDS,
     Arcs,
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from ldpsql.decoders.smooth_nodes import Tables
 
 
-@dataclass(frozen=True)
+@frozen
 class HaarLayout:
     """The levels of Haar coefficients over the codes of one dimension and the signs of measures.
 
@@ -111,7 +111,7 @@ class HaarLayout:
         return factors
 
 
-@dataclass(frozen=True)
+@frozen
 class HaarAnswer(Answer):
     """A Haar coefficient by a Hadamard response; scale: r."""
 
@@ -136,7 +136,7 @@ class HaarAnswer(Answer):
         return np.array([-most, most])
 
 
-@dataclass(frozen=True)
+@frozen
 class HaarDesign(LinearDesign[CellQuery]):
     """One level of Haar coefficients per question; one sub-survey of levels per measure."""
 
@@ -215,7 +215,7 @@ class HaarDesign(LinearDesign[CellQuery]):
         return {"weights": list(self.plan.faces[0].steps[0].weights)}
 
 
-@dataclass(frozen=True)
+@frozen
 class HaarOptions:
     """inference: the two are one.  allocation: of users to levels."""
 

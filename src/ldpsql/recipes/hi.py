@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import reduce
 from typing import Literal
@@ -31,6 +30,7 @@ from ldpsql.recipes.hierarchical import (
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 
 LARGEST_PARTS, LARGEST_RECORDS = 64, 1 << 16
 _EXACT = Context(prec=60)
@@ -38,7 +38,7 @@ _DIGITS = Decimal("1e-9")
 _POINTS, _LEAN = 24, 0.9
 
 
-@dataclass(frozen=True)
+@frozen
 class HiOptions(GroupOptions):
     """allocation: of epsilon to level combinations; see `GroupOptions` for the others."""
 

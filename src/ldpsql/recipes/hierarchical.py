@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -43,6 +42,7 @@ from ldpsql.trees import Tree, balance, pad
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 
 TREES = {"balanced": balance, "padded": pad}
 DESIGNS: Mapping[str, type[NodeDesign | ConsistentDesign]] = {
@@ -58,7 +58,7 @@ _MOST_COMBINATIONS, _MOST_CELLS = 100, 1 << 13
 # -- options --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class TreeOptions:
     """How the codes of every dimension are cut into nodes.
 
@@ -69,7 +69,7 @@ class TreeOptions:
     tree: Literal["balanced", "padded"] = "balanced"
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupOptions(TreeOptions):
     """Options of mechanisms with groups of nodes; oracle and root are options of some.
 
@@ -91,7 +91,7 @@ class GroupOptions(TreeOptions):
         return False
 
 
-@dataclass(frozen=True)
+@frozen
 class OracleOptions(GroupOptions):
     """Options of mechanisms with any oracle."""
 
@@ -99,14 +99,14 @@ class OracleOptions(GroupOptions):
     root: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class HhOptions(GroupOptions):
     """Options of hh."""
 
     oracle: Literal["oue", "hrr"] = "oue"
 
 
-@dataclass(frozen=True)
+@frozen
 class RepairedOptions(GroupOptions):
     """Options of lgrr-repaired. allocation: "forest" as randomized response over all nodes of a
     sub-survey gives; another one makes it hgrr with its root group."""
@@ -187,7 +187,7 @@ def forest_shares(table: GroupTable, epsilon: Epsilon) -> Array:
 # -- recipes --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Hierarchical(Recipe[GroupOptions]):
     """COUNT over private dimensions, and SUM and AVG of private measures unless `takes` says no.
 
@@ -282,7 +282,7 @@ def make_criterion(table: GroupTable, task: Task[GroupOptions], budget: Epsilon)
     return make_allocation(table, moments, task.asked, task.options.inference)
 
 
-@dataclass(frozen=True)
+@frozen
 class Flat(Recipe[NoOptions]):
     """One frequency oracle over all combinations of codes; `name` is that of the oracle.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, combinations, groupby
@@ -32,6 +32,7 @@ from ldpsql.recipes.oracles import LARGEST, odds_words, other_bit
 from ldpsql.shuffle.accountant import UNEVEN, Atom, Blanket, merge_atoms, unary
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import (
     HALVES,
     LARGEST_RADIX,
@@ -64,7 +65,7 @@ _SCALE = 10**40
 # -- responses and their blankets ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class NamedAnswer:
     """Randomized response over so many answers, at least two, for odds n / 2^64."""
 
@@ -160,7 +161,7 @@ def make_marginal_terms(marginals: Sequence[Axes], sizes: Sequence[int]) -> tupl
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class MarginalDesign(CollectedMarginals):
     """Marginals with a frequency oracle in each.
 
@@ -302,7 +303,7 @@ class MarginalDesign(CollectedMarginals):
         return {**super().to_json(), **rest}
 
 
-@dataclass(frozen=True)
+@frozen
 class WalshDesign(MarginalDesign):
     """Parities with randomized response in each; the sets of attributes are its `marginals`."""
 
@@ -390,7 +391,7 @@ def _expand(box: Box) -> list[tuple[Axes, float]]:
     return parts
 
 
-@dataclass(frozen=True)
+@frozen
 class ArrDesign(CollectedMarginals):
     """All cells of all marginals as the answers of one randomized response.
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import cache
 from itertools import combinations
@@ -46,6 +46,7 @@ from ldpsql.shuffle.accountant import balle_local, largest_local
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.shuffled import Central
 
 O = TypeVar("O")  # noqa: E741
@@ -177,7 +178,7 @@ def published_local(central: Central, people: int, answers: int) -> Epsilon:
     return Epsilon(Decimal(local).quantize(_DIGITS, rounding=ROUND_FLOOR))
 
 
-@dataclass(frozen=True)
+@frozen
 class MarginalOptions:
     """ways: attributes per marginal, 0 for those of the workload, or for the best with `cover`.
 
@@ -191,7 +192,7 @@ class MarginalOptions:
     cover: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class HashOptions(MarginalOptions):
     """values: of the hash functions; 0 for as many as are best."""
 
@@ -345,7 +346,7 @@ def find_best_hash_values(first: MarginalDesign, central: Central) -> MarginalDe
     return try_sizes(min(filter(lambda number: number >= 2, nearby), key=error))
 
 
-@dataclass(frozen=True)
+@frozen
 class ArrOptions(MarginalOptions):
     """sum_to_one: see `ArrDesign`."""
 
@@ -398,7 +399,7 @@ def local_budget(answered: Epsilon, marginals: int) -> Epsilon:
     return Epsilon(epsilon_of(1 + (answered.odds - 1) / marginals))
 
 
-@dataclass(frozen=True)
+@frozen
 class FtOptions:
     """ways: attributes per marginal, 0 for those of the workload."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Staircase
 from ldpsql_device.schema import MOST_LEVELS
 
@@ -37,7 +38,7 @@ _MOST_REPORTS = 1 << 14
 _SPARE = 1e-12
 
 
-@dataclass(frozen=True)
+@frozen
 class StaircaseOptions:
     """levels: of every measure; 0 for those with which the workload has the least mean variance, of
     LEVELS, as far as there are not more than FAST_CELLS combinations."""
@@ -45,7 +46,7 @@ class StaircaseOptions:
     levels: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class StaircaseDesign(RowsDesign):
     """Weighted patterns over the cells of a record domain.
 

@@ -17,7 +17,7 @@ with a search for patterns that violate w_S <= lambda'x_S. Source: docs/spec/rr-
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ldpsql.bounds import amounts_of, pattern_gram
 from ldpsql.estimate import Array
 from ldpsql.workload import Workload
+from ldpsql_device.frozen import frozen
 
 Patterns = NDArray[np.bool_]
 
@@ -83,7 +84,7 @@ _EXACT = 1e-11
 _NEWTON_STEPS, _HALVINGS = 40, 40
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Program:
     """Weighted patterns for a Gram matrix.
 

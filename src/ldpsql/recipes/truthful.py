@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Rows
 
@@ -47,7 +48,7 @@ _MOST_NAMED = 8
 _NEAR = Fraction(1, 10**6)
 
 
-@dataclass(frozen=True)
+@frozen
 class TruthfulOptimum:
     """support: the values that randomized response runs over, the likeliest first.  agreement:
     the probability that a report is the value."""
@@ -102,7 +103,7 @@ def read_exactly(number: object) -> Fraction:
         raise SurveyError(f"not a number: {number!r:.60}") from None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TruthfulDesign(RowsDesign):
     """Randomized response over the likeliest cells, and the truth with probability delta.
 
@@ -232,7 +233,7 @@ class TruthfulDesign(RowsDesign):
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class TruthfulOptions:
     """prior: shares as a list, or as text with commas between them; even ones where None.
 

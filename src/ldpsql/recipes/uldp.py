@@ -20,7 +20,7 @@ import math
 from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import cached_property, partial
@@ -50,6 +50,7 @@ from ldpsql.report import Histogram
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import LARGEST_EPSILON, LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import MOST_BITS, WORDS, Bits, Digit, Face, Ladder, Part, Plan, Rung, Term
 
@@ -263,7 +264,7 @@ class SensitiveDesign(TableDesign):
         return SmoothTable(reported, self.solve(reported), partial(find, self.channel))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CellDesign(SensitiveDesign):
     """Reports that name a cell of the table of all combinations, drawn by a word per response.
 
@@ -317,7 +318,7 @@ class CellDesign(SensitiveDesign):
         return dict(self.data)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class UrapDesign(SensitiveDesign):
     """Unary encoding of one attribute: a bit per sensitive value, and perhaps another one's name.
 
@@ -511,7 +512,7 @@ class JurrG(SensitiveRecipe[NoOptions]):
         return axes, (response,), {"levels": [first, second]}
 
 
-@dataclass(frozen=True)
+@frozen
 class Split:
     """split: a whole number per dimension, in proportion to its part of epsilon; even if []."""
 
@@ -554,7 +555,7 @@ def _split_odds(epsilon: Epsilon, split: Sequence[int]) -> list[Fraction]:
     return [*odds[:-1], min(odds[-1], odds[-1] * epsilon.odds / spent)]
 
 
-@dataclass(frozen=True)
+@frozen
 class UrapOptions:
     """form: "symmetric" (the own bit is as likely 1 as another is 0), or "optimised" (the own bit
     is a fair coin, as in OUE), which is better for many sensitive values."""

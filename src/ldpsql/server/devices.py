@@ -7,7 +7,6 @@ import math
 import re
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,6 +25,7 @@ from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Refused, Sent, Writer
 from ldpsql.store.incoming import check_stream
 from ldpsql_device.errors import Error, StoreError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import canonical, utc_today
 
@@ -39,7 +39,7 @@ Attest = Callable[[Request], bool | Awaitable[bool]]
 _ID = re.compile(rb'"id"\s*:\s*"([0-9a-f]{32})"')
 
 
-@dataclass(frozen=True)
+@frozen
 class Served:
     """A survey as it is handed out: its text, and the same compressed."""
 

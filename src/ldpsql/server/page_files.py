@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+
+from ldpsql_device.frozen import frozen
 
 HEADERS = {
     "Content-Security-Policy": "; ".join(
@@ -47,7 +48,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class _File:
     kind: str
     content: bytes

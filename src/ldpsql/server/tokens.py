@@ -10,12 +10,13 @@ import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from ldpsql.ownership import is_foreign
 from ldpsql_device.atomic import lock_file, replace_file
 from ldpsql_device.errors import DataError, StoreError
+from ldpsql_device.frozen import frozen
 
 ROLES = ("analyst", "admin", "relay")
 """An analyst asks; a relay brings reports, whole files of them too; an admin does both."""
@@ -25,7 +26,7 @@ _LARGEST = 1 << 24
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Token:
     """Who has a token, what for, and its SHA-256 in hexadecimal."""
 

@@ -26,10 +26,12 @@ variance at any n. Source: docs/spec/shuffle.md#2.1, for the expectation and the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ldpsql_device.frozen import frozen
 
 Reals = NDArray[np.float64]
 
@@ -50,7 +52,7 @@ _NEARLY_ZERO = 1e-15
 _CHERNOFF = np.geomspace(0.25, 64.0, 48)
 
 
-@dataclass(frozen=True)
+@frozen
 class Jumps:
     """The law of one X: values (J,), their probabilities (J,), and how many X there are.
 
@@ -75,7 +77,7 @@ class Jumps:
         return replace(self, chances=chances, absent=self.absent * math.exp(-scale))
 
 
-@dataclass(frozen=True)
+@frozen
 class Series:
     """The Fourier sum for a smoothed and tilted law, and what must be added to it.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from datetime import date
 from itertools import takewhile
 from pathlib import Path
@@ -65,6 +64,7 @@ from ldpsql_device.errors import (
     StoreError,
     SurveyError,
 )
+from ldpsql_device.frozen import frozen
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 
@@ -73,7 +73,7 @@ Moment = tuple[Weight, Weight | None]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen
 class Selection:
     """Which reports, and what to add up over them.
 

@@ -13,7 +13,7 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
@@ -44,6 +44,7 @@ from ldpsql.report_files import (
 )
 from ldpsql_device.arrow import FINGERPRINT_KEY, ID_COLUMN
 from ldpsql_device.errors import ReportError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX
 
 SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
@@ -58,7 +59,7 @@ _BLOCK, _LONGEST_LINE = 1 << 23, 1 << 24
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen
 class Incoming:
     """A file or table of reports.
 
@@ -127,7 +128,7 @@ class AcceptedRows:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class ArrivedRows:
     """Reports that came one by one, checked, with their ids.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -17,12 +16,13 @@ from ldpsql.intake import Intake
 from ldpsql.report_files import ShuffledBatch
 from ldpsql.store.incoming import AcceptedRows, Incoming, digest
 from ldpsql_device.errors import DataError, FingerprintError, InterfaceError, ReportError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.survey import LARGEST_TEXT
 
 _MOST_BESIDE = 100
 
 
-@dataclass(frozen=True)
+@frozen
 class KnownSurvey:
     """A survey that a store has.
 
@@ -35,7 +35,7 @@ class KnownSurvey:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class IngestPolicy:
     """How to take reports.
 
@@ -54,7 +54,7 @@ class IngestPolicy:
             raise InterfaceError(f'keep must be "reports" or "counts", not {self.keep!r}')
 
 
-@dataclass(frozen=True)
+@frozen
 class Batch:
     """What became of one ingested file.
 
@@ -72,7 +72,7 @@ class Batch:
     withdrawn: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class StoredBatch:
     """A batch as a store has it.
 
@@ -104,7 +104,7 @@ class StoredBatch:
         return "reports" if self.is_kept else "counts"
 
 
-@dataclass(frozen=True)
+@frozen
 class Imported:
     """What became of one survey of another store.
 
@@ -145,7 +145,7 @@ def split_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
         yield some
 
 
-@dataclass(frozen=True)
+@frozen
 class WaitingFile:
     """A file that waits to be taken, or a table.
 
@@ -281,7 +281,7 @@ def require_open(intake: Intake, name: str, today: date) -> None:
 # taken from one into the other.
 
 
-@dataclass(frozen=True)
+@frozen
 class BatchIds:
     """What a store remembers of the ids of one batch.
 

@@ -11,7 +11,7 @@ which private columns may depend.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -25,6 +25,7 @@ from ldpsql.numerics import Array
 from ldpsql.record_domain import count_unordered
 from ldpsql_device.arrow import arrow_type
 from ldpsql_device.errors import InternalError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Measure
 from ldpsql_device.values import Listed, Ordered
 
@@ -38,7 +39,7 @@ PEOPLE = f"{RESERVED_PREFIX}people"
 _STEEPEST = 1e4
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelAxis:
     """One factor of the model.
 
@@ -76,7 +77,7 @@ class StratifiedSampler:
 # -- dimensions -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Bins:
     """A dimension cut into bins: bin b holds the codes edges[b] .. edges[b + 1] - 1.
 
@@ -241,7 +242,7 @@ def truncated_exponential(means: Array, uniform: Array) -> Array:
 # -- public columns -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicPeople:
     """Combinations of public values.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +24,7 @@ from ldpsql.synthesis.columns import PublicPeople, amounts_of, values_of
 from ldpsql.synthesis.learning import Learned, ReportedShares, learn
 from ldpsql.synthesis.model import Axes
 from ldpsql_device.errors import InterfaceError, NotSupportedError, ProgrammingError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee
 
 BATCH = 1 << 17
@@ -34,7 +34,7 @@ _MOST_NAMED = 12
 _NOTICEABLE = 1e-3
 
 
-@dataclass(frozen=True)
+@frozen
 class Synthesizer:
     """Draws rows of a survey's private and public columns.
 

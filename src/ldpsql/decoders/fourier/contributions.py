@@ -30,6 +30,7 @@ from ldpsql.decoders.fourier.products import ProductReports
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum, make_box_terms
 from ldpsql.numerics import join_ranges
 from ldpsql.report import Pair, Rows
+from ldpsql_device.frozen import frozen
 
 POINTS, MOST_CELLS_OF_ALL = 512, 1 << 19
 """Points of a sample of families, and the phases up to which all of them are taken."""
@@ -212,7 +213,7 @@ def find_asked_faces(spectra: Sequence[Spectrum], collected: Collected) -> froze
 # -- a sample of families --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FamilySample:
     """Families that stand for all that tell about some faces.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,7 @@ from ldpsql.report import TYPES, Decoded, Histogram, Histograms
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Plan
 from ldpsql_device.publish import plan_to_json
@@ -64,7 +65,7 @@ MOST_DECODED = 1 << 25
 about two seconds."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Forms:
     """Two plans for one workload, one of which a design has.
 
@@ -106,7 +107,7 @@ def _compare(error: float) -> str:
     return f"{abs(100.0 * (error - 1.0)):.1f} % {'more' if error >= 1.0 else 'less'} expected error"
 
 
-@dataclass(frozen=True)
+@frozen
 class FourierDesign(Design[BoxQuery]):
     """The families of a plan over the group of a record domain.
 

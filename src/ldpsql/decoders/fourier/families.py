@@ -6,7 +6,7 @@ Source: docs/spec/fourier.md#1.1, docs/spec/fourier.md#1.2 and docs/spec/fourier
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, groupby, pairwise
 from math import prod
@@ -30,6 +30,7 @@ from ldpsql.limits import in_time
 from ldpsql.numerics import sum_outer_products
 from ldpsql.report import question_shares
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import HALVES, WORDS, Arcs, Face, Integer, Plan, Subset, base_points
 
 Complexes = NDArray[np.complex128]
@@ -42,7 +43,7 @@ _DENSE = 8
 """Frequencies per informed one up to which products of matrices take less time."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Cluster:
     """F families with the same factors; a family is a subset S of the group with its translates.
 
@@ -251,7 +252,7 @@ def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
     ]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FamilyBatch:
     """Some families of one shape, few enough to be worked on at once.
 

@@ -8,7 +8,6 @@ variances follow. The numbers are those of `FourierEstimator`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -21,6 +20,7 @@ from ldpsql.decoders.fourier.group import Axes, Reals, zero_parts
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected
 from ldpsql.limits import in_time
 from ldpsql.report import Histograms, Rows
+from ldpsql_device.frozen import frozen
 
 _AT_ONCE = 1 << 22
 """How many numbers are held at once: per code of a cut bin, set and query; or frequencies, or
@@ -60,7 +60,7 @@ def count_contributions(shared: SharedContributions, queries: Sequence[BoxQuery]
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class _Sets:
     """Sets of people, the rows of their reports, and what each row contributes to queries, shape
     (r,)."""

@@ -8,7 +8,7 @@ one. Source: docs/spec/fourier.md#13.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import chain
 from math import prod
@@ -27,6 +27,7 @@ from ldpsql.decoders.fourier.group import (
 )
 from ldpsql.limits import in_time
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import HALVES, Arcs, Digit, Face, Varying
 
 Complexes = NDArray[np.complex128]
@@ -40,7 +41,7 @@ _PLACES_AT_ONCE = 1 << 18
 _ROWS_AT_ONCE = 1 << 9
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ArcRows:
     """Arcs of one factor with reported phases, a row each: [0, length) on a circle of `orders`.
 
@@ -105,7 +106,7 @@ class ArcRows:
         return np.asarray(np.outer(self.characters[:, axis], np.arange(most + 1)) % order)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ArcFactor:
     """One digit of a product face: a phase modulo `radix`, favoured in the interval of `length`.
 
@@ -212,7 +213,7 @@ class ArcFactor:
         return place
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ProductFace:
     """The questions of one face of a plan: products of one or two arcs, one step for every axis.
 
@@ -497,7 +498,7 @@ class ProductFace:
         return ProductReports(self, rows, orders, orders + (odds - 1.0) * lengths, odds)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ProductReports:
     """Reports to the questions of a product face.
 

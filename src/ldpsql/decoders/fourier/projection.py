@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ldpsql.estimate import Array
 from ldpsql.limits import in_time
 from ldpsql.numerics import number_rows, project_on_simplex
+from ldpsql_device.frozen import frozen
 
 Coefficients = NDArray[np.complex128]
 Indices = NDArray[np.int64]
@@ -28,7 +28,7 @@ _CHECKED_EVERY = 5
 _LARGEST_BATCH = 1 << 15
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Block:
     """One table of estimates in the Fourier domain, over some of a survey's axes, ascending.
 
@@ -51,7 +51,7 @@ class Block:
         return self.spectrum.shape
 
 
-@dataclass(frozen=True)
+@frozen
 class BlockShape:
     """Blocks of one shape: their numbers, group orders and sizes.
 
@@ -188,7 +188,7 @@ class CoefficientLayout:
         return np.asarray(np.concatenate(halves)[self._gather])
 
 
-@dataclass(frozen=True)
+@frozen
 class Stop:
     """When to end a projection.
 
@@ -204,7 +204,7 @@ class Stop:
 FINE = Stop(5000, 1e-5)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Projected:
     """R projections: tables per kind (R, blocks, *orders), steps (R,), converged (R,)."""
 

@@ -32,6 +32,7 @@ from ldpsql.decoders.fourier.spectra import BoxQuery, demand
 from ldpsql.estimate import Array
 from ldpsql.numerics import number_rows
 from ldpsql.workload import Workload
+from ldpsql_device.frozen import frozen
 
 # The specification's floor of the workload metric; a higher one ruins the projection.
 _FLOOR = 1e-6
@@ -368,7 +369,7 @@ def select(
     return sorted(marks, key=lambda name: marks[name])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Smoothed:
     """One summary, consistent with itself.
 

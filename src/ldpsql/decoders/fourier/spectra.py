@@ -6,7 +6,7 @@ Source: docs/spec/fourier.md#1.2, docs/spec/fourier.md#2.1 and docs/spec/fourier
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from math import prod
 from typing import Any
@@ -34,6 +34,7 @@ from ldpsql.numerics import sum_outer_products
 from ldpsql.report import Pair, Rows
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 
 Spectrum = Mapping[Axes, Complexes]
 """A query or a population by face, the empty one for the zero frequency."""
@@ -50,7 +51,7 @@ _Profile = tuple[tuple[float, Side], ...]
 """A function of one dimension: the sum of coefficient x side."""
 
 
-@dataclass(frozen=True)
+@frozen
 class BoxTerm:
     """coefficient x box, whose sides constrain the given dimensions and no others."""
 
@@ -59,7 +60,7 @@ class BoxTerm:
     sides: tuple[Side, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class CutBin:
     """A bin that a range cuts.
 
@@ -81,7 +82,7 @@ def make_box_terms(boxes: Iterable[tuple[float, Sequence[Side]]]) -> tuple[BoxTe
     return tuple(terms)
 
 
-@dataclass(frozen=True)
+@frozen
 class BoxQuery(PlannedQuery):
     """level x (people in the terms) + contrast x (their upper minus lower signs).
 
@@ -292,7 +293,7 @@ def floor(needed: Mapping[Axes, Reals]) -> float:
     return -sum(float(values.sum()) for values in needed.values())
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Collected:
     """A table of families as the collector uses it.
 

@@ -10,7 +10,7 @@ Source: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#5.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -24,12 +24,13 @@ from ldpsql.decoders.fourier.families import Complexes, FamilyBatch
 from ldpsql.decoders.fourier.group import Axes, Group, Reals, face_slices, zero_parts
 from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm, Spectrum
 from ldpsql.report import Pair
+from ldpsql_device.frozen import frozen
 
 LARGEST = 1 << 23
 """Numbers that the sums of all translates of one row may take."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Translate:
     """A row of queries as another one, moved by some bins.
 
@@ -90,7 +91,7 @@ def numbers(translate: Translate, group: Group) -> int:
     return group.cells(translate.moved) * queries * (queries + 2)
 
 
-@dataclass(frozen=True)
+@frozen
 class TranslateSums:
     """Of all translates of a row of T queries, at every place of the axes it is moved along.
 

@@ -8,7 +8,7 @@ error. Source: docs/spec/fourier.md#2.3.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from math import prod
@@ -31,6 +31,7 @@ from ldpsql.recipes.fourier.candidates import (
 )
 from ldpsql.recipes.fourier.folding import Folding, Symmetry
 from ldpsql.workload import Workload
+from ldpsql_device.frozen import frozen
 
 GAP = 1e-3
 MOST_CELLS, MOST_CROWDED = 1 << 25, 1 << 26
@@ -55,7 +56,7 @@ only single axes are asked, of which a prior says less: values that very many pe
 likely as a smooth distribution."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DesignProblem:
     """Weights for the candidates of some components, one after the other in one flat array.
 

@@ -14,7 +14,6 @@ What is asked of one dimension alone has listed families. Source: docs/spec/four
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from math import lcm, prod
@@ -30,6 +29,7 @@ from ldpsql.recipes.fourier.folding import Folding
 from ldpsql.recipes.fourier.optimise import find_equality_axes
 from ldpsql.recipes.fourier.rounding import round_weights
 from ldpsql.workload import Workload
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import MOST_QUESTIONS, Arcs, Digit, Face, Integer, Part, Step, Term, Varying
 
 _STEPS, _CAREFUL = 200, 20
@@ -45,7 +45,7 @@ _LEAST_SHARE = 2e-3
 """Shapes of several factors that fewer people would draw are left out."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Shape:
     """Questions of one shape: one factor with steps on both dimensions, or two with one each.
 
@@ -259,7 +259,7 @@ def _factor(group: Group, axes: Axes, share: float) -> ArcFactor:
     return ArcFactor(orders, axes, characters, shares, has_step, radix, length)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ProductDesign:
     """Listed families with their weights, and shapes with a weight and tables each."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, lcm, log2, prod, sqrt
 from typing import Literal
 
@@ -36,6 +36,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import (
     LARGEST_RADIX,
     WORDS,
@@ -73,7 +74,7 @@ PRODUCT_BITS = 4, 3, 2
 """Of the mantissas of weights in product form: the first with which the plan is not large."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FourierOptions:
     """bins: a dimension of more codes is collected in at most so many bins; in fewer where what is
     asked together would have more cells than a design can (`MOST_TOGETHER`).

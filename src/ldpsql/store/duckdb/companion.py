@@ -15,7 +15,6 @@ import os
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -43,6 +42,7 @@ from ldpsql.store.duckdb.opening import (
     open_memory,
     permit_as,
 )
+from ldpsql_device.frozen import frozen
 
 MOST_COUNTS = 50_000
 """Rows of a histogram that a snapshot holds; it leaves out a longer one."""
@@ -55,7 +55,7 @@ def companion_of(path: Path) -> Path:
     return place.with_name(f"{place.name}.snapshot")
 
 
-@dataclass(frozen=True)
+@frozen
 class Snapshot:
     """A snapshot in memory.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from math import isnan
 from typing import Any, Protocol
@@ -35,6 +35,7 @@ from ldpsql.store.duckdb.layout import ALONE, BATCH_COLUMN, SUMS, Layout, create
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql_device.arrow import ARROW_TYPES
+from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX
 
 MOST_PARTS, MOST_NUMBERS = 64, 1 << 22
@@ -49,7 +50,7 @@ Values = tuple[Any, ...]
 Arrays = Mapping[str, Reals]
 
 
-@dataclass(frozen=True)
+@frozen
 class StoredSums:
     """The sums of one survey.
 
@@ -194,7 +195,7 @@ class DecodedRows(Protocol):
         pieces."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LocalRows:
     """Histogram rows that a cursor sees, as a subquery."""
 

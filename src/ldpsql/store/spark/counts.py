@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from ldpsql.store.duckdb import decoded
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.spark.columns import NAME, SUMS, key_columns, quote_in_spark, write_schema
 from ldpsql.store.spark.executor import Decoder, Sums, add_up
+from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -125,7 +126,7 @@ def as_decoded(sums: Sums, selection: Selection) -> list[tuple[tuple[Any, ...], 
     ]
 
 
-@dataclass(frozen=True)
+@frozen
 class SparkRows:
     """Histogram rows in Spark that decode to sums by parts; see `decoded.DecodedRows`.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -32,6 +31,7 @@ from ldpsql.store.spark.columns import NAME, PLACE, ROW, SAID, SUMS, arriving_sc
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import Error, InternalError
+from ldpsql_device.frozen import frozen
 
 Key = tuple[Any, ...]
 Sums = dict[Key, dict[str, Reals]]
@@ -41,7 +41,7 @@ _ROWS = 1 << 20
 """Histogram rows that are decoded at once."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Arriving:
     """What is needed to read report files.
 
@@ -98,7 +98,7 @@ def _arrange(piece: pa.RecordBatch, schema: pa.Schema, place: int, first: int) -
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-@dataclass(frozen=True)
+@frozen
 class Decoder:
     """What is needed to decode counts of reports.
 

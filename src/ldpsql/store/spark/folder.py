@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.spark.session import explain
 from ldpsql_device.errors import StoreError
+from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +35,7 @@ _MISSING = "PATH_NOT_FOUND"
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\*?[]{}"})
 
 
-@dataclass(frozen=True)
+@frozen
 class File:
     """A file as Spark lists it.
 
