@@ -224,6 +224,28 @@ def test_influence_is_what_a_report_adds_and_weights_count() -> None:
     assert moved.max(axis=0) == pytest.approx(most, abs=room)
 
 
+@pytest.mark.parametrize("case", [2, 3, 7, 8, 10, 13])
+def test_everything_has_an_error(case: int) -> None:
+    """Every code by itself, everybody, and nothing that is asked of few people or of many."""
+    made, people = design_of(case), 2_000
+    sizes = made.domain.sizes
+    queries = [LinearQuery.count(Box.whole(len(sizes)))]
+    for axis, size in enumerate(sizes):
+        sides: list[Any] = [None] * len(sizes)
+        for code in range(size):
+            sides[axis] = ((code, code + 1),)
+            queries.append(LinearQuery.count(Box(tuple(sides))))
+    planned = [made.prepare(query) for query in queries]
+    random = np.random.default_rng(1)
+    codes = [random.integers(0, size, people) for size in made.domain.record_sizes]
+    reports = made.randomize(np.stack(codes, axis=1), SeededEntropy(1))
+    own = made.estimators["robust"](histogram_of(reports))
+    together, alone = own.answer(planned), own.answer_rows([[query] for query in planned])
+    assert together.stderr[0] == 0.0 and (together.stderr[1:] > 0.0).all()
+    assert np.linalg.eigvalsh(together.covariance)[0] > -1e-9 * together.covariance.max()
+    assert [each.stderr[0] for each in alone] == pytest.approx(together.stderr)
+
+
 def test_groups_without_people_have_no_part() -> None:
     """Least squares over the others; where they do not tell it, there is no answer."""
     made = design_of(7)

@@ -42,7 +42,6 @@ from ldpsql.decoders.linear import (
     split_known,
 )
 from ldpsql.decoders.listed import ListedReports
-from ldpsql.decoders.robust import Asked, BoundedReports, CellContributions, RobustEstimator
 from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Pair, Rows
@@ -52,6 +51,7 @@ from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
 
 if TYPE_CHECKING:
+    from ldpsql.decoders.robust import Asked, BoundedReports, RobustEstimator
     from ldpsql.decoders.smooth_nodes import Tables
 
 MOST_SMOOTHED = 1 << 10
@@ -381,10 +381,15 @@ class TableDesign(LinearDesign[CellQuery]):
 
     def bound(self, histogram: Histogram) -> RobustEstimator:
         """See `LinearDesign`."""
+        # Only robust answers need it, and a first question should not wait for it.
+        from ldpsql.decoders.robust import RobustEstimator  # noqa: PLC0415
+
         return RobustEstimator(ReportedSource(histogram, self.answers), self._bounded, self.ask)
 
     def ask(self, planned: CellQuery) -> Asked:
         """What a planned query counts every cell for."""
+        from ldpsql.decoders.robust import Asked  # noqa: PLC0415
+
         if not planned.is_asked:
             return Asked(planned.known, None)
         ((cells,),) = planned.alternatives
@@ -392,6 +397,8 @@ class TableDesign(LinearDesign[CellQuery]):
 
     @cached_property
     def _bounded(self) -> BoundedReports:
+        from ldpsql.decoders.robust import BoundedReports, CellContributions  # noqa: PLC0415
+
         assert isinstance(self.channel, MatrixChannel)
         reports = MatrixReports(self.channel)
         own = CellContributions(reports, self.domain.cell_shares)

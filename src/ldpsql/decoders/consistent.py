@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,12 +33,14 @@ from ldpsql.decoders.linear import (
     split_known,
 )
 from ldpsql.decoders.nodes import GroupDesign
-from ldpsql.decoders.robust import Asked
 from ldpsql.estimate import Estimates
 from ldpsql.numerics import Array
 from ldpsql.trees import AxisDetails, product_energies
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
+
+if TYPE_CHECKING:
+    from ldpsql.decoders.robust import Asked
 
 LARGEST_HASHED = 1 << 15
 _NO_ENERGY = 1e-12
@@ -100,6 +102,8 @@ class ConsistentDesign(GroupDesign[DetailQuery]):
 
     def ask(self, planned: DetailQuery) -> Asked:
         """See `GroupDesign`."""
+        from ldpsql.decoders.robust import Asked  # noqa: PLC0415  (for robust answers only)
+
         if not planned.terms:
             return Asked(planned.known, None)
         axes = [tree.padded for tree in self.table.trees]

@@ -35,13 +35,6 @@ from ldpsql.decoders.linear import (
 )
 from ldpsql.decoders.listed import OracleReports, list_reports
 from ldpsql.decoders.oracles import Oracle, oracle_of
-from ldpsql.decoders.robust import (
-    Asked,
-    BoundedReports,
-    NodeContributions,
-    RobustEstimator,
-    join_nodes,
-)
 from ldpsql.decoders.split import SplitEstimator
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
@@ -52,6 +45,12 @@ from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Hash, Parity, Plan
 
 if TYPE_CHECKING:
+    from ldpsql.decoders.robust import (
+        Asked,
+        BoundedReports,
+        NodeContributions,
+        RobustEstimator,
+    )
     from ldpsql.decoders.smooth_nodes import Tables
 
 MOST_SMOOTHED, MOST_HASHED, MOST_CODES = 1 << 16, 1 << 13, 1 << 10
@@ -168,6 +167,9 @@ class GroupDesign(LinearDesign[Q]):
 
     def bound(self, histogram: Histogram) -> RobustEstimator:
         """Unbiased, and no report contributes much more than others do."""
+        # Only robust answers need it, and a first question should not wait for it.
+        from ldpsql.decoders.robust import RobustEstimator  # noqa: PLC0415
+
         return RobustEstimator(ReportedSource(histogram, self.answers), self._bounded, self.ask)
 
     @abstractmethod
@@ -183,6 +185,8 @@ class GroupDesign(LinearDesign[Q]):
 
     @cached_property
     def _bounded(self) -> BoundedReports:
+        from ldpsql.decoders.robust import BoundedReports, NodeContributions  # noqa: PLC0415
+
         answers = self.answers
         information = InformationTable(self.table, [answer.moments for answer in answers])
         shares = question_shares(self.plan)[[answer.question for answer in answers]]
@@ -274,6 +278,8 @@ class NodeDesign(GroupDesign[CellQuery]):
 
     def ask(self, planned: CellQuery) -> Asked:
         """See `GroupDesign`; all alternatives are about the same."""
+        from ldpsql.decoders.robust import Asked, join_nodes  # noqa: PLC0415
+
         if not planned.is_asked:
             return Asked(planned.known, None)
         weights = []

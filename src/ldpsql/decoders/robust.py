@@ -375,7 +375,8 @@ class RobustEstimator(Estimator[Any]):
     def _predict(self, number: int, even: Array) -> Array:
         """What a group adds to variances (k,) if records are spread evenly; even: (k, k)."""
         size = self.source.size(self._members[number])
-        return self._scale(number) ** 2 * size * np.diagonal(even)
+        # Of a group without a part it is 0 but for rounding.
+        return self._scale(number) ** 2 * size * np.maximum(np.diagonal(even), 0.0)
 
     def _scale(self, number: int) -> float:
         """What a report of a group counts for: people / size of the group x its share."""

@@ -510,8 +510,8 @@ class Session:
                 default = next(iter(subject.survey.design.estimators))
                 if subject.estimator != default:
                     lines.append(
-                        f"estimator: {subject.estimator}; the predicted errors are the {default} "
-                        "one's"
+                        f"estimator: {subject.estimator}; predicted errors and parts are the "
+                        f"{default} one's"
                     )
         lines += self._explain_functions(statement, subjects)
         table = pa.table({"plan": pa.array(lines, type=pa.string())})
