@@ -31,7 +31,7 @@ from ldpsql_device.frozen import frozen
 
 SURCHARGE = 1.05
 """By how much the standard error may grow, over evenly spread records."""
-MOST_BOUNDED, MOST_LISTED = 1 << 19, 1 << 21
+MOST_BOUNDED, MOST_LISTED = 1 << 19, 3 << 20
 """Different reports up to which contributions are bounded, which looks at each of them a few
 hundred times: of families, and of hash functions, whose averages take less time."""
 MOST_DETAILS = 1 << 20
