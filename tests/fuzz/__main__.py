@@ -49,7 +49,8 @@ def main() -> int:
         print(f"{name}: numbers {numbers} of seed {given.seed} in {took:,.0f} s")
         print("  " + ", ".join(f"{end} {count:,}" for end, count in outcome.ends.most_common()))
         slow, number = outcome.slowest
-        print(f"  slowest {slow:.2f} s (number {number}), grew by {outcome.growth / 1e6:,.0f} MB")
+        peak = f"its peak grew by {outcome.growth / 1e6:,.0f} MB"
+        print(f"  slowest {slow:.2f} s (number {number}), {peak}")
         for number, what in outcome.findings[:50]:
             print(f"  FOUND, number {number}: {what}")
         sys.stdout.flush()
