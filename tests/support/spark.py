@@ -28,9 +28,13 @@ def find_problem() -> str | None:
 
 def start_here() -> Any:
     """A session that takes little of this machine: classic, or where SPARK_REMOTE is `local` of
-    Spark Connect."""
+    Spark Connect, or on the SPARK_MASTER that is named, such as `local-cluster[2,1,1024]`, whose
+    executors are processes of their own."""
     given = " ".join(f"--conf {name}={value}" for name, value in SETTINGS.items())
     if "SPARK_REMOTE" not in os.environ:
-        given += " --master local[2]"
+        given += f" --master {os.environ.get('SPARK_MASTER', 'local[2]')}"
+        # Where a cluster's executors are started from, which Spark finds for itself in one process.
+        [home] = find_spec("pyspark").submodule_search_locations
+        os.environ.setdefault("SPARK_HOME", home)
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"{given} pyspark-shell"
     return start()
