@@ -55,11 +55,12 @@ browser: $(STAMP)
 # Folders of reports that Spark reads, on this machine, and once more by Spark Connect. FULL=1 asks every golden
 # statement and the whole contract, too, and some of executors in processes of their own: ten minutes. Needs Java 17 or
 # newer.
+spark: CLUSTER := local-cluster[2,1,1024]
 spark: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests/store/spark/requirements.lock
 	$(BIN)/python -m pytest --require-spark -m $(if $(FULL),spark,"spark and not slow") tests/store
 	SPARK_REMOTE=local $(BIN)/python -m pytest --require-spark -m "spark and not slow" tests/store
-	$(if $(FULL),SPARK_MASTER='local-cluster[2,1,1024]' $(BIN)/python -m pytest --require-spark \
+	$(if $(FULL),SPARK_MASTER='$(CLUSTER)' $(BIN)/python -m pytest --require-spark \
 		-m "spark and not slow" tests/store/spark/test_golden.py)
 
 bench: $(STAMP)
