@@ -235,6 +235,16 @@ def test_counts_that_a_snapshot_leaves_out_are_read_from_the_store(path, monkeyp
         assert people(reader) == 20
 
 
+def test_counts_are_read_from_the_file_of_the_snapshot_that_was_found(path, monkeypatch):
+    """Also when another one has taken its place; and the store itself is not opened."""
+    with read_store(path) as reader:
+        monkeypatch.setattr(reader, "_open_file", lambda *_, **__: pytest.fail("it was opened"))
+        with reader.snapshot():
+            add(path, 5, 1)
+            assert people(reader) == 10
+        assert people(reader) == 15
+
+
 def test_who_writes_is_named_where_the_snapshot_may_be_older(path):
     with read_store(path) as reader:
         assert people(reader) == 10

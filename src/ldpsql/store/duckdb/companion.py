@@ -5,8 +5,8 @@ do not have the store open between two questions: they load the snapshot into me
 store without reports and ids: surveys, batches, look-up tables, what is kept of decoded reports,
 and the counts of equal reports of every survey that has few of them. It is put in its place whole
 after every change, and says of which state of the store it is (`opening.find_state`), so that an
-outdated one is told. Nobody writes into a snapshot, so what is most of it and few questions are
-about, the sums of single parts, is read from the file that was found, which stays open.
+outdated one is told. Nobody writes into a snapshot, so what is most of it, the counts and the sums
+of single parts, is read when it is needed, from the file that was found, which stays open.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ldpsql.store.duckdb.copying import put_in_place, write_beside
 from ldpsql.store.duckdb.layout import (
     ALONE,
     FORMAT,
+    HISTOGRAM,
     LOOKUPS,
     MARKER,
     SUMS,
@@ -44,7 +45,7 @@ from ldpsql.store.duckdb.opening import (
 )
 from ldpsql_device.frozen import frozen
 
-MOST_COUNTS = 50_000
+MOST_COUNTS = 250_000
 """Rows of a histogram that a snapshot holds; it leaves out a longer one."""
 _COPY, _TABLE = "ldpsql_copy", "ldpsql_snapshot"
 
@@ -83,13 +84,15 @@ def load(path: Path) -> Snapshot | None:
 
 
 def _take(connection: Connection) -> None:
-    """Copy what is attached into memory, but for the sums of parts, which a view stands for."""
+    """Copy what is attached into memory, but for counts and the sums of parts, for which views
+    stand."""
     connection.execute("BEGIN")
     has_views = False
     for schema, name, comment in _list_tables(connection, _COPY):
         place = f"{quote(schema)}.{quote(name)}"
         # Where a file that is open cannot be replaced, none is to stay open.
-        is_view = os.name == "posix" and schema == "main" and name.startswith(SUMS)
+        is_large = schema == "main" and name.startswith((SUMS, HISTOGRAM))
+        is_view = os.name == "posix" and is_large
         has_views |= is_view
         if schema != "main":
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
@@ -182,8 +185,8 @@ def publish(cursor: Connection, path: Path, layouts: Iterable[Layout]) -> None:
 
 def has_counts(cursor: Connection, layout: Layout) -> bool:
     """Whether a snapshot holds the counts of equal reports of a survey."""
-    query = "SELECT 1 FROM duckdb_tables() WHERE table_name = ?"
-    return bool(cursor.execute(query, [f"histogram_{layout.key}"]).fetchall())
+    query = "SELECT 1 FROM duckdb_tables() WHERE table_name = ?"  # also of what stays attached
+    return bool(cursor.execute(query, [f"{HISTOGRAM}{layout.key}"]).fetchall())
 
 
 def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:

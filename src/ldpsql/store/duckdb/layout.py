@@ -49,6 +49,8 @@ LOOKUPS = "lookups"
 ALONE = "decoded_alone"
 SUMS = "sums_"
 """How the names of tables with the sums of parts begin (see `decoded`)."""
+HISTOGRAM = "histogram_"
+"""How the names of tables with the counts of equal reports begin."""
 LAST_COLUMN = f"{RESERVED_PREFIX}last"
 BATCH_COLUMN = f"{RESERVED_PREFIX}batch"
 STORE_DDL = (
@@ -77,7 +79,7 @@ class Layout(ReportTable):
             if name in (BATCH_COLUMN, COUNT_COLUMN):
                 raise InternalError(f"a report column cannot be called {name}")
         super().__init__(intake)
-        self.reports, self.histogram = quote(f"reports_{self.key}"), quote(f"histogram_{self.key}")
+        self.reports, self.histogram = quote(f"reports_{self.key}"), quote(f"{HISTOGRAM}{self.key}")
         self.ids = ids_table(self.key)
         batch = Column(BATCH_COLUMN, "UINTEGER")
         self.kept_columns = (batch, *self.report_columns, *self.public_columns)
