@@ -153,7 +153,7 @@ def test_a_plan_that_cannot_be_used_is_refused(name: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 def test_no_edit_raises_anything_else(data: st.DataObject) -> None:
     """One value anywhere is replaced by another: the plan is usable, or a SurveyError says why."""
     plan = copy.deepcopy(BY_NAME[data.draw(st.sampled_from(sorted(BY_NAME)))])

@@ -153,7 +153,7 @@ def test_error_bars_agree_with_differences(connection: Connection, query: str) -
     constant=st.floats(-5, 5),
 )
 @seed(1)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
 def test_linear_maps_have_the_variance_of_linear_maps(
     connection: Connection, weights: list[int], constant: float
 ) -> None:

@@ -21,7 +21,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, seed, settings
+from hypothesis import assume, given, seed, settings
 from hypothesis import strategies as st
 from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 from support.surveys import ANYTHING
@@ -554,12 +554,7 @@ def ask_many(questions: st.SearchStrategy[Question], both: Both, double: int, co
     seen: set[str] = set()
 
     @seed(double)
-    @settings(
-        max_examples=count * 6 // 5,
-        deadline=None,
-        database=None,
-        suppress_health_check=[HealthCheck.too_slow],
-    )
+    @settings(max_examples=count * 6 // 5, database=None)
     @given(asked=questions)
     def ask(asked: Question) -> None:
         if str(asked) not in seen and len(seen) < count:

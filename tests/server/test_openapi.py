@@ -131,7 +131,7 @@ HEADERS = st.fixed_dictionaries(
 NAMES = st.sampled_from([FINGERPRINT, "people", "0" * 64, "r.parquet", "%00", "..", "é"])
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(
     st.sampled_from(OPERATIONS),
     NAMES,

@@ -246,7 +246,7 @@ def test_report_columns_may_be_wider_in_files_than_their_values(store):
         assert "row 1: ldpsql_answer0" in refusal(store, survey, bad)
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 @given(
     st.lists(
         st.tuples(st.integers(-1, 4), st.integers(-1, 301), st.integers(-1, 9)),

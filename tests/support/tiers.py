@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 _FAST_EXAMPLES = 6
 """The fast tier tries one in so many of the examples of a property."""
@@ -18,7 +18,13 @@ def choose_tier(config: pytest.Config) -> None:
     """Called once, before any test is read."""
     global _is_fast  # noqa: PLW0603
     _is_fast = config.option.markexpr == "not slow"
-    settings.register_profile("tier", max_examples=examples(settings.default.max_examples))
+    settings.register_profile(
+        "tier",
+        max_examples=examples(settings.default.max_examples),
+        # How long an example takes says how busy the machine is, not whether the code is right.
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     settings.load_profile("tier")
 
 

@@ -58,7 +58,7 @@ def test_padded_levels(size: int, fanout: int, counts: tuple[int, ...]) -> None:
     assert pad(size, fanout).counts == counts
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(st.integers(1, 400), st.integers(2, 9))
 def test_balanced_is_the_best_of_all_multisets(size: int, fanout: int) -> None:
     """Least height, then least product, then least sum, by brute force."""
@@ -94,7 +94,7 @@ def test_covers(tree: Tree, interval: tuple[int, int], cover: dict[int, list[int
     assert {level: nodes.tolist() for level, nodes in found.items()} == cover
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_a_cover_holds_exactly_its_codes_with_the_fewest_nodes(data: st.DataObject) -> None:
     """Every code once, and no full set of siblings is left uncombined."""

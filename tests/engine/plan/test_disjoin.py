@@ -38,7 +38,7 @@ def _inside(cell: tuple[int, ...], box: Box) -> bool:
 
 
 @given(BOXES)
-@settings(max_examples=examples(300), deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(300), derandomize=True, database=None)
 def test_every_record_lies_in_one_box_exactly_if_it_lay_in_any(boxes: list[Box]) -> None:
     expected = sorted(set(members(boxes)))
     assert members(disjoint(boxes, SIZES)) == expected
@@ -47,7 +47,7 @@ def test_every_record_lies_in_one_box_exactly_if_it_lay_in_any(boxes: list[Box])
 
 
 @given(BOXES, st.randoms(use_true_random=False))
-@settings(max_examples=examples(200), deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(200), derandomize=True, database=None)
 def test_the_result_depends_on_the_set_alone(boxes: list[Box], random: Any) -> None:
     expected = disjoint(boxes, SIZES)
     shuffled = random.sample(boxes, len(boxes))
@@ -58,7 +58,7 @@ def test_the_result_depends_on_the_set_alone(boxes: list[Box], random: Any) -> N
 
 
 @given(BOXES)
-@settings(max_examples=examples(200), deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(200), derandomize=True, database=None)
 def test_boxes_are_normal_sorted_and_no_two_differ_in_one_side_only(boxes: list[Box]) -> None:
     found = disjoint(boxes, SIZES)
     for box in found:

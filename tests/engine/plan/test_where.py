@@ -139,7 +139,6 @@ def hits(box: Box) -> np.ndarray[Any, Any]:
 @given(st.lists(PREDICATES, min_size=12, max_size=12))
 @settings(
     max_examples=examples(180),
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
