@@ -285,8 +285,9 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
     by_set = [[labels[p] if p in own else everybody for p in private] for own in sets]
     count = sum(prod(map(len, each)) for each in by_set)
     if count > MAX_ROWS:
+        many = f"{count:,}" if count < 10**12 else "over a trillion"
         raise UnsupportedSQL(
-            f"GROUP BY would give {count} rows, the limit is {MAX_ROWS}",
+            f"GROUP BY would give {many} rows, the limit is {MAX_ROWS:,}",
             sql=sql,
             place=query.keys[private[0]].place,
             hint="group by fewer columns, or by bin(column, width)",

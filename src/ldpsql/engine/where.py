@@ -17,7 +17,7 @@ from datetime import date, datetime
 from itertools import chain
 from typing import Literal
 
-from ldpsql import domains
+from ldpsql import domains, limits
 from ldpsql.boxes import NOTHING, Box, CodeSet, code_set, complement
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.engine.bins import Divided
@@ -47,6 +47,9 @@ from ldpsql_device.values import Value
 
 MAX_SLICES = 256
 _COMPACTED = 64
+_ASK_APART = (
+    "ask in several queries, or join conditions on public columns by AND or OR in one place"
+)
 
 
 @frozen
@@ -165,6 +168,8 @@ class _Junction:
 
 
 _Formula = bool | _Within | _Holds | _Junction
+_Parts = list[tuple[tuple[str, ...], tuple[tuple[Box, ...], ...]]]
+"""Parts of the people: the public conditions that hold there, and the boxes of every formula."""
 
 
 def _conditions(formula: _Formula) -> Iterator[_Holds]:
@@ -305,18 +310,33 @@ class _Compiler:
         opposite: Word = "OR" if formula.word == "AND" else "AND"
         return self._join(opposite, (self._negate(operand) for operand in formula.operands))
 
-    def split(
-        self, formulas: tuple[_Formula, ...]
-    ) -> list[tuple[tuple[str, ...], tuple[tuple[Box, ...], ...]]]:
+    def split(self, formulas: tuple[_Formula, ...]) -> _Parts:
         """The private boxes of some formulas under every truth assignment of the public conditions
-        that matters; UnsupportedSQL where these are more than MAX_SLICES."""
+        that matters; UnsupportedSQL where these, or the conditions, are more than MAX_SLICES."""
+        conditions = dict.fromkeys(chain.from_iterable(map(_conditions, formulas)))
+        if len(conditions) > MAX_SLICES:  # each of them is a level of recursion
+            raise UnsupportedSQL(
+                f"{len(conditions):,} conditions on public columns are too many to split people "
+                f"by, the limit is {MAX_SLICES}",
+                hint=_ASK_APART,
+            )
+        return self._split(formulas, {})
+
+    def _split(self, formulas: tuple[_Formula, ...], found: dict[object, _Parts]) -> _Parts:
+        """found: what is known by formulas. Many assignments leave the same ones."""
+        if formulas not in found:
+            limits.check()
+            found[formulas] = self._split_anew(formulas, found)
+        return found[formulas]
+
+    def _split_anew(self, formulas: tuple[_Formula, ...], found: dict[object, _Parts]) -> _Parts:
         if formulas[0] is False:
             return [((), ((),) * len(formulas))]
         known = next((each for formula in formulas for each in _conditions(formula)), None)
         if known is None:
             return [((), tuple(tuple(self._boxes(formula)) for formula in formulas))]
         yes, no = (
-            self.split(tuple(self._assume(formula, known, value) for formula in formulas))
+            self._split(tuple(self._assume(each, known, value) for each in formulas), found)
             for value in (True, False)
         )
         if yes == no:
@@ -324,8 +344,7 @@ class _Compiler:
         if len(yes) + len(no) > MAX_SLICES:
             raise UnsupportedSQL(
                 f"conditions on public columns split people into more than {MAX_SLICES} parts",
-                hint="ask in several queries, or join conditions on public columns by AND or OR in "
-                "one place",
+                hint=_ASK_APART,
             )
         return [((f"({known.text})", *others), inside) for others, inside in yes] + [
             ((f"({known.text}) IS NOT TRUE", *others), inside) for others, inside in no
