@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.executed_lines import lines_run
 from support.sql_survey import base_of, marked, parsed, refusal
 
 from ldpsql.aggregates import Aggregate, Amount, Arithmetic, Expression, Number, aggregates, label
@@ -425,3 +426,16 @@ def test_a_cube_of_seven_keys_has_as_many_sets_as_are_answered() -> None:
     query = base_of(f"SELECT COUNT(*) FROM app GROUP BY CUBE ({keys})")
     assert query.sets is not None
     assert len(set(query.sets)) == len(query.sets) == 128
+
+
+def test_the_branches_of_a_case_are_read_in_a_time_that_grows_with_their_number() -> None:
+    """Only where public columns decide are people split by branches, of which every one repeats the
+    conditions before it."""
+
+    def read(condition: str, count: int) -> int:
+        whens = " ".join(f"WHEN {condition} = {i} THEN {i + 1}" for i in range(count))
+        return lines_run(lambda: base_of(f"SELECT SUM(CASE {whens} END) FROM app"))
+
+    read("hours", 1)  # imports what is only now needed
+    assert read("hours", 100) < 2.2 * read("hours", 50)
+    assert read("build", 100) > 3 * read("build", 50)  # the negative control

@@ -6,10 +6,10 @@ left, a SELECT over the relation of estimates that the base query gives, is Duck
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 from sqlglot import exp
 
@@ -30,6 +30,7 @@ from ldpsql.aggregates import (
 )
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import did_you_mean
+from ldpsql.limits import in_time
 from ldpsql.parser.allowed import function_name, is_outer, is_scalar
 from ldpsql.parser.columns import Columns, LookupColumn, outside_queries
 from ldpsql.parser.predicate import read_predicate
@@ -612,12 +613,12 @@ class SelectReader:
 
     def _parts(self, column: exp.Expr, conditions: list[exp.Expr], function: str) -> list[_Part]:
         """What a total adds up, by parts of the people where public columns say what that is."""
-        branches = _branches(column, function)
-        plain = column.unnest()
+        plain, found = column.unnest(), _branches(column, function)
         asked = [plain.this, *(branch.this for branch in plain.args.get("ifs") or ())]
         by_public = any(isinstance(each, exp.Expr) and self._public_in(each) for each in asked)
         is_total = function in ("COUNT", "SUM", "AVG")
-        if len(branches) > 1 and not (is_total and by_public):
+        branches = [*in_time(found if is_total and by_public else islice(found, 2))]
+        if len(branches) != 1 and not (branches and is_total and by_public):
             branches = [_Part(column, [])]
         parts = []
         for branch in branches:
@@ -855,27 +856,30 @@ class _Part:
     present: Sequence[str] = ()
 
 
-def _branches(node: exp.Expr, function: str) -> list[_Part]:
-    """The branches of a CASE or IF that add something; the node itself if there are none."""
-    plain, met, parts = node.unnest(), list[exp.Expr](), list[_Part]()
+def _branches(node: exp.Expr, function: str) -> Iterator[_Part]:
+    """The branches of a CASE or IF that add something, or a node that is neither. Each repeats the
+    conditions of those before it."""
+    plain, met = node.unnest(), list[exp.Expr]()
     other = plain.args.get("default" if isinstance(plain, exp.Case) else "false")
     if not isinstance(plain, exp.Case | exp.If):
-        return [_Part(node, [])]
+        yield _Part(node, [])
+        return
     branches = plain.args["ifs"] if isinstance(plain, exp.Case) else [plain]
     for branch in [*branches, None]:
-        # Whoever satisfies one of the conditions before is not asked.
-        conditions = [exp.Not(this=exp.Is(this=each, expression=exp.true())) for each in met]
-        value = other
+        condition, value = None, other
         if branch is not None:
             condition, value = branch.this, branch.args["true"]
             if isinstance(plain, exp.Case) and plain.this:
                 condition = exp.EQ(this=plain.this, expression=condition)
-            conditions.append(condition)
-            met.append(exp.Paren(this=condition.copy()))
         is_zero = function == "SUM" and isinstance(value, exp.Literal) and number(value) == 0.0
         if value is not None and not isinstance(value, exp.Null) and not is_zero:
-            parts.append(_Part(value.unnest(), [each.copy() for each in conditions]))
-    return parts or [_Part(node, [])]
+            # Whoever satisfies one of the conditions before is not asked.
+            before = (exp.Is(this=each.copy(), expression=exp.true()) for each in met)
+            conditions = [exp.Not(this=each) for each in before]
+            own = [] if condition is None else [condition.copy()]
+            yield _Part(value.unnest(), conditions + own)
+        if condition is not None:
+            met.append(exp.Paren(this=condition.copy()))
 
 
 def _by_nulls(node: exp.Expr, names: Sequence[str]) -> list[_Part]:
