@@ -163,7 +163,8 @@ def read_people(schema: Schema, source: Path | str, person: PersonRule | None = 
 def _readable(source: Path) -> AbstractContextManager[None]:
     """Turn what Arrow says of a bad file, which may quote it, into a plain refusal."""
     kind = "CSV" if _is_csv(source) else "Parquet"
-    damage = f"cannot read {source} as {kind}: it is damaged or cut short"
+    other = ", or not UTF-8 text" if kind == "CSV" else ""
+    damage = f"cannot read {source} as {kind}: it is damaged or cut short{other}"
     return refuse_errors(
         (pa.ArrowException, OSError, UnicodeDecodeError), lambda _: RecordError(damage)
     )

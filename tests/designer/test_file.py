@@ -332,3 +332,9 @@ def test_the_keys_of_a_column_are_those_that_its_role_reads(role):
         is_known = key in _COLUMN_KEYS[role]
         assert any(f"unknown key {key!r}" not in words for words in said) == is_known, said
         assert all("it knows: " in words for words in said) != is_known, said
+
+
+def test_a_byte_order_mark_before_a_survey_file_is_passed_over(tmp_path):
+    source = tmp_path / "survey.toml"
+    source.write_text(TOML, encoding="utf-8-sig")
+    assert read_file(source).schema == read_file(TOML).schema

@@ -276,7 +276,7 @@ def test_a_damaged_parquet_file_is_refused_and_leaves_nothing(tmp_path, damage):
 def test_a_csv_file_that_is_no_text_is_refused(tmp_path):
     source = tmp_path / "people.csv"
     source.write_bytes(b"\xff\xfe,age\n\xff,1\n")
-    with pytest.raises(RecordError):
+    with pytest.raises(RecordError, match="damaged or cut short, or not UTF-8 text"):
         randomize_file(app(), source, tmp_path / "out.parquet", policy=ANYTHING)
     source.write_bytes(b"")
     with pytest.raises(RecordError, match="as CSV"):
