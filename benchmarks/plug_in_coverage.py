@@ -108,7 +108,7 @@ class Case:
         codes = np.column_stack([self.encoded.codes[chosen], *levels])
         reports: Histogram | Decoded = histogram_of(made.design.randomize(codes, entropy))
         if made.design.decoding is not None:
-            arrays = made.design.decoding.decode(reports)
+            [arrays] = made.design.decoding.decode([reports])
             reports = Decoded({name: own[None] for name, own in arrays.items()})
         estimators = Estimators(made.design, "unbiased", [((), reports)])
         for plan in self.plans:

@@ -5,12 +5,16 @@ and back unchanged (an identity `mapInArrow`), drops repeats, counts, and writes
 the same statements, and hands the counts to Python and back once more, where a refresh decodes
 them. Both are timed by what the process, Spark's and Python's workers take of processors, and by
 the clock; both begin with the same state.
+
+Beside them, what no plan can do without: decoding the same counts, and working out what a design
+tells of itself, in this process, without Spark.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import statistics
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -26,9 +30,12 @@ from benchmarks.tables import print_table
 from benchmarks.timing import by_clocks
 from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql.store import open_folder
+from ldpsql.store.base import Selection
 from ldpsql.store.spark.columns import PLACE, ROW, SAID, arriving_columns, wide, write_schema
+from ldpsql.store.spark.executor import Decoder
 from ldpsql.store.spark.session import start
 from ldpsql.store.spark.store import SparkStore
+from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.table import randomize_batch
 
@@ -47,6 +54,8 @@ def run() -> None:
             "seconds",
             "identity by the clock",
             "ratio by the clock",
+            "decoding without Spark",
+            "the design without Spark",
         ),
         map(_measure, REPORTS),
     )
@@ -68,8 +77,26 @@ def _measure(number: int) -> tuple[str, ...]:
         ours = partial(_refresh, session, asked, Path(folder))
         identity = partial(_pass_through, session, asked, Path(folder), places)
         pairs = by_clocks(ours, identity, (_processors, time.perf_counter), runs=RUNS)
-    cells = (f"{cell:.2f}" for pair in pairs for cell in (pair.ours, pair.other, pair.ratio))
-    return (f"{number:,}", *cells)
+        ours()
+        alone = _decode_alone(asked, pq.read_table(folder + "/_ldpsql/counts"))
+    seconds = [cell for pair in pairs for cell in (pair.ours, pair.other, pair.ratio)]
+    return (f"{number:,}", *(f"{cell:.2f}" for cell in (*seconds, *alone)))
+
+
+def _decode_alone(asked: Survey, counts: pa.Table) -> tuple[float, float]:
+    """Processor seconds of decoding counts, and of what follows from the design alone."""
+    decoder = Decoder(asked.to_json(), asked.fingerprint, Selection(keys=("month",)))
+    decoding, deriving = list[float](), list[float]()
+    for _ in range(1 + RUNS):
+        start = time.process_time()
+        assert list(decoder.decode(counts.to_batches()))
+        decoding.append(time.process_time() - start)
+        design = Survey.from_kept(asked.to_json(), asked.fingerprint).design
+        assert design.decoding is not None
+        start = time.process_time()
+        design.decoding.derive()
+        deriving.append(time.process_time() - start)
+    return statistics.median(decoding[1:]), statistics.median(deriving[1:])
 
 
 def _refresh(session, asked, folder: Path) -> None:

@@ -7,7 +7,7 @@ design is of.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain
@@ -155,15 +155,16 @@ class Decoding:
     """What of reports a store keeps decoded, so that no question has to read them.
 
     version: of `decode`; what another version made is made anew.  numbers: how many numbers the
-    arrays are at most.  decode: arrays by name, of the same lengths for all histograms of a design,
-    that add up over people; `report.TYPES` is among them.  derive: arrays that follow from the
+    arrays are at most.  decode: of every histogram arrays by name, of the same lengths for all of a
+    design, that add up over people; `report.TYPES` is among them. Many histograms at once take much
+    less time than one by one.  derive: arrays that follow from the
     design alone and take long to make.  recall: gives them to the design, which then does not make
     them.
     """
 
     version: int
     numbers: int
-    decode: Callable[[Histogram], Mapping[str, Array]]
+    decode: Callable[[Sequence[Histogram]], Iterator[Mapping[str, Array]]]
     derive: Callable[[], Mapping[str, Array]]
     recall: Callable[[Mapping[str, Array]], None]
 

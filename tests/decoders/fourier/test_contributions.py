@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -23,7 +24,7 @@ from support.tiers import keep_fast
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.fourier import contributions
-from ldpsql.decoders.fourier.contributions import SecondMoments, choose_families
+from ldpsql.decoders.fourier.contributions import SecondMoments, choose_families, sum_spectra
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.families import batches
 from ldpsql.decoders.fourier.group import Axes
@@ -104,6 +105,27 @@ def test_what_some_factors_tell_is_worked_out_on_these_alone(name: str) -> None:
         found = (part * batch.sum_unmoved(weights, moved)).sum()
         assert found == pytest.approx((whole * weights).sum(), rel=1e-9, abs=1e-9)
     assert shorter or all(len(cluster.factors) == 1 for cluster in design.table.clusters)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sets_of_reports_are_summed_together_as_one_by_one(name: str) -> None:
+    """Sets that share families, one that lacks some, and one without reports."""
+    design, random = DESIGNS[name], np.random.default_rng(5)
+    reports = list(outputs(design))
+    sets = []
+    for most in (len(reports), len(reports), 1 + len(reports) // 4):
+        chosen = random.choice(most, 1 + most // 2, replace=False)
+        counts = random.integers(1, 9, len(chosen))
+        sets.append(histogram(design, [reports[own] for own in chosen], counts).load_all())
+    sets.append(replace(sets[0], columns=(no := np.zeros(0, dtype=np.int64),) * 2, counts=no))
+    together = sum_spectra(design.collected, sets, (None, None))
+    for own, found in zip(sets, together, strict=True):
+        [alone] = sum_spectra(design.collected, [own], (None, None))
+        assert alone.keys() == found.keys()
+        for face in alone:
+            np.testing.assert_allclose(found[face], alone[face], rtol=0, atol=1e-11)
+    assert not all(np.allclose(together[0][face], together[1][face]) for face in together[0])
+    assert not any(together[3][face].any() for face in together[3])
 
 
 @pytest.mark.parametrize("name", NAMES)

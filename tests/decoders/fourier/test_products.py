@@ -329,7 +329,7 @@ def test_decoded_reports_add_up(name: str) -> None:
     counts = np.rint(PEOPLE * chances[:, 7]).astype(np.int64)
     halves = [(reports[own], counts[own]) for own in (slice(0, None, 2), slice(1, None, 2))]
     assert design.decoding is not None
-    parts = [design.decoding.decode(histogram_of(design, *half)) for half in halves]
+    parts = list(design.decoding.decode([histogram_of(design, *half) for half in halves]))
     arrays = {key: np.stack([part[key] for part in parts]) for key in parts[0]}
     queries = queries_of(design)
     found = design.estimator(Decoded(arrays)).answer(queries)

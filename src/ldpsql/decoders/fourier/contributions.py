@@ -23,6 +23,7 @@ from ldpsql.decoders.fourier.group import (
     Reals,
     add,
     gather_faces,
+    mirror,
     parts_of,
     zero_parts,
 )
@@ -45,38 +46,66 @@ MOST_ENTRIES = 1 << 22
 """Contributions to the phases of a sample that are kept for those who ask the same."""
 
 
-def count_phases(rows: Rows, batch: FamilyBatch, pair: Pair) -> Reals:
-    """Sum over people of a product of weights per phase, shape (f, |H|), from rows by family."""
-    family, phase = rows.columns
-    numbers, phases = batch.families, batch.cluster.phases
-    low, high = np.searchsorted(family, [numbers[0], numbers[-1] + 1])
-    # The batch may hold some of the families between its first and its last only.
-    place = np.searchsorted(numbers, family[low:high])
-    is_own = numbers[place] == family[low:high]
-    cells = (place * phases + phase[low:high])[is_own]
-    flat = np.bincount(cells, rows.moment(*pair)[low:high][is_own], len(numbers) * phases)
-    return np.asarray(flat.reshape(len(numbers), phases))
-
-
-def sum_spectra(collected: Collected, rows: Rows, pair: Pair) -> Spectrum:
+def sum_spectra(collected: Collected, sets: Sequence[Rows], pair: Pair) -> list[Spectrum]:
     """B(f), the sum over families of C^_j(h) X_j(h) / s_j at f = h k_j, by faces; lambda T^(f) on
-    average. People count with a product of weights.
+    average. One for every set of people, who count with a product of weights.
 
-    rows: all of a histogram.
+    sets: all rows of a histogram each.
     """
     dense: dict[Axes, Complexes] = {}
-    present = np.unique(rows.columns[0])
-    present = present[present < len(collected.table.shares)]
-    for batch in batches(collected.table, collected.odds, present):
-        informed = batch.transform_counts(count_phases(rows, batch, pair)) * batch.transform
-        add(dense, batch.cluster.axes, batch.scatter(informed))
-    for axes, found in collected.decode_products(rows, pair):
-        add(dense, axes, found)
-    sums = gather_faces(dense)
-    for face in collected.information:
-        if face not in sums:
-            sums[face] = np.zeros(collected.face_shape(face), dtype=np.complex128)
-    return sums
+    for batch, owners, counts in _count_phases(collected, sets, pair):
+        axes = batch.cluster.axes
+        shape, cells = collected.group.shape(axes), collected.group.cells(axes)
+        into = dense.setdefault(axes, np.zeros((len(sets), *shape), dtype=np.complex128))
+        informed = batch.transform_counts(counts)
+        informed *= batch.transform
+        informed *= batch.halves
+        places = batch.frequencies + batch.spread(owners * cells)
+        # In place: many clusters inform few of many frequencies each.
+        np.add.at(into.reshape(-1), places.ravel(), informed.ravel())
+    spectra = list[Spectrum]()
+    for number, rows in enumerate(sets):
+        # The half of h that is not kept informs -f, by what is conjugate.
+        halves = {axes: each[number] for axes, each in dense.items()}
+        own = {axes: half + np.conj(mirror(half)) for axes, half in halves.items()}
+        for axes, found in collected.decode_products(rows, pair):
+            add(own, axes, found)
+        sums = gather_faces(own)
+        for face in collected.information:
+            if face not in sums:
+                sums[face] = np.zeros(collected.face_shape(face), dtype=np.complex128)
+        spectra.append(sums)
+    return spectra
+
+
+def _count_phases(
+    collected: Collected, sets: Sequence[Rows], pair: Pair
+) -> Iterator[tuple[FamilyBatch, Integers, Reals]]:
+    """Families that some set of people tells of, once for every such set; its number, shape (f,);
+    and the sum over its people of a product of weights per phase, shape (f, |H|)."""
+    table, odds, count = collected.table, collected.odds, max(1, len(sets))
+    families, phases = (_join([rows.columns[own] for rows in sets]) for own in range(2))
+    weights = _join([rows.moment(*pair) for rows in sets])
+    told = families * count + np.repeat(np.arange(len(sets)), [len(rows.counts) for rows in sets])
+    order = np.argsort(told, kind="stable")
+    order = order[: np.searchsorted(told[order], len(table.shares) * count)]
+    phases, weights = phases[order], weights[order]
+    distinct, place = np.unique(told[order], return_inverse=True)
+    owners, first = distinct % count, 0
+    # A family that several sets tell of is in a batch as often: what NumPy does once for all of
+    # them takes as long for one, where each tells of few.
+    for batch in batches(table, odds, distinct // count):
+        last, own = first + len(batch.families), batch.cluster.phases
+        rows = slice(*np.searchsorted(place, [first, last]))
+        cells = (place[rows] - first) * own + phases[rows]
+        counts = np.bincount(cells, weights[rows], (last - first) * own)
+        yield batch, owners[first:last], np.asarray(counts.reshape(last - first, own))
+        first = last
+
+
+def _join(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One array after the other; none at all is no integers."""
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
 
 
 def face_name(face: Axes) -> str:

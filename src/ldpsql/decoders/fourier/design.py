@@ -6,7 +6,7 @@ docs/spec/fourier.md#5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field
 from functools import cached_property, lru_cache
@@ -301,11 +301,16 @@ class FourierDesign(Design[BoxQuery]):
         """How many numbers reports decode to."""
         return self.plan.questions + 2 * sum(self.group.cells(face) for face in self.group.faces)
 
-    def _decode(self, histogram: Histogram) -> Mapping[str, Array]:
+    def _decode(self, histograms: Sequence[Histogram]) -> Iterator[Mapping[str, Array]]:
         """See `Decoding`: real and imaginary parts by turns."""
-        sums = sum_spectra(self.collected, histogram.load_all(), (None, None))
-        arrays = {face_name(face): own.ravel().view(np.float64) for face, own in sums.items()}
-        return {TYPES: histogram.sizes.astype(np.float64), **arrays}
+        step = MOST_KEPT // self._decoded_numbers  # as many as fill the numbers of the largest
+        for first in range(0, len(histograms), step):
+            some = histograms[first : first + step]
+            every = sum_spectra(self.collected, [own.load_all() for own in some], (None, None))
+            for histogram, sums in zip(some, every, strict=True):
+                named = {face_name(face): own.ravel() for face, own in sums.items()}
+                arrays = {name: own.view(np.float64) for name, own in named.items()}
+                yield {TYPES: histogram.sizes.astype(np.float64), **arrays}
 
     def _derive(self) -> Mapping[str, Array]:
         """See `Decoding`: what a report tells about every frequency."""

@@ -287,7 +287,8 @@ class FourierEstimator(Estimator[BoxQuery]):
         """B(f) of every face about which families tell something."""
         held, shape = self.histogram, self.collected.face_shape
         if isinstance(held, Histogram):
-            return sum_spectra(self.collected, self._rows, pair)
+            [sums] = sum_spectra(self.collected, [self._rows], pair)
+            return sums
         return Faces(
             self.collected.information,
             lambda face: held.sum(face_name(face), pair).view(np.complex128).reshape(shape(face)),

@@ -295,8 +295,9 @@ class FamilyBatch:
         """
         inside = np.ones(len(self.cluster), dtype=np.complex128)
         for place, own in enumerate(harmonics):
-            lengths = self.cluster.parameters[:, place]
-            side = arc_transform(self.cluster.orders[place], lengths, own)
+            # Few lengths occur.
+            lengths, owner = np.unique(self.cluster.parameters[:, place], return_inverse=True)
+            side = arc_transform(self.cluster.orders[place], lengths, own)[owner]
             inside = inside[..., None] * side.reshape((len(side),) + (1,) * place + (-1,))
         return self._scale(inside)
 

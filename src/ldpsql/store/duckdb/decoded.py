@@ -211,8 +211,10 @@ class LocalRows:
     def split(self, columns: tuple[Column, ...]) -> list[tuple[Values, Arrays]]:
         """See `DecodedRows`."""
         selection = Selection(keys=tuple(column.name for column in columns))
-        found = Reading(self.cursor, self.layout, selection, self.rows).histograms()
-        return [(values, self.decoding.decode(own)) for values, own in found if own.people]
+        every = Reading(self.cursor, self.layout, selection, self.rows).histograms()
+        found = [(values, own) for values, own in every if own.people]
+        arrays = self.decoding.decode([own for _, own in found])
+        return [(values, each) for (values, _), each in zip(found, arrays, strict=True)]
 
 
 def catch_up(

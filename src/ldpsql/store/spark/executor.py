@@ -119,9 +119,10 @@ class Decoder:
             for rows in gather(batches, _ROWS):
                 connection.register("counts", rows)
                 reading = Reading(connection, table, self.selection, "counts")
-                for key, histogram in reading.histograms():
-                    if histogram.counts.size:
-                        add_up(sums, key, decoding.decode(histogram))
+                found = [(key, own) for key, own in reading.histograms() if own.counts.size]
+                each = decoding.decode([own for _, own in found])
+                for (key, _), own in zip(found, each, strict=True):
+                    add_up(sums, key, own)
         rows = [
             (*key, name, own.astype("<f8").tobytes())
             for key, arrays in sums.items()
