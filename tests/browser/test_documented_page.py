@@ -45,6 +45,7 @@ def test_it_says_what_is_asked_and_sends_one_report(person, tmp_path):
             (tmp_path / "site" / "page.html").write_text(text)
             page = person.open(f"{origin}/page.html")
             page.wait_for_function("() => survey.textContent.startsWith('Survey people')")
+            assert page.text_content("[role=status]") == ""
             for age in ("41", "17"):
                 page.fill("[name=age]", age)
                 page.fill("[name=hours_per_week]", "38")
