@@ -438,7 +438,7 @@ class SensitiveRecipe(Recipe[O]):
         if self.kind == "local":
             return "it is grr under another name"
         if self.kind == "uldp-joint":
-            return "its promise is weaker than that of cprr; name it to have it"
+            return "its promise is weaker than that of cprr; name it to use it"
         if domain.has_nonsensitive_records:
             return None
         return "every record has a sensitive value, so it would protect all, as others do better"
