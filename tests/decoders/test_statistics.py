@@ -1,8 +1,8 @@
 """Estimates of the first mechanisms over repeated surveys: unbiased, with honest standard errors.
 
-400 seeded runs per mechanism and number of dimensions; two dimensions of most are slow. Tolerances
-follow from alpha = 1e-6; the narrow bands (94 to 96.5 % and 15 %) need more runs and are measured
-by benchmarks/statistics.py.
+400 seeded runs, in the fast tier 200, per mechanism and number of dimensions; two dimensions of
+most are slow. Tolerances follow from alpha = 1e-6; the narrow bands (94 to 96.5 % and 15 %) need
+more runs and are measured by benchmarks/statistics.py.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def test_covariances_are_those_of_the_estimates(case: tuple[str, int]) -> None:
 def test_intervals_cover(case: tuple[str, int]) -> None:
     """Intervals of COUNT and SUM contain the truth as often as they say, neither less nor more.
 
-    In 400 runs only the level of 50 % can show intervals that are too wide.
+    In so few runs only the level of 50 % can show intervals that are too wide.
     """
     name, dimensions = case
     values, covariances = simulated(name, dimensions)
