@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import tiers
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
@@ -30,7 +29,7 @@ from ldpsql_device.errors import SurveyError
 TINY = RecordDomain(("x", "y"), (2, 2), ("y",), ((0.0, 1.0),), (1,))
 PLANE = RecordDomain(("x", "y"), (5, 3), ("y", "pay"), ((0.0, 2.0), (2.0, 10.0)), (1, None))
 SQUARE = RecordDomain(("x", "y"), (2, 2), (), (), ())
-PEOPLE, RUNS = 1_000, tiers.runs(120)
+PEOPLE, RUNS = 1_000, 120
 CASES: list[dict[str, Any]] = [
     {"fanout": 3, "oracle": "hrr"},
     {"fanout": 5, "allocation": "optimal"},
