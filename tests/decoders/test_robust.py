@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import tiers
+from support.counting import count_record
 from support.laws import probabilities
 from support.significance import coverage_fits, is_unbiased
 from support.surveys import integer, public, survey_toml
@@ -73,19 +74,6 @@ def asked(domain: RecordDomain) -> list[LinearQuery]:
     return queries + [LinearQuery.sum(which, box) for which in measures for box in boxes]
 
 
-def counted(query: LinearQuery, record: tuple[int, ...], domain: RecordDomain) -> float:
-    """What a record, with levels of measures, adds to the truth."""
-    total = 0.0
-    for share, box in query.terms:
-        sides = zip(box.sides, record, strict=False)
-        if all(side is None or any(a <= code < b for a, b in side) for side, code in sides):
-            total += share
-    if query.measure is not None:
-        level = record[len(domain.sizes) + query.measure]
-        total *= domain.level_values(query.measure)[level]
-    return total
-
-
 def bounded_of(made: GroupDesign[Any] | TableDesign, query: LinearQuery) -> tuple[Any, ...]:
     """What everybody counts for, bounded and usual contributions of all reports, and these."""
     asks, members = made.ask(made.prepare(query)), tuple(range(len(made.answers)))
@@ -121,7 +109,7 @@ def test_unbiased_for_every_record_and_bounded(case: int, epsilon: str) -> None:
     """By the exact law of the plan; clipping alone, the negative control, is not."""
     made = design_of(case, epsilon)
     for query in asked(made.domain):
-        truth = [counted(query, record, made.domain) for record in law_of(case, epsilon)[0]]
+        truth = [count_record(query, record, made.domain) for record in law_of(case, epsilon)[0]]
         known, bounded, usual, own = bounded_of(made, query)
         found, scale = on_average(case, epsilon, known, bounded, own), np.abs(usual).max()
         assert found == pytest.approx(truth, abs=1e-9 * scale)
@@ -161,7 +149,7 @@ def answers(case: int, runs: int, people: int) -> tuple[np.ndarray, np.ndarray]:
     likely = reduce(np.multiply.outer, chances).ravel()
     records = list(product(*map(range, made.domain.record_sizes)))
     truth = [
-        likely @ [counted(query, record, made.domain) for record in records]
+        likely @ [count_record(query, record, made.domain) for record in records]
         for query in (queries[0], queries[-2])
     ]
     for seed in range(runs):

@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.counting import count_record
 from support.fourier_designs import (
     by_hand,
     channel,
@@ -28,7 +29,6 @@ from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.decoders.fourier.group import spread_faces
 from ldpsql.decoders.fourier.spectra import Collected
-from ldpsql.decoders.law import Outcome
 from ldpsql.estimate import quantile
 from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.workload import Workload
@@ -71,22 +71,6 @@ def queries(design: FourierDesign) -> list[LinearQuery]:
     return asked
 
 
-def value(query: LinearQuery, design: FourierDesign, record: Outcome) -> float:
-    """What a query gives for one person."""
-    dimensions = len(design.domain.sizes)
-    amount = 1.0
-    if query.measure is not None:
-        amount = design.domain.bounds[query.measure][record[dimensions + query.measure]]
-    return amount * sum(
-        share
-        for share, box in query.terms
-        if all(
-            side is None or any(low <= code < high for low, high in side)
-            for side, code in zip(box.sides, record, strict=False)
-        )
-    )
-
-
 @cache
 def alone(name: str) -> np.ndarray:
     """What every report alone is answered to `queries`."""
@@ -104,7 +88,9 @@ def test_the_mean_over_all_reports_is_the_truth_for_every_record(name: str) -> N
     design = DESIGNS[name]
     asked = queries(design)
     law = design.law()
-    truths = [[value(query, design, record) for query in asked] for record in law.inputs]
+    truths = [
+        [count_record(query, record, design.domain) for query in asked] for record in law.inputs
+    ]
     np.testing.assert_allclose(means(design, alone(name)), truths, atol=1e-9)
 
 

@@ -12,6 +12,7 @@ from math import lcm
 
 import numpy as np
 import pytest
+from support.counting import count_record
 from support.fourier_designs import (
     by_hand,
     channel,
@@ -138,19 +139,6 @@ def questions(design: FourierDesign) -> list[LinearQuery]:
     return found
 
 
-def value(query: LinearQuery, design: FourierDesign, record: tuple[int, ...]) -> float:
-    """What a query gives for one person."""
-    amount = 1.0
-    if query.measure is not None:
-        amount = design.domain.bounds[0][record[len(design.domain.sizes)]]
-    ((share, box),) = query.terms
-    inside = all(
-        side is None or any(low <= code < high for low, high in side)
-        for side, code in zip(box.sides, record, strict=False)
-    )
-    return amount * share * inside
-
-
 def real(design: FourierDesign) -> list[int]:
     """Numbers of the elements on which there may be people."""
     sizes = (*design.domain.sizes, *(2 for _ in design.domain.bounds))
@@ -183,7 +171,10 @@ def test_answers_are_exactly_unbiased(case: tuple[tuple[int, ...], str, int]) ->
     assert design.restricted
     assert design.group.orders[0] > design.domain.sizes[0]
     means = law_of(case) @ amounts_of(case)
-    truths = [[value(query, design, r) for query in questions(design)] for r in records(design)]
+    truths = [
+        [count_record(query, record, design.domain) for query in questions(design)]
+        for record in records(design)
+    ]
     np.testing.assert_allclose(means, truths, atol=1e-8)
 
 
@@ -210,7 +201,12 @@ def test_tables_answer_what_reports_contribute(case: tuple[tuple[int, ...], str,
     bordered[:-1, :-1] = own.T @ (own / weights[:, None])
     bordered[-1, -1] = 0.0
     people = [elements(design.group)[cell] for cell in cells]
-    wanted = np.array([[value(q, design, r) for r in people] + [0.0] for q in questions(design)])
+    wanted = np.array(
+        [
+            [count_record(query, record, design.domain) for record in people] + [0.0]
+            for query in questions(design)
+        ]
+    )
     solved = np.linalg.solve(bordered, wanted.T)
     contributions = own @ solved[:-1] / weights[:, None] + solved[-1]
     np.testing.assert_allclose(amounts_of(case), contributions, atol=1e-7)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import tiers
+from support.counting import count_record
 from support.significance import coverage_fits, is_unbiased
 from support.surveys import integer, measure, public, survey_toml
 
@@ -60,18 +61,6 @@ def contributions(made: FourierDesign, query: LinearQuery) -> tuple[np.ndarray, 
     return bounded.of(planned), made._shared.of(planned)
 
 
-def counted(query: LinearQuery, record: tuple[int, ...], domain: RecordDomain) -> float:
-    """What a record, with signs, adds to the truth."""
-    total = 0.0
-    for share, box in query.terms:
-        sides = zip(box.sides, record, strict=False)
-        if all(side is None or any(a <= code < b for a, b in side) for side, code in sides):
-            total += share
-    if query.measure is not None:
-        total *= domain.bounds[query.measure][record[len(domain.sizes) + query.measure]]
-    return total
-
-
 @pytest.mark.fast(3)
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2"])
 @pytest.mark.parametrize("domain", [LINE, SIGNED, PLANE], ids=["line", "signed", "plane"])
@@ -83,7 +72,7 @@ def test_unbiased_for_every_record_and_bounded(domain: RecordDomain, epsilon: st
     starts = BoundedContributions(made.collected).starts
     places = np.array([starts[family] + phase for family, phase in law.outputs])
     for query in asked(domain):
-        truth = [counted(query, record, domain) for record in law.inputs]
+        truth = [count_record(query, record, domain) for record in law.inputs]
         found, usual = contributions(made, query)
         scale = np.abs(usual).max()
         assert chances @ usual[places] == pytest.approx(truth, abs=1e-9 * scale)
