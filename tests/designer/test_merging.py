@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies
 from numpy.typing import NDArray
 
 from ldpsql.boxes import codes_of
-from ldpsql.designer import design_survey
+from ldpsql.designer import design_survey, questions
 from ldpsql.designer.file import read_file, read_workload
 from ldpsql.designer.merging import merge_codes
 from ldpsql.designer.questions import UndesignedSurvey
@@ -18,6 +20,7 @@ from ldpsql.engine.plan import make_plans
 from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
+from ldpsql.parser.query import Statement
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Ordered
@@ -337,3 +340,30 @@ def test_what_would_cut_a_bin_is_refused_with_the_bin(query: str, reason: str | 
 def test_sensitive_values_are_not_merged() -> None:
     text = KINDS.format(f'"{ASKED[2]}"').replace('outside = "other"', 'sensitive = ["NY"]')
     assert not design_survey(text).notes
+
+
+@pytest.mark.parametrize(
+    ("query", "times"),
+    [
+        ("SELECT COUNT(*) FROM app WHERE age < 30 AND size >= 1", 1),
+        ("SELECT age // 10, COUNT(*) FROM app WHERE weeks IS NOT NULL GROUP BY 1", 1),
+        ("SELECT AVG(age + weeks) FROM app WHERE age < 30", 1),
+        # Their numbers are taken about the middle of the codes, or put in order by them.
+        ("SELECT VAR_POP(age) FROM app WHERE weeks < 4", 2),
+        ("SELECT MEDIAN(2 * age) FROM app WHERE weeks < 4", 2),
+    ],
+)
+def test_a_text_is_read_once_unless_its_meaning_depends_on_codes(
+    query: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def parse_and_count(sql: str, *others: Any) -> Statement:
+        read.append(sql)
+        return parse(sql, *others)
+
+    monkeypatch.setattr(questions, "parse", parse_and_count)
+    merged, _ = merge_codes(read_file(FILE.format(f'"{query}"')))
+    workload = merged.workload
+    assert read == [query] * times
+    assert workload == read_workload({"queries": [query]}, "app", merged.published_schema)

@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import date
 from functools import cached_property
 from itertools import count
@@ -44,6 +44,8 @@ from ldpsql_device.survey import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from ldpsql.parser.query import Statement
 
 TRUSTS = ("local", "shuffle")
 WEIGHTS = ("fair", "absolute")
@@ -99,7 +101,8 @@ class SurveyFile:
     written, or None.  estimator: as written, or None; the survey checks it.  population: likewise.
     accept_no_guarantee: whether the mechanism may promise nothing.  shuffled: what is promised once
     reports are shuffled, or None for trust = "local".  schedule: when it is answered.  label: of
-    the table, or None.  person: which rows of a table are one person's, or None.
+    the table, or None.  person: which rows of a table are one person's, or None.  statements: the
+    queries of [workload] that were read (`UndesignedSurvey.read`).
     """
 
     table: str
@@ -116,6 +119,7 @@ class SurveyFile:
     schedule: Schedule = ANY_DAY
     label: str | None = None
     person: PersonRule | None = None
+    statements: dict[str, Statement] = field(default_factory=dict, compare=False)
 
     @property
     def published_schema(self) -> Schema:
@@ -132,7 +136,8 @@ class SurveyFile:
     @cached_property
     def workload(self) -> Workload:
         """What is to be answered best."""
-        return read_workload(self.workload_options, self.table, self.published_schema)
+        schema, known = self.published_schema, self.statements
+        return read_workload(self.workload_options, self.table, schema, known)
 
     @property
     def is_fair(self) -> bool:
@@ -360,14 +365,20 @@ def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
 # -- the table [workload] -------------------------------------------------------------------------
 
 
-def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) -> Workload:
+def read_workload(
+    table: Mapping[str, Any] | None,
+    name: str,
+    schema: Schema,
+    statements: dict[str, Statement] | None = None,
+) -> Workload:
     """The workload of a survey named `name`; None for a survey file without the table.
 
     Without `queries` every predicate is asked for: its kinds are those of [workload.kinds], else
     ranges on ordered dimensions and equality on the others, up to `max_predicates` in a query
     (`default_predicates`).
     `weights` says how classes are to be weighed (`SurveyFile.is_fair`), which takes an epsilon, and
-    `merge` whether codes may be merged (`SurveyFile.merges_codes`).
+    `merge` whether codes may be merged (`SurveyFile.merges_codes`).  statements: as of
+    `UndesignedSurvey`.
     Queries alone have all the weight; beside one of the other keys they have half of it. A text
     that is answered exactly whatever is collected has none. SurveyError names the key, also where
     all texts are such; QueryError and UnsupportedSQL come from the SQL.
@@ -385,7 +396,8 @@ def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) ->
     # Reading SQL loads sqlglot, which a survey without queries does not need.
     from ldpsql.designer.questions import UndesignedSurvey, declare_queries  # noqa: PLC0415
 
-    share, survey = 1.0 if len(keys) == 1 else 0.5, UndesignedSurvey(name, schema)
+    share = 1.0 if len(keys) == 1 else 0.5
+    survey = UndesignedSurvey(name, schema, {} if statements is None else statements)
     found = [declare_queries(text, number, survey) for number, text in enumerate(texts, 1)]
     asked = [own for own in found if own]
     if not asked and len(keys) == 1:

@@ -37,7 +37,7 @@ def merge_codes(file: SurveyFile) -> tuple[SurveyFile, tuple[str, ...]]:
             "edges can only be taken from the queries of [workload]; its other keys ask about "
             "every value"
         )
-    survey = UndesignedSurvey(file.table, file.published_schema)
+    survey = UndesignedSurvey(file.table, file.published_schema, file.statements)
     texts = enumerate(read_texts(file.workload_options or {}), 1)
     found = [find_sides(text, number, survey) for number, text in texts]
     dimensions, notes = [], []

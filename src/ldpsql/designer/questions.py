@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import product
 
-from ldpsql.aggregates import Aggregate, Amount, Target, aggregates, targets_of
+from ldpsql.aggregates import Aggregate, Amount, Moments, Ordering, Target, aggregates, targets_of
 from ldpsql.boxes import Box, CodeSet
 from ldpsql.designer.forecast import take_evenly
 from ldpsql.engine.disjoin import find_needed_sides
@@ -19,7 +19,7 @@ from ldpsql.engine.plan import amounts_of, disjoint_slice, find_key_regions, lin
 from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
-from ldpsql.parser.query import Query
+from ldpsql.parser.query import Query, Statement
 from ldpsql.record_domain import RecordDomain
 from ldpsql.sql import Scalar
 from ldpsql.workload import DeclaredQuery
@@ -36,10 +36,12 @@ class UndesignedSurvey:
     """A survey whose schema can be asked before there is a design.
 
     Measures are such that all may be asked of them: how they are rounded, the design decides.
+    statements: texts that were read before, by this survey or one that differs in codes alone.
     """
 
     table: str
     schema: Schema
+    statements: dict[str, Statement] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         measures = (replace(m, levels=3, rounding="quadratic") for m in self.schema.measures)
@@ -52,6 +54,23 @@ class UndesignedSurvey:
                 f"a workload cannot ask {name}", hint=f"it asks its own survey: FROM {self.table}"
             )
         return self
+
+    def read(self, sql: str) -> Statement:
+        """One SQL text; errors as of `parse`."""
+        statement = self.statements.get(sql) or parse(sql, None, self.find)
+        if not _depends_on_codes(statement):
+            self.statements[sql] = statement
+        return statement
+
+
+def _depends_on_codes(statement: Statement) -> bool:
+    """Whether a text was read with an eye on the codes of a dimension, not only on its values."""
+    return any(
+        isinstance(aggregate.column, Moments | Ordering)
+        for base in statement.bases
+        for column in base.columns
+        for aggregate in aggregates(column.expression)
+    )
 
 
 @contextmanager
@@ -79,7 +98,7 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
     """
 
     with _name_question(number):
-        statement = parse(sql, None, survey.find)
+        statement = survey.read(sql)
         queries = [
             replace(query, weight=query.weight / len(statement.bases), text=number)
             for base in statement.bases
@@ -96,7 +115,7 @@ def find_sides(sql: str, number: int, survey: UndesignedSurvey) -> tuple[frozens
     """
     sides: list[set[CodeSet]] = [set() for _ in survey.schema.dimensions]
     with _name_question(number):
-        for query in parse(sql, None, survey.find).bases:
+        for query in survey.read(sql).bases:
             for found in _find_sides(query, survey.schema, sql):
                 for own, more in zip(sides, found, strict=True):
                     own.update(more)
