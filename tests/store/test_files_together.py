@@ -210,3 +210,24 @@ def test_a_file_that_names_no_survey_may_follow_one_that_does(tmp_path: Path) ->
     write_csv(tables[2], tmp_path / "02.csv")
     with open_store(None, read_only=False) as store:
         assert [b.reports for b in store.ingest([*paths, tmp_path / "02.csv"])] == [ROWS] * 3
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_file_that_names_no_survey_is_refused_once_there_are_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: bool
+) -> None:
+    """Even where one like it was taken while there was one survey."""
+    surveys, told = [fake_survey(), fake_survey(table="other")], list[Batch]()
+    for survey in surveys:
+        (tmp_path / f"{survey.table}.json").write_text(survey.device_text)
+    tables = [with_new_ids(reports_of(surveys[own], ROWS)) for own in (0, 0, 1, 0)]
+    paths = [tmp_path / name for name in ("0.parquet", "1.csv", "2.parquet", "3.csv")]
+    for path, table in zip(paths, tables, strict=True):
+        (write_csv if path.suffix == ".csv" else pq.write_table)(table, path)
+    if not together:
+        monkeypatch.setattr(rules, "MOST_FILES", 1)
+    with open_store(None, read_only=False) as store:
+        with pytest.raises(ReportError, match=r"3\.csv does not say .* the store has 2"):
+            store.ingest(paths, tell=told.append)
+        assert [batch.reports for batch in told] == [ROWS] * 3
+        assert (store.sizes("app").sum(), store.sizes("other").sum()) == (2 * ROWS, ROWS)

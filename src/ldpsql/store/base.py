@@ -401,8 +401,11 @@ class Store(ABC):
             for path in paths:
                 incoming = read(path)
                 if incoming.claim not in found:
-                    if given is None:  # one of those may bring the survey of a file without a name
+                    if given is None:
+                        # One of those may bring the survey of a file without a name; and this one
+                        # may bring another, beside which such files are of neither.
                         yield from take_waiting()
+                        found.pop(None, None)
                     found[incoming.claim] = self._choose_survey(incoming, given)
                 file = WaitingFile.of(found[incoming.claim], incoming, path)
                 if policy.keep != "reports" or not file.can_follow(waiting):
