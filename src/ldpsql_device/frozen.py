@@ -27,14 +27,17 @@ def frozen(*, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Any = None, /, *, eq: bool = True) -> Any:
-    """Make of a class what `dataclass(frozen=True, eq=eq)` makes of it; its own methods stay."""
+    """Make of a class what `dataclass(frozen=True, eq=eq)` makes of it; its own methods stay. There
+    is no `InitVar`, and what is wrong with a class may only be told at its first value."""
     return _define(cls, eq) if cls is not None else lambda cls: _define(cls, eq)
 
 
 def _define(cls: Any, eq: bool) -> Any:
     _find_fields(cls)
+    # Python writes `__hash__ = None` beside an `__eq__`, and `dataclass` puts its own there.
+    is_unset = "__eq__" in cls.__dict__ and cls.__hash__ is None
     for name, member in _members(cls, eq).items():
-        if cls.__dict__.get(name) is None:  # `__hash__` is None beside an `__eq__` of its own
+        if name not in cls.__dict__ or (is_unset and name == "__hash__"):
             setattr(cls, name, member)
     return cls
 

@@ -98,6 +98,11 @@ def make_classes(mark: Any) -> SimpleNamespace:
         def __eq__(self, other: object) -> bool:
             return True
 
+    @mark
+    class NeverHashed:
+        x: Any
+        __hash__ = None  # type: ignore[assignment]
+
     class Loose(One):
         pass
 
@@ -161,6 +166,7 @@ ACTS: dict[str, Callable[[SimpleNamespace], object]] = {
     ),
     "unhashable": lambda c: hash(c.Base(1)),
     "unhashable one": lambda c: hash(c.One([])),
+    "never hashed": lambda c: (c.NeverHashed(1) == c.NeverHashed(1), hash(c.NeverHashed(1))),
     "own": lambda c: (c.Own(1).x, repr(c.Own(1)), c.Own(1) == c.Own(2), hash(c.Own(3))),
     "class attributes": lambda c: (c.Base.y, c.Base.hidden, c.Base.kinds, hasattr(c.Base, "size")),
     "no value of a class": lambda c: c.Base.values,
