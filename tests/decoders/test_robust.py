@@ -259,6 +259,20 @@ def test_groups_without_people_have_no_part() -> None:
     assert np.isnan(nobody.values).all() and np.isinf(nobody.stderr).all()
 
 
+def test_what_no_group_collects_has_no_answer() -> None:
+    """As of the unbiased estimator: a box of all codes, of which there is no group."""
+    made, whole = design_of(2), Box((((0, LINE.sizes[0]),),))
+    codes = np.random.default_rng(1).integers(0, 8, (300, 1))
+    histogram = histogram_of(made.randomize(codes, SeededEntropy(1)))
+    planned = [made.prepare(query) for query in [LinearQuery.count(whole), asked(LINE)[0]]]
+    for name in ("unbiased", "robust"):
+        own = made.estimators[name](histogram)
+        found = own.answer(planned)
+        assert np.isnan(found.values).tolist() == [True, False]
+        assert np.isinf(found.stderr).tolist() == [True, False]
+        assert np.isnan(own.influence(planned, np.eye(2))).tolist() == [[True, False]] * 2
+
+
 @pytest.mark.parametrize("name", ["olh", "hio", "hgrr"])
 def test_sql_answers_by_it_and_says_what_a_report_can_do(name: str) -> None:
     asks = integer("age", 0, 23), public("day", "int")

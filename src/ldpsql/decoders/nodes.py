@@ -173,8 +173,8 @@ class GroupDesign(LinearDesign[Q]):
         return RobustEstimator(ReportedSource(histogram, self.answers), self._bounded, self.ask)
 
     @abstractmethod
-    def ask(self, planned: Q) -> Asked:
-        """What a planned query counts every record for."""
+    def ask(self, planned: Q) -> Asked | None:
+        """What a planned query counts every record for; None where no groups collect it."""
 
     @cached_property
     def _listed(self) -> list[OracleReports]:
@@ -276,12 +276,14 @@ class NodeDesign(GroupDesign[CellQuery]):
         """Directly."""
         return self.add_up(source)
 
-    def ask(self, planned: CellQuery) -> Asked:
+    def ask(self, planned: CellQuery) -> Asked | None:
         """See `GroupDesign`; all alternatives are about the same."""
         from ldpsql.decoders.robust import Asked, join_nodes  # noqa: PLC0415
 
         if not planned.is_asked:
             return Asked(planned.known, None)
+        if not planned.alternatives:
+            return None
         weights = []
         for cells in planned.alternatives[0]:
             own = np.zeros(self.table.sizes[cells.group])

@@ -294,12 +294,12 @@ class RobustEstimator(Estimator[Any]):
     """Sums of bounded contributions over the reports, group by group.
 
     Variances are those of the contributions of the reports themselves.  ask: what a planned query
-    asks.
+    asks, None where no groups tell it.
     """
 
     source: ReportedSource
     bounded: BoundedReports
-    ask: Callable[[Any], Asked]
+    ask: Callable[[Any], Asked | None]
 
     def answer_rows(self, rows: Sequence[Sequence[Any]]) -> list[Estimates]:
         """See `Estimator`."""
@@ -361,6 +361,9 @@ class RobustEstimator(Estimator[Any]):
         known, unanswerable = np.zeros(len(queries)), []
         contributed = np.zeros((len(queries), self._own.parts[-1].stop if self._members else 0))
         for number, asked in enumerate(map(self.ask, queries)):
+            if asked is None:
+                unanswerable.append(number)
+                continue
             known[number] = asked.known
             if asked.counted is None:
                 continue
