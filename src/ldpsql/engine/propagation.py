@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.arrow_arrays import read_numbers
-from ldpsql.decoders.base import AnyEstimator, PlannedQuery
+from ldpsql.decoders.base import PlannedQuery
 from ldpsql.engine.arithmetic import Affine, Interval, typical_error
 from ldpsql.engine.plan import Key
 from ldpsql.engine.relation import Relation
-from ldpsql.engine.sample import answer_rows, selection
+from ldpsql.engine.sample import Estimators, selection
 from ldpsql.estimate import Array, Estimates, quantile
 from ldpsql.numerics import distinct, join_ranges
 from ldpsql.parser.query import DISPLACED, TOO_FEW, UNKNOWN
@@ -51,7 +51,7 @@ _OVERLAP = "it compares people with some of the same, told apart by public colum
 _BIASED = "it has a bias of which reports do not tell the size"
 """Why numbers have no error bar."""
 
-EstimatorsOf = Callable[[str, Selection], Mapping[Key, AnyEstimator]]
+EstimatorsOf = Callable[[str, Selection], Estimators]
 """The estimators of a selection of a survey's reports, by public key."""
 Point = tuple[int, int]
 """A relation, by number, and a row of it."""
@@ -214,12 +214,12 @@ class Covariances:
     ) -> Iterator[tuple[int, tuple[Integers, Array]]]:
         """By row the places of the sums that a group of people answers, and their covariance."""
         queries = [[q for _, planned in parts for q in planned] for parts in by_row.values()]
-        found = answer_rows(self._estimator_of(group), queries)
+        found = self._find_estimators(group).answer_rows(group.key, queries)
         for (row, parts), estimates in zip(by_row.items(), found, strict=True):
             places = [np.arange(at, at + len(planned)) for at, planned in parts]
             yield row, (np.concatenate(places), estimates.covariance)
 
-    def _estimator_of(self, group: Respondents) -> AnyEstimator:
+    def _find_estimators(self, group: Respondents) -> Estimators:
         (table,) = group.tables
         plans = [each.plan for each in self.relations if each.plan.public_keys == group.keys]
         asked = [
@@ -229,7 +229,7 @@ class Covariances:
             if plan.survey.table == table and piece.condition == group.condition
         ]
         chosen = selection(*asked[0], *(plan for plan, _ in asked[1:]))
-        return self.estimators_of(table, chosen)[group.key]
+        return self.estimators_of(table, chosen)
 
     def influence(self, slopes: Mapping[Point, Array]) -> Array:
         """By how much one more report moves a sum of sums at the least and at the most, shape (2,).
@@ -256,7 +256,7 @@ class Covariances:
                 of_group[1].extend(own.tolist())
         nothing = np.zeros((2, 1))
         ends = [
-            self._estimator_of(group).influence(planned, np.array([own]))
+            self._find_estimators(group)[group.key].influence(planned, np.array([own]))
             for group, (planned, own) in asked.items()
         ]
         if any(self._may_overlap(*pair) for pair in combinations(asked, 2)):

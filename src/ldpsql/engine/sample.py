@@ -111,6 +111,19 @@ class Estimators(Mapping[Key, AnyEstimator]):
             return None
         return self.design.answer_sets(self.name, found, rows)
 
+    def answer_rows(self, key: Key, rows: Sequence[Sequence[PlannedQuery]]) -> list[Estimates]:
+        """What one of them answers: one joint answer per row, some at a time, while there is
+        time."""
+        is_even = len(set(map(len, rows))) == 1
+        found = self.answer_all(rows) if is_even and len(self) == 1 else None
+        if found is not None:
+            return [Estimates(*own) for own in zip(found[0][0], found[1][0], strict=True)]
+        estimator, answers = self[key], list[Estimates]()
+        for first in range(0, len(rows), _ROWS_AT_ONCE):
+            limits.check()
+            answers += estimator.answer_rows(rows[first : first + _ROWS_AT_ONCE])
+        return answers
+
 
 EstimatorsOf = Callable[[Selection], Estimators]
 """The estimators of a selection of reports, by public key."""
@@ -234,7 +247,7 @@ class Sample(Source):
     def rows(self, key: Key) -> list[Estimates]:
         """The slices' estimates, added."""
         nothing = [self._make_empty(1)] * len(self.plan.private_rows)
-        parts = [answer_rows(estimator, planned) for planned, estimator in self._list_asked(key)]
+        parts = [own.answer_rows(key, planned) for planned, own in self._list_asked(key)]
         return [reduce(add, row) for row in zip(*(parts or [nothing]), strict=True)]
 
     def joint(self, rows: Sequence[tuple[Key, int]]) -> Estimates:
@@ -245,10 +258,11 @@ class Sample(Source):
         for key in dict.fromkeys(key for key, _ in rows):
             inside = [place for place, (own, _) in enumerate(rows) if own == key]
             chosen = [rows[place][1] for place in inside]
-            parts = [
-                estimator.answer([query for row in chosen for query in planned[row]])
-                for planned, estimator in self._list_asked(key)
+            flat = [
+                ([query for row in chosen for query in planned[row]], own)
+                for planned, own in self._list_asked(key)
             ]
+            parts = [part for row, own in flat for part in own.answer_rows(key, [row])]
             found = reduce(add, parts or [self._make_empty(len(chosen))])
             where = (np.array(inside)[:, None] * targets + np.arange(targets)).ravel()
             values[where] = found.values
@@ -282,24 +296,15 @@ class Sample(Source):
             found |= (own.find(keys) >= 0)[:, None] & meets
         return found
 
-    def _list_asked(self, key: Key) -> list[tuple[Sequence[Sequence[PlannedQuery]], AnyEstimator]]:
+    def _list_asked(self, key: Key) -> list[tuple[Sequence[Sequence[PlannedQuery]], Estimators]]:
         """The planned queries of every slice that has people under a public key, and who answers
         them."""
         slices = zip(self.plan.planned, self.estimators, strict=True)
-        return [(planned, by_key[key]) for planned, by_key in slices if key in by_key]
+        return [(planned, own) for planned, own in slices if key in own]
 
     def _make_empty(self, rows: int) -> Estimates:
         """The sums of some rows where nobody is."""
         return Estimates.exact([0.0] * (rows * len(self.plan.targets)))
-
-
-def answer_rows(estimator: AnyEstimator, rows: Sequence[Sequence[PlannedQuery]]) -> list[Estimates]:
-    """One joint answer per row, some rows at a time, while there is time."""
-    answers: list[Estimates] = []
-    for first in range(0, len(rows), _ROWS_AT_ONCE):
-        limits.check()
-        answers += estimator.answer_rows(rows[first : first + _ROWS_AT_ONCE])
-    return answers
 
 
 def whole_where_exact(values: Array, covariance: Array) -> Array:

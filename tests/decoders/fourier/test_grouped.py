@@ -15,7 +15,8 @@ from ldpsql.decoders.fourier import design as design_module
 from ldpsql.decoders.fourier.contributions import bare
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import MANY
-from ldpsql.decoders.fourier.grouped import contributions
+from ldpsql.decoders.fourier.grouped import contributions, find_patterns
+from ldpsql.decoders.fourier.spectra import BoxQuery
 from ldpsql.designer import design
 from ldpsql.engine.sample import Estimators
 from ldpsql.report import Histogram, Histograms
@@ -107,15 +108,21 @@ def test_contributions_are_those_of_all_phases() -> None:
     made = make("listed")
     together, _ = several(made, REPORTS)
     boxes = [Box((((2, 6),), None, None)), Box((None, None, ((0, 2),))), Box((None, None, None))]
+    # These are one query moved about, whose contributions are read at other phases.
+    boxes += [Box((((5, 9),), None, None))]
+    boxes += [Box((((a, a + 3),), ((b, b + 1),), None)) for a, b in ((0, 0), (4, 7), (9, 9))]
     queries = [bare(made.prepare(LinearQuery.count(box))) for box in boxes]
     rows, shared = together.load(), made._shared
     families, phases = rows.columns
     cells = shared.starts[families] + phases
+    patterns = find_patterns(shared.collected, queries)
+    assert [own.numbers.tolist() for own in patterns] == [[0, 3], [1], [2], [4, 5, 6]]
     found = contributions(shared, queries, rows)
     for number, query in enumerate(queries):
         np.testing.assert_allclose(found[number], shared.of(query)[cells], rtol=1e-9, atol=1e-9)
     # A wrong phase of a factor that moves would tell something else.
     assert not np.allclose(found[0], shared.of(queries[0])[shared.starts[families]])
+    assert not np.allclose(found[5], found[6])
 
 
 def test_few_sets_of_a_large_design_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,11 +134,17 @@ def test_few_sets_of_a_large_design_are_not_decoded(monkeypatch: pytest.MonkeyPa
     assert not made.prefers_sets(together, [row])
     monkeypatch.setattr(design_module, "MOST_DECODED", 1)
     assert made.prefers_sets(together, [row])
-    codes = [
-        Box((((code, code + 1),), ((b, b + 1),), None)) for code in range(12) for b in range(9)
-    ]
-    many = [[made.prepare(LinearQuery.count(own))] for own in codes]
-    assert not made.prefers_sets(together, many)
+
+    def each(lengths: bool) -> list[list[BoxQuery]]:
+        places = [(a, b) for a in range(12) for b in range(9)]
+        boxes = [
+            Box((((0 if lengths else a, a + 1),), ((0 if lengths else b, b + 1),), None))
+            for a, b in places
+        ]
+        return [[made.prepare(LinearQuery.count(own))] for own in boxes]
+
+    assert not made.prefers_sets(together, each(lengths=True))
+    assert made.prefers_sets(together, each(lengths=False))  # one query, moved about
 
 
 def test_a_whole_survey_that_keeps_no_sums_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:

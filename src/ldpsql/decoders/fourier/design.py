@@ -372,11 +372,9 @@ class FourierDesign(Design[BoxQuery]):
         decoded = len(histograms) * int(self.table.phases.sum())
         if decoded < MOST_DECODED or self.table.products:
             return False
-        from ldpsql.decoders.fourier.grouped import count_contributions  # noqa: PLC0415
+        from ldpsql.decoders.fourier.grouped import count_work  # noqa: PLC0415
 
-        asked = list(dict.fromkeys(bare(query) for row in rows for query in row))
-        contributed = count_contributions(self._shared, asked) + len(histograms.counts)
-        return len(asked) * contributed <= decoded
+        return count_work(self._shared, rows, len(histograms.counts)) <= decoded
 
     def smooth(self, histogram: Histogram | Decoded) -> SmoothEstimator:
         """Biased, with a smaller typical error."""
