@@ -11,8 +11,8 @@ import pytest
 from support.surveys import category, integer, measure, survey_toml
 
 from ldpsql.audit import Audit, audit_design
-from ldpsql.audit.check import USUAL_REPORTS
 from ldpsql.audit.exact import domain_of_codes
+from ldpsql.cli.audit import USUAL_REPORTS
 from ldpsql.designer import design
 from ldpsql.recipes.registry import mechanism
 from ldpsql_device import draw as device

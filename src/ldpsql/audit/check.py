@@ -47,8 +47,6 @@ METHODS: dict[Method, str] = {
     "integers": "exact odds of every report that the definition limits, from the integers that "
     "devices compare",
 }
-USUAL_REPORTS = 100_000
-"""Reports per made-up record that are drawn where nobody says otherwise."""
 _ROUNDING = 1e-9
 
 

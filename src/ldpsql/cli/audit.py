@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ldpsql.record_domain import RecordDomain
     from ldpsql.survey import Survey
 
-_FEWEST, _MOST, _USUAL = 1000, 4_000_000, 100_000
+_FEWEST, _MOST, USUAL_REPORTS = 1000, 4_000_000, 100_000
 _LARGE, _LARGE_DELTA = 5.0, 1e-5
 _LONG = 20_000
 
@@ -61,7 +61,8 @@ _LONG = 20_000
 @click.option(
     "--reports",
     type=click.IntRange(_FEWEST, _MOST),
-    help=f"Reports to draw per made-up record, of which there are a few.  [default: {_USUAL}]",
+    help="Reports to draw per made-up record, of which there are a few.  "
+    f"[default: {USUAL_REPORTS}]",
 )
 @click.option(
     "--warn-above",
@@ -142,7 +143,7 @@ def audit(
     from ldpsql_device.atomic import replace_file  # noqa: PLC0415
     from ldpsql_device.survey import utc_today  # noqa: PLC0415
 
-    drawn = 0 if quick else reports or _USUAL
+    drawn = 0 if quick else reports or USUAL_REPORTS
     result = audit_design(design, chosen, reports=drawn, device=not quick, survey=survey)
     warnings, today = list(_warnings(result, warn_above)), utc_today()
     if page is not None and survey is not None:
