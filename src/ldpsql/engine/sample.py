@@ -114,7 +114,7 @@ class Estimators(Mapping[Key, AnyEstimator]):
     def answer_rows(self, key: Key, rows: Sequence[Sequence[PlannedQuery]]) -> list[Estimates]:
         """What one of them answers: one joint answer per row, some at a time, while there is
         time."""
-        is_even = len(set(map(len, rows))) == 1
+        is_even = len(set(map(len, rows))) == 1 and len(rows[0]) > 0  # keys alone ask nothing
         found = self.answer_all(rows) if is_even and len(self) == 1 else None
         if found is not None:
             return [Estimates(*own) for own in zip(found[0][0], found[1][0], strict=True)]

@@ -166,3 +166,12 @@ def test_a_whole_survey_that_keeps_no_sums_is_not_decoded(monkeypatch: pytest.Mo
     )
     assert Estimators(made, "unbiased", [((), nobody)]).answer_all([row]) is None
     assert Estimators(made, "unbiased", []).answer_all([row]) is None
+
+
+def test_keys_alone_ask_nothing_of_a_survey_without_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its few reports are answered together."""
+    monkeypatch.setattr(design_module, "MOST_DECODED", 1)
+    made = make("listed")
+    _, parts = several(made, REPORTS)
+    own = Estimators(made, "unbiased", [((), parts[0])])
+    assert [len(found.values) for found in own.answer_rows((), [[], []])] == [0, 0]
