@@ -18,6 +18,7 @@ from ldpsql.decoders.fourier import products, translates
 from ldpsql.decoders.fourier.contributions import SecondMoments, SharedContributions
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.group import Axes, Group, face_slices, gather_faces
+from ldpsql.decoders.fourier.products import ProductFace
 from ldpsql.decoders.fourier.spectra import BoxQuery
 from ldpsql.report import Decoded, Histogram, Reals
 from ldpsql.simulation import SeededEntropy
@@ -191,6 +192,35 @@ def test_predicted_variances_are_those_of_the_exact_channel(
     )
     assert np.allclose(mean, [q.spectrum(design.group)[()].real for q in queries], atol=1e-10)
     assert np.allclose(design.variance(queries, 1), expected, rtol=1e-9)
+
+
+def decode(
+    design: FourierDesign, face: ProductFace, reports: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    questions, phases = reports.T
+    return face.read(questions - face.first, phases, design.collected.odds).decode(weights)
+
+
+@pytest.mark.parametrize("most", [1 << 20, 12])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("boxes")])
+def test_many_reports_decode_to_the_sum_of_what_each_does(
+    name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By transforms along circles, all or a few circles at once, and row by row."""
+    monkeypatch.setattr(products, "_AT_ONCE", most)
+    design, (reports, _, _) = design_of(name), channel_of(name)
+    random = np.random.default_rng(3)
+    for face in design.table.products:
+        numbers = reports[:, 0] - face.first
+        own = reports[(numbers >= 0) & (numbers < face.questions)]
+        weights = random.normal(size=len(own))
+        each = [decode(design, face, own[n : n + 1], weights[n : n + 1]) for n in range(len(own))]
+        for circles in (0, 1 << 20):
+            monkeypatch.setattr(products, "_CIRCLES", circles)
+            found = decode(design, face, own, weights)
+            assert np.allclose(found, np.sum(each, axis=0), rtol=0.0, atol=1e-12)
+            turned = decode(design, face, own + [[0, 1]] * (own[:, 1:] < 2), weights)
+            assert not np.allclose(found, turned, rtol=0.0, atol=1e-3)
 
 
 @pytest.mark.fast(3)

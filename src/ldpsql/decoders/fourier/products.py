@@ -39,6 +39,8 @@ _AT_ONCE, _MOST_MOVED = 1 << 20, 1 << 23
 _PLACES_AT_ONCE = 1 << 18
 """Contributions that are transformed at once: they should fit a cache."""
 _ROWS_AT_ONCE = 1 << 9
+_CIRCLES = 4
+"""Numbers that are transformed along circles in the time that one takes row by row, about."""
 
 
 @frozen(eq=False)
@@ -556,23 +558,22 @@ class ProductReports:
         return values, first.flat(rows), other
 
     def _decode_split(self, weights: Reals) -> Complexes:
-        """Sum of the outer products of both factors' transforms, reports with the same row of the
-        first factor together: shape (cells of it, those of the second), the half of it with f = 0
-        and f = order / 2 of its first axis halved."""
-        one, other = self.face.factors
-        firsts, place = self.rows[0].distinct()
-        seconds, again = self.rows[1].distinct()
-        table, order = other.full(seconds), np.argsort(place, kind="stable")
-        left = one.halve(firsts)
-        dense = np.zeros((prod(one.orders), table.shape[1]), dtype=np.complex128)
-        step = max(1, _AT_ONCE // table.shape[1])
-        own = weights * self.scale
-        for start in in_time(range(0, len(order), step)):
-            some = order[start : start + step]
-            heads, starts = np.unique(place[some], return_index=True)
-            summed = np.add.reduceat(table[again[some]] * own[some, None], starts, axis=0)
-            dense[: left.shape[1]] += left[heads].T @ summed
-        return dense
+        """Sum of the outer products of both factors' transforms: shape (cells of the first, those
+        of the second), of the smaller one the half with f = 0 and f = order / 2 of its first axis
+        halved."""
+        factors, own = self.face.factors, weights * self.scale
+        small, large = sorted(range(2), key=lambda number: prod(factors[number].orders))
+        one, other = factors[small], factors[large]
+        firsts, place = self.rows[small].distinct()
+        left, rows = one.halve(firsts), self.rows[large]
+        dense = np.zeros((prod(one.orders), prod(other.orders)), dtype=np.complex128)
+        half = dense[: left.shape[1]]
+        arcs, owner = replace(rows, phases=np.zeros_like(rows.phases)).distinct()
+        if int(arcs.orders.sum()) * len(half) <= _CIRCLES * len(own) * dense.shape[1]:
+            _add_circles(half, left, place, own, other, arcs, owner, rows.phases)
+        else:
+            _add_rows(half, left, place, own, other, rows)
+        return dense if small == 0 else np.ascontiguousarray(dense.T)
 
     @cached_property
     def _kept(self) -> tuple[Complexes, Integers, Complexes]:
@@ -685,6 +686,69 @@ class ProductReports:
         if one.axes[0] < second.axes[0]:
             return places
         return np.ascontiguousarray(places.swapaxes(1, 2))  # it is read several times
+
+
+def _add_circles(
+    half: Complexes,
+    left: Complexes,
+    place: Integers,
+    weights: Reals,
+    other: ArcFactor,
+    arcs: ArcRows,
+    owner: Integers,
+    phases: Integers,
+) -> None:
+    """Add up outer products of rows of `left` and transforms of another factor's arcs, one row of
+    `left` by `place` and one arc by `owner` and its phase per report: a transform along the phases
+    of every arc, (cells of the half, those of the other factor).
+
+    arcs: shape (a,), at phase 0.
+    """
+    bounds = np.concatenate([[0], np.cumsum(arcs.orders)])
+    cells = bounds[owner] + phases
+    order = np.argsort(cells, kind="stable")
+    ends = np.searchsorted(cells[order], bounds)
+    transforms, columns = arcs.transform(other.harmonics), np.ascontiguousarray(left.T)
+    # Some arcs at once, with as many phases or reports as are held at once.
+    most = max(1, _AT_ONCE // len(half))
+    groups = np.cumsum(np.maximum(arcs.orders, np.diff(ends))) // most
+    for number in in_time(np.unique(groups).tolist()):
+        first, last = np.searchsorted(groups, [number, number + 1]).tolist()
+        some, size = order[ends[first] : ends[last]], int(bounds[last] - bounds[first])
+        own, rows, at = weights[some], place[some], cells[some] - bounds[first]
+        summed = np.empty((size, len(half)), dtype=np.complex128)
+        for column, values in enumerate(columns):
+            summed.real[:, column] = np.bincount(at, values.real[rows] * own, size)
+            summed.imag[:, column] = np.bincount(at, values.imag[rows] * own, size)
+        for arc in range(first, last):
+            circle, low = int(arcs.orders[arc]), bounds[arc] - bounds[first]
+            spectra = np.fft.fft(summed[low : low + circle], axis=0)
+            turn = transforms[arc, : circle // 2 + 1]
+            spectra *= np.concatenate([turn, turn[1 : (circle + 1) // 2][::-1].conj()])[:, None]
+            harmonics, flat = np.arange(circle), np.zeros(circle, dtype=np.int64)
+            for axis, extent in enumerate(other.orders):
+                flat = flat * extent + arcs.characters[arc, axis] * harmonics % extent
+            half[:, flat] += spectra.T
+
+
+def _add_rows(
+    half: Complexes,
+    left: Complexes,
+    place: Integers,
+    weights: Reals,
+    other: ArcFactor,
+    rows: ArcRows,
+) -> None:
+    """The same row by row, for few reports of many phases; those with the same row of `left`
+    together."""
+    seconds, again = rows.distinct()
+    table, order = other.full(seconds), np.argsort(place, kind="stable")
+    step = max(1, _AT_ONCE // table.shape[1])
+    for start in in_time(range(0, len(order), step)):
+        some = order[start : start + step]
+        heads, starts = np.unique(place[some], return_index=True)
+        summed = np.add.reduceat(table[again[some]] * weights[some, None], starts, axis=0)
+        half += left[heads].T @ summed
 
 
 def _add_signs(dense: Complexes, factor: ArcFactor) -> Complexes:
