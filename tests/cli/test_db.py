@@ -54,7 +54,8 @@ def test_batches_are_listed_withdrawn_and_their_reports_deleted(database: Path) 
     assert run("db", "check", "--db", database).stderr.endswith("1 survey, nothing is wrong\n")
 
 
-def test_a_file_of_repeats_alone_is_listed_as_empty(database: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", ["reports", "counts"])
+def test_a_file_of_repeats_alone_is_listed_as_empty(tmp_path: Path, keep: str) -> None:
     """It is known, so that it is not read again; `check` finds nothing wrong."""
     survey = design(survey_toml(integer("age", 0, 8), epsilon="2", mechanism="grr"))
     reports, _ = randomize_batch(
@@ -62,9 +63,9 @@ def test_a_file_of_repeats_alone_is_listed_as_empty(database: Path, tmp_path: Pa
     )
     database = tmp_path / "repeats.duckdb"
     with open_store(database, read_only=False) as store:
-        store.ingest_table(reports, survey)
-        store.ingest_table(reports.take([2, 0, 1]), survey)
-    assert [row[3:6] for row in listed(database)] == [["3", "0", "reports"], ["0", "0", "empty"]]
+        store.ingest_table(reports, survey, keep=keep)
+        store.ingest_table(reports.take([2, 0, 1]), survey, keep=keep)
+    assert [row[3:6] for row in listed(database)] == [["3", "0", keep], ["0", "0", "empty"]]
     assert run("db", "check", "--db", database).stderr.endswith("1 survey, nothing is wrong\n")
 
 

@@ -50,7 +50,7 @@ def list_batches(table: str | None, database: Path) -> None:
                 batch.day.isoformat() if batch.day else "",
                 f"{batch.reports:,}",
                 f"{batch.skipped:,}",
-                batch.state if batch.reports or batch.state != "reports" else "empty",
+                batch.state if batch.reports or batch.withdrawn is not None else "empty",
                 batch.name,
             )
             for each in tables
