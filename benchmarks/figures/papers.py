@@ -332,7 +332,7 @@ SHUFFLE = Paper(
             "three models trained on synthetic tables, CALM with each mechanism",
             "measured",
             "ACS 2018 with seven attributes, budgets by the accountant; the paper's SGD beside "
-            "scikit-learn's; CALM is measured without --set labels",
+            "scikit-learn's",
             "shuffle-figure-6",
             covers=_of("Figure", 6),
         ),
