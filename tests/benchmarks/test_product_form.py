@@ -29,6 +29,7 @@ def test_every_table_is_printed(
     assert all(0.0 <= float(cell) <= 1.0 for cell in third[3:])
 
 
+@pytest.mark.slow
 def test_intervals_that_are_too_narrow_do_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     """0.15 standard errors to either side cover about 12 %."""
     monkeypatch.setattr(product_form, "PEOPLE", 20_000)

@@ -234,6 +234,7 @@ def test_drop_outs_of_one_group_bias_nothing(name: str) -> None:
     assert is_unbiased(after_drop_outs(name), truths(1, has_measure=True)[1] / PEOPLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", keep_fast(["hgrr", "ehio"], ["hgrr"]))
 def test_dividing_by_expected_group_sizes_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -247,6 +248,7 @@ def test_dividing_by_expected_group_sizes_is_caught(
     assert not is_unbiased(after_drop_outs(name), truths(1, has_measure=True)[1] / PEOPLE)
 
 
+@pytest.mark.slow
 def test_a_variance_cut_in_half_is_caught() -> None:
     """The negative control: half the variance, in the spread and in the coverage."""
     values, covariances = simulated("ehio", 1)

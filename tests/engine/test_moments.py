@@ -59,6 +59,7 @@ def test_values_and_errors_do_not_depend_on_a_shift(far_away: np.ndarray) -> Non
     np.testing.assert_allclose(far_away - shifts, answers(0, EVERY), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_sums_that_are_not_centred_lose_all_digits(
     far_away: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -229,6 +229,12 @@ def draw(table: str, size: int, random: np.random.Generator) -> pa.Table:
     return pa.table({"age": age, "region": region, "pay": pay})
 
 
+@cache
+def mean_pay() -> float:
+    """Of the population, from very many of it."""
+    return float(draw("buyers", 4_000_000, np.random.default_rng(0))["pay"].to_numpy().mean())
+
+
 def expect(tables: list[pa.Table]) -> list[float]:
     """What is expected of pairs, given how many of either live in each region."""
     young, old = AGES[:3].sum(), AGES[5:].sum()
@@ -236,13 +242,12 @@ def expect(tables: list[pa.Table]) -> list[float]:
     same = float(regions[0] @ regions[1])
     return [
         same * float(young * old),
-        same * PAY * float(AGES[:5].sum()),
+        same * mean_pay() * float(AGES[:5].sum()),
         math.prod(SIZES) * float(AGES @ AGES),
     ]
 
 
 AGES = np.array([math.comb(7, k) * 0.4**k * 0.6 ** (7 - k) for k in range(8)])
-PAY = float(draw("buyers", 4_000_000, np.random.default_rng(0))["pay"].to_numpy().mean())
 SIZES = (1_500, 1_000)
 
 

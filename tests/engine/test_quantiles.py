@@ -126,6 +126,7 @@ def test_intervals_cover_wherever_people_are(steps: list[float], correlation: fl
         assert low <= 0.975
 
 
+@pytest.mark.slow
 def test_tests_of_one_side_alone_would_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: neighbours taken for independent where they agree."""
     assert _coverage(LOW_AND_HIGH, 0.97) > 0.94

@@ -101,6 +101,7 @@ def test_some_calls_of_every_operation_fail(run, operations):
     assert any(result["code"] == 3 for result in results)
 
 
+@pytest.mark.slow
 def test_a_store_that_is_made_carelessly_is_found_out(run):
     """Negative control."""
     results = run([{"operation": "create", "at": 3, "error": 0, "careless": True}])

@@ -91,6 +91,7 @@ def test_a_body_whose_unknown_keys_are_dropped_is_found(opened, monkeypatch):
     assert is_found("reports taken of", opened(Bodies), 2_000)
 
 
+@pytest.mark.slow
 def test_a_survey_whose_odds_nobody_checks_is_found(opened, monkeypatch):
     monkeypatch.setattr(device_survey, "check_promise", lambda *_: None)
     assert is_found("tells more than", opened(Surveys), 20_000)
@@ -111,6 +112,7 @@ def test_what_is_in_a_file_is_found_in_an_answer(opened):
         door.require("SELECT a FROM shoppers", pa.table({"a": [RAW]}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "found"),
     [

@@ -79,6 +79,7 @@ def test_no_batch_tells_more_than_the_accountant_says(name: str, epsilon: str) -
     assert true <= stated <= true * 1.7 + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.fast(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_blanket_of_a_smaller_budget_is_caught(name: str) -> None:

@@ -146,6 +146,7 @@ def test_unbiased_with_honest_errors(case: int) -> None:
         assert variance_fits(joint, spread.mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["direct", "consistent"])
 def test_levels_taken_for_independent_are_caught(inference: str) -> None:
     """The negative control: at a large epsilon, where what levels share is most of the error.

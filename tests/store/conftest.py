@@ -1,5 +1,7 @@
+import shutil
+
 import pytest
-from support.fake_survey import FakeMechanism
+from support.fake_survey import FakeMechanism, fake_survey, reports_of
 
 from ldpsql.recipes import registry
 from ldpsql.store import open_store
@@ -16,3 +18,22 @@ def store():
     """An empty store in memory."""
     with open_store(None, read_only=False) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory):
+    """The folder of a store with ten reports of one survey, which nobody changes."""
+    folder = tmp_path_factory.mktemp("filled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.MECHANISMS, "fake", FakeMechanism())
+        survey = fake_survey()
+        with open_store(folder / "s.duckdb", read_only=False) as opened:
+            opened.ingest_table(reports_of(survey, 10), survey)
+    return folder
+
+
+@pytest.fixture
+def path(filled, tmp_path):
+    """A copy of that store, with its snapshot and all that lies beside it."""
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "s.duckdb"

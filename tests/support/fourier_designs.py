@@ -304,3 +304,7 @@ def expected(design: FourierDesign, people: dict[Outcome, float], total: float) 
         binned = [code // w for code, w in zip(record, widths, strict=False)]
         share[place[(*binned, *record[len(widths) :])]] += frequency
     return histogram(design, outputs(design), total * (matrix @ share))
+
+
+HAND_MADE = by_hand()
+"""For all tests that take them as they are."""

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 from support.fourier_designs import (
-    by_hand,
+    HAND_MADE,
     channel,
     counted,
     domain_of,
@@ -34,7 +34,7 @@ from ldpsql.report import Histogram, Pair
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
-DESIGNS = by_hand()
+DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
 
 
@@ -320,6 +320,7 @@ def test_a_sampled_variance_is_near_that_of_all_families(
     assert np.abs(relative.mean()) < 0.03
 
 
+@pytest.mark.slow
 def test_a_sample_that_stands_for_nobody_else_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: families drawn, but each counted for itself only."""
     right = contributions.choose_families

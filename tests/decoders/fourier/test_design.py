@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.fourier_designs import by_hand, channel, counted, domain_of, elements, single_answers
+from support.fourier_designs import HAND_MADE, channel, counted, domain_of, elements, single_answers
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.group import spread_faces
@@ -12,7 +12,7 @@ from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device.epsilon import Epsilon
 
-DESIGNS = by_hand()
+DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support.counting import count_record
 from support.fourier_designs import (
-    by_hand,
+    HAND_MADE,
     channel,
     domain_of,
     elements,
@@ -34,7 +34,7 @@ from ldpsql.recipes.fourier.recipe import Fourier
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 
-DESIGNS = by_hand()
+DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
 PUBLIC = Weight("paid")
 

@@ -7,7 +7,7 @@ from math import gcd
 
 import numpy as np
 import pytest
-from support.fourier_designs import by_hand
+from support.fourier_designs import HAND_MADE
 
 from ldpsql.decoders.fourier.families import Cluster, FamilyTable
 from ldpsql.decoders.fourier.group import Group
@@ -15,7 +15,7 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import scrambled_ranks
 
 PLANE = Group((4, 6), (4, 6), (4, 6), ((0, 1),))
-DESIGNS = by_hand()
+DESIGNS = HAND_MADE
 
 
 def arcs(characters: list[list[int]], lengths: list[list[int]], order: int = 12) -> Cluster:

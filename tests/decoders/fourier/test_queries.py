@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.fourier_designs import by_hand, domain_of, elements
+from support.fourier_designs import HAND_MADE, by_hand, domain_of, elements
 from support.surveys import integer, survey_toml
 
 from ldpsql.boxes import Box, LinearQuery, Side
@@ -153,7 +153,7 @@ def test_a_sum_of_boxes_is_transformed_term_by_term() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
-DESIGNS = by_hand()
+DESIGNS = HAND_MADE
 
 
 @pytest.mark.parametrize("measure", [None, 0, 1])

@@ -149,6 +149,7 @@ def test_an_average_without_the_covariance_is_caught() -> None:
     assert not all(coverage_fits(held, told, level) for held, told, level in wrong)
 
 
+@pytest.mark.slow
 def test_the_variance_for_even_data_is_not_that_of_one_cell() -> None:
     """The negative control: the average case is not safe at epsilon 4.
 

@@ -7,6 +7,7 @@ from functools import reduce
 import numpy as np
 import pytest
 from support.fourier_designs import (
+    HAND_MADE,
     by_hand,
     channel,
     dense_information,
@@ -18,7 +19,7 @@ from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.families import FamilyBatch, arc_transform, batches
 from ldpsql.decoders.fourier.group import mirror
 
-DESIGNS = by_hand()
+DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.fourier_designs import (
-    by_hand,
+    HAND_MADE,
     channel,
     domain_of,
     elements,
@@ -33,7 +33,7 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, Plan, Varying, subset_words
 from ldpsql_device.publish import plan_to_json
 
-DESIGNS = by_hand()
+DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
 RUNS = 6_000
 

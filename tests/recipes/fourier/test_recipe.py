@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.fourier_designs import by_hand, counted, domain_of
+from support.fourier_designs import HAND_MADE, by_hand, counted, domain_of
 from support.resealing import resealed
 
 from ldpsql.boxes import Box, LinearQuery, Side
@@ -110,7 +110,7 @@ def test_values_without_an_order_are_never_merged() -> None:
         group_of(many, Workload.everyday(many), 16)
 
 
-DESIGNS = by_hand()
+DESIGNS = HAND_MADE
 KEYS = {
     "dimension": {
         "x": {"type": "int", "domain": [0, 4]},

@@ -22,15 +22,6 @@ HOLD = (
 )
 
 
-@pytest.fixture
-def path(tmp_path):
-    """A store with ten reports."""
-    survey = fake_survey()
-    with open_store(tmp_path / "s.duckdb", read_only=False) as store:
-        store.ingest_table(reports_of(survey, 10), survey)
-    return tmp_path / "s.duckdb"
-
-
 @contextmanager
 def held(path, mode, seconds=60.0):
     """Another process that has the file open."""

@@ -54,15 +54,6 @@ def reports(survey, size, seed):
     return randomize_batch(survey, people, SeededEntropy(seed), policy=accept_everything(survey))[0]
 
 
-@pytest.fixture
-def path(tmp_path):
-    """A store with ten reports of one survey."""
-    survey = fake_survey()
-    with open_store(tmp_path / "s.duckdb", read_only=False) as store:
-        store.ingest_table(reports_of(survey, 10), survey)
-    return tmp_path / "s.duckdb"
-
-
 def add(path, size, seed, patience=0.0):
     """Another writer's ingestion."""
     survey = fake_survey()

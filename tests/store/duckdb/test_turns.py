@@ -14,7 +14,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from support.fake_survey import fake_survey, reports_of
 
 from ldpsql.store import open_store
 from ldpsql.store.duckdb import turns
@@ -34,14 +33,6 @@ with open_store(path, read_only=False, patience=120) as store:
     print("has it", flush=True)
     sys.stdin.readline()
 """
-
-
-@pytest.fixture
-def path(tmp_path):
-    survey = fake_survey()
-    with open_store(tmp_path / "s.duckdb", read_only=False) as store:
-        store.ingest_table(reports_of(survey, 10), survey)
-    return tmp_path / "s.duckdb"
 
 
 @contextmanager
