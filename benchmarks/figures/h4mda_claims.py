@@ -60,16 +60,16 @@ def _monotone(
 def _fanout(measured: Measured) -> Verdict:
     """Of the plain trees of the paper's own mechanisms, from each fan-out to the next."""
     claim = "the error falls as the fan-out goes from 4 to 7"
-    votes: list[Vote] = []
-    ratios = []
+    steps, ratios = list[tuple[Value, Value]](), []
     for mechanism in ("hio", "ahio", "ehio", "hgrr"):
         rows = measured.where(sweep="fanout", mechanism=mechanism, predicates=1, aggregate="COUNT")
         values = [Value.of(row) for row in rows]
         if len(values) > 1:
-            votes += [is_above(a, b) for a, b in itertools.pairwise(values)]
+            steps += itertools.pairwise(values)
             ratios.append(f"{mechanism} {values[-1].mean / values[0].mean:.2f}")
-    if not votes:
+    if not steps:
         return Verdict(claim, None, "not measured")
+    votes = [is_above(a, b, cases=len(steps)) for a, b in steps]
     because = f"steps: {tally(votes)}; COUNT at 7 over COUNT at 4, padded trees: "
     return Verdict(claim, in_every_case(votes), because + ", ".join(ratios))
 

@@ -113,8 +113,7 @@ def _narrow(measured: Measured) -> Iterator[Verdict]:
             f"vol 7 %, 2 predicates, epsilon 5: errors of LGRR and LGRR-FD are {words} of "
             f"magnitude below those of AHIO and EHIO ({table})"
         )
-        parts = []
-        votes: list[Vote] = []
+        parts, pairs = [], list[tuple[Value, Value]]()
         for aggregate in ("SUM", "AVG"):
             found = {
                 row["mechanism"]: Value.of(row)
@@ -125,10 +124,11 @@ def _narrow(measured: Measured) -> Iterator[Verdict]:
             theirs = [found[name] for name in ("ahio", "ehio") if name in found]
             for name in PUBLISHED:
                 if name in found and theirs:
-                    votes += [is_above(each, found[name], orders) for each in theirs]
+                    pairs += [(each, found[name]) for each in theirs]
                     gain = min(each.mean for each in theirs) / found[name].mean
                     parts.append(f"{name.split(',')[0]} {aggregate} {gain:.1f}")
-        if votes:
+        if pairs:
+            votes = [is_above(a, b, orders, cases=len(pairs)) for a, b in pairs]
             because = f"factors below the better of the two: {', '.join(parts)}; {tally(votes)}"
             yield Verdict(claim, in_every_case(votes), because)
 

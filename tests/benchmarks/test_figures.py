@@ -293,6 +293,36 @@ def test_one_rise_that_is_told_refutes_a_fall(stderr: float, holds: bool | None)
     assert verdicts["the error falls as the fan-out goes from 4 to 7"] is holds
 
 
+@pytest.mark.parametrize(("names", "holds"), [(1, False), (4, None)])
+def test_one_rise_among_several_may_be_chance(names: int, holds: bool | None) -> None:
+    """2.4 standard errors: too many for one step, and not for one of four."""
+    common = {"sweep": "fanout", "predicates": 1, "aggregate": "COUNT", "stderr": 0.15}
+    found = [
+        {**common, "mechanism": name, "x": x, "error": error, "runs": 1_000}
+        for name, more in list(
+            zip(("hio", "ahio", "ehio", "hgrr"), (0.5, -5, -5, -5), strict=True)
+        )[:names]
+        for x, error in ((4.0, 9.0), (7.0, 9.0 + more))
+    ]
+    verdicts = {v.claim: v.holds for v in judge(Measured(found, "made up"))}
+    assert verdicts["the error falls as the fan-out goes from 4 to 7"] is holds
+
+
+@pytest.mark.parametrize(("names", "holds"), [(("ahio",), False), (("ahio", "ehio"), None)])
+def test_one_factor_among_several_may_be_chance(names: tuple[str, ...], holds: bool | None) -> None:
+    """AHIO's error is 9.6 times the other, 2.2 standard errors below ten times; EHIO's is 30."""
+    errors = {"ahio": 9.6, "ehio": 30.0, "lgrr, published": 1.0}
+    found = [
+        {"table": "acs_income_2018", "people": 1, "point": "narrow", "mechanism": name}
+        | {"predicates": 2, "aggregate": "SUM", "error": errors[name], "runs": 1_000}
+        | {"stderr": 0.18 if name == "ahio" else 0.0}
+        for name in (*names, "lgrr, published")
+    ]
+    one_order = h4mda_tables.judge(Measured(found, "made up"))[-1]
+    assert one_order.claim.startswith("vol 7 %") and "one order" in one_order.claim
+    assert one_order.holds is holds
+
+
 def counts(**errors: tuple[float, float]) -> Measured:
     """Measured and predicted errors of shuffled counts at one epsilon, by mechanism."""
     return Measured(
