@@ -242,6 +242,8 @@ def _expand(given: str | Path, suffixes: Sequence[str]) -> list[Path]:
         if not inside:
             raise ReportError(f"there is no report file in {path} ({', '.join(suffixes)})")
         return inside
+    if path.exists():
+        raise ReportError(f"{path} is a pipe or a device; give ordinary files")
     if not glob.has_magic(str(given)):
         raise ReportError(f"there is no file {path}")
     matches = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207

@@ -79,8 +79,7 @@ def randomize_file(
     policy.require(survey)
     survey.require_open(today := utc_today())
     source, target = Path(source), Path(target)
-    if not source.is_file():
-        raise RecordError(f"there is no file {source}")
+    _require_file(source)
     if target.exists() and target.samefile(source):
         raise RecordError(f"the reports would replace the data in {source}; name another file")
     if person is not None:
@@ -152,12 +151,19 @@ def read_people(schema: Schema, source: Path | str, person: PersonRule | None = 
     Errors as `randomize_file`.
     """
     source = Path(source)
-    if not source.is_file():
-        raise RecordError(f"there is no file {source}")
+    _require_file(source)
     parts = list(_refuse_damaged_chunks(_reader(schema, source, person)[0], source))
     if not sum(part.num_rows for part in parts):
         raise RecordError(f"{source} holds nobody")
     return pa.concat_tables(parts, promote_options="permissive")
+
+
+def _require_file(source: Path) -> None:
+    """RecordError where there is no file, and for a pipe, a folder or a device."""
+    if not source.exists():
+        raise RecordError(f"there is no file {source}")
+    if not source.is_file():
+        raise RecordError(f"{source} is a folder, a pipe or a device; give an ordinary file")
 
 
 def _readable(source: Path) -> AbstractContextManager[None]:

@@ -54,6 +54,12 @@ def test_batches_are_listed_withdrawn_and_their_reports_deleted(database: Path) 
     assert run("db", "check", "--db", database).stderr.endswith("1 survey, nothing is wrong\n")
 
 
+def test_a_database_named_as_a_survey_is_refused_with_the_option(database: Path) -> None:
+    assert f"is no survey but a file: write --db {database}" in refusal(
+        run("db", "list", database, "--db", database), 2
+    )
+
+
 @pytest.mark.parametrize("keep", ["reports", "counts"])
 def test_a_file_of_repeats_alone_is_listed_as_empty(tmp_path: Path, keep: str) -> None:
     """It is known, so that it is not read again; `check` finds nothing wrong."""

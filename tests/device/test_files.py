@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date, datetime
 
 import numpy as np
@@ -293,6 +294,9 @@ def test_a_column_that_is_not_there_is_named(tmp_path, name):
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(RecordError, match="there is no file"):
         randomize_file(app(), tmp_path / "nothing.csv", tmp_path / "out.parquet", policy=ANYTHING)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(RecordError, match="is a folder, a pipe or a device"):
+        randomize_file(app(), tmp_path / "pipe.csv", tmp_path / "out.parquet", policy=ANYTHING)
     (tmp_path / "data.xlsx").write_text("")
     with pytest.raises(RecordError, match=r"neither \.parquet nor \.csv"):
         randomize_file(app(), tmp_path / "data.xlsx", tmp_path / "out.parquet", policy=ANYTHING)

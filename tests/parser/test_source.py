@@ -139,6 +139,12 @@ def test_nesting_below_the_limit_works(condition: str) -> None:
     assert base_of(f"SELECT COUNT(*) FROM app WHERE {condition}").predicate is not None
 
 
+def test_a_long_chain_of_queries_is_told_what_is_too_long() -> None:
+    error = refusal("SELECT COUNT(*) FROM app" + " UNION ALL SELECT COUNT(*) FROM app" * 1_000)
+    assert error.hint is not None
+    assert "shorter chains of UNION" in error.hint
+
+
 @pytest.mark.parametrize("word", ["AND", "OR"])
 def test_chains_of_thousands_are_one_node(word: str) -> None:
     terms = f" {word} ".join(f"age <> {i}" for i in range(2_000))

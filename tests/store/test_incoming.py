@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import date, datetime
 
 import duckdb
@@ -333,6 +334,19 @@ def test_damage_in_the_middle_of_a_parquet_file_is_found(store, tmp_path):
 def test_an_empty_csv_file_is_refused(store, tmp_path):
     (tmp_path / "r.csv").write_text("")
     with pytest.raises(ReportError, match="is empty"):
+        store.ingest([tmp_path / "r.csv"], survey=fake_survey())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_csv_of_wide_letters_is_refused_by_its_encoding(store, tmp_path, encoding):
+    (tmp_path / "r.csv").write_text("ldpsql_question,ldpsql_answer0\n0,1\n", encoding=encoding)
+    with pytest.raises(ReportError, match="is text in UTF-16 or UTF-32; save it in UTF-8"):
+        store.ingest([tmp_path / "r.csv"], survey=fake_survey())
+
+
+def test_a_pipe_is_not_waited_for(store, tmp_path):
+    os.mkfifo(tmp_path / "r.csv")
+    with pytest.raises(ReportError, match="is a pipe or a device"):
         store.ingest([tmp_path / "r.csv"], survey=fake_survey())
 
 

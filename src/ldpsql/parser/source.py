@@ -328,7 +328,10 @@ def deep_stack(tokens: Sequence[Token]) -> Iterator[None]:
             finally:
                 sys.setrecursionlimit(before)
     except RecursionError:
-        raise wrong("the SQL is nested too deeply", hint="use fewer parentheses") from None
+        raise wrong(
+            "the SQL is nested too deeply",
+            hint="use fewer parentheses, or shorter chains of UNION, AND or +",
+        ) from None
 
 
 @contextmanager

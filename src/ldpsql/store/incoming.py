@@ -368,6 +368,10 @@ def _write_out(name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _csv(path: Path, name: str) -> Incoming:
+    with path.open("rb") as opened:
+        start = opened.read(4)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in start:
+        raise ReportError(f"{name} is text in UTF-16 or UTF-32; save it in UTF-8")
     # Arrow tells of a line with too few or too many values in UTF-8, and of no other one.
     encoding = "utf-8-sig" if _is_utf8(path) else _BYTES
     with path.open(encoding=encoding, newline="") as file:
