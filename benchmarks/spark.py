@@ -16,10 +16,12 @@ import os
 import shutil
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +41,7 @@ from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.table import randomize_batch
 
-REPORTS, FILES, RUNS = (100_000,), 8, 5
+REPORTS, FILES, RUNS = (100_000, 1_000_000), 8, 5
 
 
 def run() -> None:
@@ -76,7 +78,9 @@ def _measure(number: int) -> tuple[str, ...]:
             pq.write_table(reports.slice(place * rows, rows), path)
         ours = partial(_refresh, session, asked, Path(folder))
         identity = partial(_pass_through, session, asked, Path(folder), places)
-        pairs = by_clocks(ours, identity, (_processors, time.perf_counter), runs=RUNS)
+        with _Processors() as processors:
+            clocks = (processors.find, time.perf_counter)
+            pairs = by_clocks(ours, identity, clocks, runs=RUNS)
         ours()
         alone = _decode_alone(asked, pq.read_table(folder + "/_ldpsql/counts"))
     seconds = [cell for pair in pairs for cell in (pair.ours, pair.other, pair.ratio)]
@@ -142,21 +146,46 @@ def _identity(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
-def _processors() -> float:
-    """Seconds that this process and all that it started took of processors (Linux)."""
-    children: dict[int, list[int]] = {}
-    ticks: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
-            continue
-        process = int(path.parent.name)
-        children.setdefault(int(fields[1]), []).append(process)
-        ticks[process] = sum(map(int, fields[11:15]))
-    total, left = 0, [os.getpid()]
-    while left:
-        process = left.pop()
-        total += ticks.get(process, 0)
-        left += children.get(process, [])
-    return total / os.sysconf("SC_CLK_TCK")
+class _Processors:
+    """Seconds that this process and all that it started took of processors (Linux).
+
+    Spark ends workers that are idle for a minute, and what those took is nobody's: so a thread
+    looks every second.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._ticks = threading.Lock(), dict[int, int]()
+
+    def __enter__(self) -> Self:
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(1.0):
+            self.find()
+
+    def find(self) -> float:
+        """Until now."""
+        children: dict[int, list[int]] = {}
+        ticks: dict[int, int] = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended meanwhile
+                continue
+            process = int(path.parent.name)
+            children.setdefault(int(fields[1]), []).append(process)
+            ticks[process] = sum(map(int, fields[11:13]))
+        left = [os.getpid()]
+        with self._lock:
+            while left:
+                process = left.pop()
+                self._ticks[process] = ticks.get(process, 0)
+                left += children.get(process, [])
+            return sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")

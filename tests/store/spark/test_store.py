@@ -16,12 +16,16 @@ from secrets import token_hex
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.fake_survey import PUBLIC, fake_survey, reports_of, write_csv, write_jsonl
 from support.histograms import counts_of
+from support.surveys import integer, public, survey_toml
 
+from ldpsql.designer import design
+from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql.store import Selection, Store, open_folder
 from ldpsql.store.spark import store as store_module
 from ldpsql.store.spark.counts import count_selection, decode_counts
@@ -30,6 +34,7 @@ from ldpsql.store.spark.store import SparkStore
 from ldpsql.survey import Survey
 from ldpsql_device.errors import IntegrityError, StoreError
 from ldpsql_device.survey import utc_today
+from ldpsql_device.table import randomize_batch
 
 pytestmark = pytest.mark.spark
 
@@ -202,6 +207,24 @@ def test_few_reports_make_few_files_however_many_partitions_spark_has(
         spark.conf.set(name, before)
     for kind in ("ids", "counts"):
         assert len([*(reports / "_ldpsql" / kind).rglob("*.parquet")]) == 1
+
+
+def test_the_counts_of_a_question_are_in_one_file(
+    spark: Any, reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or several tasks would decode it, each for a few reports."""
+    monkeypatch.setattr(store_module, "_PARTITION", 100)
+    survey = design(survey_toml(integer("age", 0, 8), public("group", "int"), mechanism="fourier"))
+    rows = pa.table({"age": np.arange(900) % 9, "group": np.arange(900) % 5})
+    policy = accept_everything(survey)
+    made, _ = randomize_batch(survey, rows, SeededEntropy(1), policy=policy)
+    pq.write_table(made, reports / "a.parquet")
+    with open_reports(spark, reports, survey) as store:
+        store.catch_up()
+    files = [*(reports / "_ldpsql" / "counts").rglob("*.parquet")]
+    asked = [set(pq.read_table(file)["ldpsql_question"].to_pylist()) for file in files]
+    assert len(files) > 1
+    assert sum(map(len, asked)) == len(set.union(*asked)) > 1
 
 
 # -- what Spark does ------------------------------------------------------------------------------

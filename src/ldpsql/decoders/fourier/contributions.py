@@ -42,6 +42,8 @@ KEPT, FACES_KEPT = 8, 32
 MOST_CELLS = 1 << 25
 """Cells of all queries together whose contributions are kept."""
 _ENTRIES, _AT_ONCE = 1 << 15, 1 << 12
+_PHASES_AT_ONCE = 1 << 18
+"""Phases that are transformed at once: few enough for a processor's cache."""
 MOST_ENTRIES = 1 << 22
 """Contributions to the phases of a sample that are kept for those who ask the same."""
 
@@ -53,14 +55,14 @@ def sum_spectra(collected: Collected, sets: Sequence[Rows], pair: Pair) -> list[
     sets: all rows of a histogram each.
     """
     dense: dict[Axes, Complexes] = {}
-    for batch, owners, counts in _count_phases(collected, sets, pair):
+    for batch, place, owners, counts in _count_phases(collected, sets, pair):
         axes = batch.cluster.axes
         shape, cells = collected.group.shape(axes), collected.group.cells(axes)
-        into = dense.setdefault(axes, np.zeros((len(sets), *shape), dtype=np.complex128))
-        informed = batch.transform_counts(counts)
-        informed *= batch.transform
-        informed *= batch.halves
-        places = batch.frequencies + batch.spread(owners * cells)
+        if axes not in dense:
+            dense[axes] = np.zeros((len(sets), *shape), dtype=np.complex128)
+        into, informed = dense[axes], batch.transform_counts(counts)
+        informed *= (batch.transform * batch.halves)[place]
+        places = batch.frequencies[place] + batch.spread(owners * cells)
         # In place: many clusters inform few of many frequencies each.
         np.add.at(into.reshape(-1), places.ravel(), informed.ravel())
     spectra = list[Spectrum]()
@@ -80,9 +82,10 @@ def sum_spectra(collected: Collected, sets: Sequence[Rows], pair: Pair) -> list[
 
 def _count_phases(
     collected: Collected, sets: Sequence[Rows], pair: Pair
-) -> Iterator[tuple[FamilyBatch, Integers, Reals]]:
-    """Families that some set of people tells of, once for every such set; its number, shape (f,);
-    and the sum over its people of a product of weights per phase, shape (f, |H|)."""
+) -> Iterator[tuple[FamilyBatch, Integers, Integers, Reals]]:
+    """Families that some sets of people tell of, and of every such set: the place of its family in
+    the batch, and its number, shape (s,); and the sum over its people of a product of weights per
+    phase, shape (s, |H|)."""
     table, odds, count = collected.table, collected.odds, max(1, len(sets))
     families, phases = (_join([rows.columns[own] for rows in sets]) for own in range(2))
     weights = _join([rows.moment(*pair) for rows in sets])
@@ -92,14 +95,17 @@ def _count_phases(
     phases, weights = phases[order], weights[order]
     distinct, place = np.unique(told[order], return_inverse=True)
     owners, first = distinct % count, 0
-    # A family that several sets tell of is in a batch as often: what NumPy does once for all of
-    # them takes as long for one, where each tells of few.
-    for batch in batches(table, odds, distinct // count):
+    # A family that several sets tell of is in a batch as often, so that what NumPy does is done for
+    # all of them at once, and batches are equally large.
+    for batch in batches(table, odds, distinct // count, _PHASES_AT_ONCE):
         last, own = first + len(batch.families), batch.cluster.phases
         rows = slice(*np.searchsorted(place, [first, last]))
         cells = (place[rows] - first) * own + phases[rows]
         counts = np.bincount(cells, weights[rows], (last - first) * own)
-        yield batch, owners[first:last], np.asarray(counts.reshape(last - first, own))
+        # What follows from a family alone is worked out once for all sets.
+        families, chosen, shared = np.unique(batch.families, return_index=True, return_inverse=True)
+        single = FamilyBatch(batch.cluster.pick(chosen), families, odds)
+        yield single, shared, owners[first:last], np.asarray(counts.reshape(last - first, own))
         first = last
 
 

@@ -524,14 +524,20 @@ class SparkStore(DuckDBStore):
             try:
                 people = new.groupBy(PLACE).count().toArrow().to_pylist()
                 if people:
-                    self._write_counts(layout, new, name)
+                    self._write_counts(layout, new, name, partitions)
             finally:
                 new.unpersist()
         return {row[PLACE]: row["count"] for row in people}
 
-    def _write_counts(self, layout: Layout, new: DataFrame, name: str) -> None:
+    def _write_counts(self, layout: Layout, new: DataFrame, name: str, partitions: int) -> None:
         """Keep counts and ids, each in an order of their own, which tells nothing of the other."""
-        with name_frames(self._spark, new=new) as views:
+        counted = new
+        if self._open_decoding(layout.intake) is not None:
+            # Decoding takes time by the question, and there are hardly more reports than counts:
+            # one task gets all of a question, to count and, later, to decode.
+            question = quote_in_spark(layout.report_type.name)
+            counted = new.repartition(partitions, question)
+        with name_frames(self._spark, new=counted) as views:
             reports = f"SELECT {layout.columns} FROM {views['new']}"
             union = " UNION ALL ".join(count_reports(layout, reports))
             wide_columns = ", ".join(
