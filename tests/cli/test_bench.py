@@ -27,6 +27,7 @@ def bench(table: Path, survey: Path, *more: object):
     return run("bench", table, "--survey", survey, "--repetitions", 1, "--queries", 3, *more)
 
 
+@pytest.mark.slow
 def test_results_tables_and_figures(tmp_path: Path, survey: Path) -> None:
     """Everything that may be asked for, at two epsilons and two numbers of people."""
     target, pictures = tmp_path / "results.parquet", tmp_path / "out"

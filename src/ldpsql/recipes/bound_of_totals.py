@@ -21,7 +21,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ldpsql.bounds import MEAN_SQUARE, share_of_totals, spectral_bound
 from ldpsql.estimate import Array
@@ -70,6 +69,8 @@ def bound_of_second_moments(values: Array, odds: float) -> float:
 
     values: v, an even number of them, ascending and symmetric about 0.  odds: E.
     """
+    from scipy.optimize import linprog  # noqa: PLC0415  (slow to import; for measures alone)
+
     half, root = len(values) // 2, (odds + 1.0) / (odds - 1.0)
     # The best a and lambda are averages with their mirror images: a is odd, lambda even, and the
     # program is about their upper halves. a and lambda count in units of root^2 and t in units of
