@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, groupby, pairwise
 from math import prod
 from typing import Any, Literal, cast
@@ -38,7 +38,9 @@ Base = Literal["arcs", "comb", "scrambled"]
 LARGEST_PHASES = 1 << 24
 MOST_LISTED = 1 << 25
 LARGEST_LOSS = 1.0 / (1 << 20)
-_BATCH = 1 << 20
+_BATCH, _TABULATED = 1 << 20, 64
+_FEW = 1 << 15
+"""Phases of a batch of which all transforms are kept, for whoever asks about other factors."""
 _DENSE = 8
 """Frequencies per informed one up to which products of matrices take less time."""
 
@@ -295,9 +297,12 @@ class FamilyBatch:
         """
         inside = np.ones(len(self.cluster), dtype=np.complex128)
         for place, own in enumerate(harmonics):
-            # Few lengths occur.
-            lengths, owner = np.unique(self.cluster.parameters[:, place], return_inverse=True)
-            side = arc_transform(self.cluster.orders[place], lengths, own)[owner]
+            order, lengths = self.cluster.orders[place], self.cluster.parameters[:, place]
+            if order <= _TABULATED:
+                side = _tabulate_arcs(order)[lengths, : len(own)]
+            else:
+                few, owner = np.unique(lengths, return_inverse=True)
+                side = arc_transform(order, few, own)[owner]
             inside = inside[..., None] * side.reshape((len(side),) + (1,) * place + (-1,))
         return self._scale(inside)
 
@@ -346,10 +351,11 @@ class FamilyBatch:
         strides |= {axis: group.cells(axes[n + 1 :]) for n, axis in enumerate(axes)}
         places = np.zeros(len(cluster), dtype=np.int64)
         for place, harmonics in enumerate(kept):
-            side = np.zeros((len(cluster), len(harmonics)), dtype=np.int64)
-            for axis in cluster.factors[place]:
-                character = cluster.characters[:, cluster.columns[axis]]
-                side += np.outer(character, harmonics) % group.orders[axis] * strides[axis]
+            factor = cluster.factors[place]  # without axes where base sets are chosen alone
+            columns = [cluster.columns[axis] for axis in factor]
+            along = cluster.characters[:, columns, None] * harmonics
+            along %= np.array(group.shape(factor), dtype=np.int64)[:, None]
+            side = np.array([strides[axis] for axis in factor], dtype=np.int64) @ along
             places = places[..., None] + side.reshape((len(side),) + (1,) * place + (-1,))
         return places
 
@@ -391,18 +397,15 @@ class FamilyBatch:
         # c(phi) = (1 / s) sum_u a(u) x(theta(u) - phi), with a = X^-1 q: in the Fourier domain of H
         # the product of a^ at f = h k with the conjugate of X. irfftn divides by |H|, which is
         # taken back.
-        orders = self.cluster.orders
+        orders, harmonics = self.cluster.orders, self._harmonics(moved)
         places = range(len(orders)) if moved is None else moved
-        if len(places) == len(orders):
-            factors, frequencies = self.transform, self.frequencies
+        is_few = len(self.cluster) * self.cluster.phases <= _FEW
+        if is_few or len(places) == len(orders) or self.cluster.base != "arcs":
+            part = (slice(None), *(slice(len(own)) for own in harmonics))
+            factors, frequencies = self.transform[part], self.frequencies[part]
         else:
-            harmonics = self._harmonics(moved)
+            factors = self._transform_arcs(harmonics)
             frequencies = self._places(self.cluster.axes, harmonics)
-            if self.cluster.base == "arcs":
-                factors = self._transform_arcs(harmonics)
-            else:
-                # Of the last factor, of which half is there, h = 0 alone, or that half.
-                factors = self.transform[np.ix_(np.arange(len(self.cluster)), *harmonics)]
         product = spectra[:, frequencies] * np.conj(factors).astype(spectra.dtype)
         shape = [orders[place] for place in places]
         axes = [2 + place for place in places]
@@ -427,6 +430,13 @@ def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complex
     size = np.where(zero, lengths[:, None], np.sin(np.outer(lengths, angles)) / below)
     size[~zero & (np.outer(lengths, harmonics) % order == 0)] = 0.0
     return np.asarray(size * np.exp(-1j * np.outer(lengths - 1, angles)))
+
+
+@lru_cache(maxsize=_TABULATED)
+def _tabulate_arcs(order: int) -> Complexes:
+    """`arc_transform` of every length at every harmonic, shape (order + 1, order): families of one
+    shape are often few, and shapes many."""
+    return arc_transform(order, np.arange(order + 1), np.arange(order))
 
 
 def batches(
