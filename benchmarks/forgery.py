@@ -25,6 +25,7 @@ from ldpsql.decoders.base import AnyDesign, PlannedQuery
 from ldpsql.decoders.cells import TableDesign
 from ldpsql.decoders.fourier.contributions import bare
 from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.marginals import CollectedMarginals
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.forgery import find_signs
 from ldpsql.recipes.registry import MECHANISMS, mechanism
@@ -144,7 +145,7 @@ def contributions(
     if isinstance(design, FourierDesign):
         own, asked = design._bounded, bare(planned)
         return design._shared.of(asked), planned.known, own.of(asked), own.variance
-    assert isinstance(design, GroupDesign | TableDesign)
+    assert isinstance(design, GroupDesign | TableDesign | CollectedMarginals)
     members, asked = tuple(range(len(design.answers))), design.ask(planned)
     listed = design._bounded.of_groups(members)
     mean, rest = listed.centre(asked.counted)
@@ -163,9 +164,9 @@ def examples() -> Iterator[list[object]]:
     cases = [("fourier", *each, epsilon) for each in asked for epsilon in EPSILONS]
     cases += [("fourier", line(256), wide, None, "1"), ("fourier", cube, slab, None, "1")]
     cases += [("fourier", cube, slab, 0, "1")]
-    for name in ("olh", "hio", "hgrr", "staircase"):
-        own = asked[-1:] if name == "staircase" else asked
-        cases += [(name, *each, "1") for each in own if name != "hio" or each[2] is None]
+    for name in ("olh", "hio", "hgrr", "staircase", "solh"):
+        own = {"hio": asked[:2], "staircase": asked[2:], "solh": asked[:1]}.get(name, asked)
+        cases += [(name, *each, "1") for each in own]
     for name, domain, box, measure, epsilon in cases:
         design = design_of(name, domain, epsilon)
         usual, _, bounded, variance = contributions(design, LinearQuery(((1.0, box),), measure))

@@ -20,6 +20,7 @@ from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.decoders.bounded import SURCHARGE
 from ldpsql.decoders.cells import TableDesign
+from ldpsql.decoders.marginals import CollectedMarginals
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
@@ -33,6 +34,7 @@ from ldpsql_device.errors import NotSupportedError, SurveyError
 
 LINE = RecordDomain(("x",), (8,), (), (), ())
 PLANE = RecordDomain(("x", "y"), (4, 3), (), (), ())
+SPACE = RecordDomain(("x", "y", "z"), (4, 3, 2), (), (), ())
 SIGNED = RecordDomain(("x",), (6,), ("pay",), ((-1.0, 3.0),), (None,))
 TWO = RecordDomain(("x",), (5,), ("pay", "age"), ((-1.0, 3.0), (0.0, 1.0)), (None, None))
 CASES: list[tuple[str, RecordDomain, dict[str, object]]] = [
@@ -52,14 +54,19 @@ CASES: list[tuple[str, RecordDomain, dict[str, object]]] = [
     ("lgrr-repaired", LINE, {}),
     ("staircase", LINE, {}),
     ("staircase", SIGNED, {}),
+    ("solh", LINE, {}),
+    ("solh", PLANE, {"ways": 2}),
+    ("solh", SPACE, {"ways": 2}),
 ]
 
 
 @cache
-def design_of(number: int, epsilon: str = "1") -> GroupDesign[Any] | TableDesign:
+def design_of(
+    number: int, epsilon: str = "1"
+) -> GroupDesign[Any] | TableDesign | CollectedMarginals:
     name, domain, options = CASES[number]
     made = mechanism(name).design(domain, Epsilon.parse(epsilon), options)
-    assert isinstance(made, GroupDesign | TableDesign)
+    assert isinstance(made, GroupDesign | TableDesign | CollectedMarginals)
     return made
 
 
@@ -68,13 +75,15 @@ def asked(domain: RecordDomain) -> list[LinearQuery]:
     others = [None] * (len(domain.sizes) - 1)
     boxes = [Box((((1, 4),), *others)), Box((((0, 1),), *others))]
     if others:
-        boxes.append(Box((((0, 2),), ((1, 3),))))
+        boxes.append(Box((((0, 2),), ((1, 3),), *others[1:])))
     queries = [LinearQuery.count(box) for box in boxes]
     measures = range(len(domain.bounds))
     return queries + [LinearQuery.sum(which, box) for which in measures for box in boxes]
 
 
-def bounded_of(made: GroupDesign[Any] | TableDesign, query: LinearQuery) -> tuple[Any, ...]:
+def bounded_of(
+    made: GroupDesign[Any] | TableDesign | CollectedMarginals, query: LinearQuery
+) -> tuple[Any, ...]:
     """What everybody counts for, bounded and usual contributions of all reports, and these."""
     asks, members = made.ask(made.prepare(query)), tuple(range(len(made.answers)))
     own, found = made._bounded.of_groups(members), made._bounded.of(members, asks.counted)
@@ -122,8 +131,15 @@ def test_unbiased_for_every_record_and_bounded(case: int, epsilon: str) -> None:
 
 @pytest.mark.parametrize(
     ("case", "most", "error"),
-    [(0, 0.7, 1.05), (2, 0.7, 0.9), (3, 0.35, 0.5), (7, 0.85, 1.0), (14, 0.65, 1.05)],
-    ids=["olh", "hio", "hio, two", "hgrr", "staircase"],
+    [
+        (0, 0.7, 1.05),
+        (2, 0.7, 0.9),
+        (3, 0.35, 0.5),
+        (7, 0.85, 1.0),
+        (14, 0.65, 1.05),
+        (16, 0.7, 1.05),
+    ],
+    ids=["olh", "hio", "hio, two", "hgrr", "staircase", "solh"],
 )
 def test_reports_do_less_than_to_the_usual_answer(case: int, most: float, error: float) -> None:
     """To the range of three codes, at epsilon 1: at most such a part; trees have least squares
@@ -167,7 +183,7 @@ def answers(case: int, runs: int, people: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("people", [30, 400])
-@pytest.mark.parametrize("case", [0, 3, 7, 9, 11, 14])
+@pytest.mark.parametrize("case", [0, 3, 7, 9, 11, 14, 16, 18])
 def test_estimates_are_unbiased_and_intervals_hold(case: int, people: int) -> None:
     """Of few people, too; half as large errors, the negative control, do not hold."""
     runs = tiers.runs(300)
@@ -212,7 +228,7 @@ def test_influence_is_what_a_report_adds_and_weights_count() -> None:
     assert moved.max(axis=0) == pytest.approx(most, abs=room)
 
 
-@pytest.mark.parametrize("case", [2, 3, 7, 8, 10, 13])
+@pytest.mark.parametrize("case", [2, 3, 7, 8, 10, 13, 16, 17, 18])
 def test_everything_has_an_error(case: int) -> None:
     """Every code by itself, everybody, and nothing that is asked of few people or of many."""
     made, people = design_of(case), 2_000
@@ -259,6 +275,22 @@ def test_groups_without_people_have_no_part() -> None:
     assert np.isnan(nobody.values).all() and np.isinf(nobody.stderr).all()
 
 
+def test_a_marginal_without_people_has_no_answer() -> None:
+    """The other ones have; what two of them hold counts on both."""
+    made = design_of(len(CASES) - 1)
+    boxes = [Box((None, ((0, 1),), ((0, 1),))), Box((((0, 2),), ((1, 3),), None))]
+    planned = [made.prepare(LinearQuery.count(box)) for box in boxes]
+    codes = np.random.default_rng(1).integers(0, 2, (900, 3))
+    packed = made.randomize(codes, SeededEntropy(1)).columns.values()
+    rows = np.stack([np.asarray(column).astype(np.int64) for column in packed], axis=1)
+    ((about,),) = planned[0].alternatives  # type: ignore[union-attr]
+    own = rows[rows[:, 0] == made.answers[about.group].question]
+    histogram = histogram_of(Reports.pack(made.report_format, list(own.T)))
+    found = made.estimators["robust"](histogram).answer(planned)
+    assert np.isfinite(found.values).tolist() == [True, False]
+    assert np.isinf(found.stderr).tolist() == [False, True]
+
+
 def test_what_no_group_collects_has_no_answer() -> None:
     """As of the unbiased estimator: a box of all codes, of which there is no group."""
     made, whole = design_of(2), Box((((0, LINE.sizes[0]),),))
@@ -273,7 +305,7 @@ def test_what_no_group_collects_has_no_answer() -> None:
         assert np.isnan(own.influence(planned, np.eye(2))).tolist() == [[True, False]] * 2
 
 
-@pytest.mark.parametrize("name", ["olh", "hio", "hgrr"])
+@pytest.mark.parametrize("name", ["olh", "hio", "hgrr", "solh"])
 def test_sql_answers_by_it_and_says_what_a_report_can_do(name: str) -> None:
     asks = integer("age", 0, 23), public("day", "int")
     survey = design(survey_toml(*asks, epsilon="1", mechanism=name))
@@ -327,11 +359,6 @@ def test_what_is_refused_is_what_is_not_offered() -> None:
         assert ("robust" in made.estimators) != ("robust" in made.refusals), name
         seen.add(name)
     assert len(seen) > 15
-
-
-def test_hashed_marginals_say_that_they_are_not_bounded() -> None:
-    made = mechanism("solh").design(PLANE, Epsilon.parse("1"), {})
-    assert "not for marginals" in made.refusals["robust"]
 
 
 def test_too_many_reports_or_codes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -400,8 +400,9 @@ class TableDesign(LinearDesign[CellQuery]):
         from ldpsql.decoders.robust import BoundedReports, CellContributions  # noqa: PLC0415
 
         assert isinstance(self.channel, MatrixChannel)
-        reports = MatrixReports(self.channel)
-        own = CellContributions(reports, self.domain.cell_shares)
+        reports, even = MatrixReports(self.channel), self.domain.cell_shares
+        place = slice(0, len(even))
+        own = CellContributions([reports], np.ones(1), [even], [place], len(even))
         return BoundedReports(lambda _: own, reports.count)
 
     def tables(self) -> Tables:

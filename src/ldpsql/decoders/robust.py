@@ -112,30 +112,46 @@ class ListedContributions(Contributions[Array]):
 
 
 class CellContributions(ListedContributions):
-    """Of one group, whose nodes are all records."""
+    """Of groups that are asked about cells of their own: of all records, or of a marginal each.
 
-    def __init__(self, reports: ListedReports, even: Array) -> None:
-        super().__init__([reports], np.ones(1), [even])
-        self._even = even
+    A query is asked by what the cells of every group of the design count for, one group after the
+    other, (cells,).  places: where those of these groups are.
+    """
+
+    def __init__(
+        self,
+        reports: Sequence[ListedReports],
+        shares: Array,
+        even: Sequence[Array],
+        places: Sequence[slice],
+        cells: int,
+    ) -> None:
+        super().__init__(reports, shares, even)
+        self._even, self._places, self._cells = even, places, cells
 
     def centre(self, counted: Array) -> tuple[float, Array]:
         """See `ListedContributions`."""
-        mean = float(self._even @ counted)
-        return mean, counted - mean
+        means, rest = [], counted.copy()
+        for even, place in zip(self._even, self._places, strict=True):
+            means.append(float(even @ counted[place]))
+            rest[place] -= means[-1]
+        return sum(means), rest
 
     def can_answer(self, counted: Array) -> bool:
         """See `ListedContributions`: whether the usual contributions are unbiased."""
-        (own,) = self.reports
-        missing = counted - own.average(own.contribute(counted))
+        missing = counted - self.average(self.contribute(counted))
         return self.largest(missing) <= 1e-6 * self.largest(counted)
 
     def split(self, asked: Array) -> list[Array]:
         """See `ListedContributions`."""
-        return [asked]
+        return [asked[own] / share for own, share in zip(self._places, self.shares, strict=True)]
 
     def join(self, averages: Sequence[Array]) -> Array:
         """See `ListedContributions`."""
-        return averages[0]
+        joined = np.zeros(self._cells)
+        for place, share, own in zip(self._places, self.shares, averages, strict=True):
+            joined[place] = share * own
+        return joined
 
 
 class NodeContributions(ListedContributions):
