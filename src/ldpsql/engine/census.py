@@ -46,7 +46,7 @@ class CensusQuery(PlannedQuery):
     """A linear query beside its design's form of it."""
 
     linear: LinearQuery
-    planned: Any
+    planned: PlannedQuery
 
 
 class CensusDesign(Design[CensusQuery]):
