@@ -161,6 +161,13 @@ def test_a_whole_survey_that_keeps_no_sums_is_not_decoded(monkeypatch: pytest.Mo
     found = Estimators(made, "unbiased", [((), parts[0])]).answer_all([row])
     assert found is not None
     np.testing.assert_allclose(found[0][0, 0], usual[()].values(row), rtol=1e-9)
+    own = Estimators(made, "unbiased", [((), parts[0])])
+    for each in own.answer_rows((), [row, row]):
+        np.testing.assert_array_equal(each.values, found[0][0, 0])
+        np.testing.assert_array_equal(each.covariance, found[1][0, 0])
+    longer = [row, [*row, *row], []]
+    assert [len(each) for each in own.answer_rows((), longer)] == [1, 2, 0]
+    assert [len(each) for each in own.answer_rows((), [[], []])] == [0, 0]
     nobody = Histogram(
         parts[0].types, tuple(own[:0] for own in parts[0].columns), parts[0].counts[:0]
     )
