@@ -348,15 +348,16 @@ def coverage(runs: int, monkeypatch: pytest.MonkeyPatch, *, joint: bool = True) 
     return inside[~np.isnan(truth(people))]
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(3_000, marks=pytest.mark.slow)])
-def test_intervals_cover_as_often_as_they_say(runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_intervals_cover_as_often_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """Through UNION ALL, joins, windows, shares and ROUND."""
+    runs = 3_000
     inside = coverage(runs, monkeypatch)
     assert all(coverage_fits(int(each), runs) for each in inside), inside / runs
 
 
 @pytest.mark.slow
 def test_without_covariances_they_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A negative control, of the least size above."""
+    """A negative control, for which few runs are enough."""
     inside = coverage(40, monkeypatch, joint=False)
     assert not all(coverage_fits(int(each), 40) for each in inside), inside / 40

@@ -295,7 +295,7 @@ def simulated(epsilon: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(values), np.array(variances), np.append(truth, 20.0 * truth[1])
 
 
-@pytest.mark.fast(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.5", "2"])
 def test_surveys_agree_with_their_error_bars(epsilon: str) -> None:
     values, variances, truth = simulated(epsilon)

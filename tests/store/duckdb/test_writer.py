@@ -179,7 +179,7 @@ KILLED = """
 """
 
 
-@pytest.mark.fast(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "expected"),
     [("before the commit", 100), ("before merging", 300_100), ("after it", 300_100)],
