@@ -40,7 +40,7 @@ from ldpsql_device.table import randomize_batch
 
 REPORTS = tuple(int(each) * 10**6 for each in os.environ.get("REPORTS", "1 10 30 100").split())
 """Sizes of the largest tables, in millions in the environment."""
-FILE, MEMORY = 1_000_000, 1_500
+FILE, MEMORY = 1_000_000, 1_400
 MORE = 1_000
 SHOPS, SOLD = 1_000_000, 3_000_000
 FILES, BATCHES, DAYS = 10_000, 1_000, (1, 30, 100, 200, 365)

@@ -183,3 +183,17 @@ def test_a_square_channel_has_one_inverse(name, sizes, held):
     expected = solved.second(people, left, right)
     assert plain.second(people, left, right) == pytest.approx(expected)
     assert plain.spread(left) == pytest.approx(solved.spread(left))
+
+
+@pytest.mark.parametrize("sets", [2, 500])
+def test_many_sets_have_the_moments_that_each_has_alone(sets: int) -> None:
+    """Each sum over reports is worked out by itself, for few sets and for many."""
+    random = np.random.default_rng(4)
+    matrix = random.random((30, 6))
+    channel = MatrixChannel(matrix / matrix.sum(axis=0))
+    totals, left, right = (random.normal(size=(rows, 6)) for rows in (sets, 2, 3))
+    found = channel.second(totals, left, right)
+    weights = [channel.contributions @ own.T for own in (left, right)]
+    for own, each in zip(totals @ channel.matrix.T, found, strict=True):
+        expected = np.einsum("ra,r,rb->ab", weights[0], own, weights[1])
+        np.testing.assert_allclose(each, expected, rtol=1e-9, atol=1e-9)

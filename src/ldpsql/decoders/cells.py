@@ -166,8 +166,16 @@ class MatrixChannel(Channel):
 
     def second(self, totals: Array, left: Array, right: Array) -> Array:
         """See `Channel.second`."""
-        reports, one = totals @ self.matrix.T, self.contributions @ left.T
+        one = self.contributions @ left.T
         other = one if right is left else self.contributions @ right.T
+        sets, pairs = math.prod(totals.shape[:-1]), len(left) * len(right)
+        count, cells = self.matrix.shape
+        if pairs * cells * (count + sets) < sets * count * (cells + pairs):
+            # Of many sets: what reports from a cell add to every pair is the same for all of them.
+            products = (one[:, :, None] * other[:, None, :]).reshape(count, pairs)
+            found = totals @ (self.matrix.T @ products)
+            return np.asarray(found.reshape(*totals.shape[:-1], len(left), len(right)))
+        reports = totals @ self.matrix.T
         return np.asarray((one.T * reports[..., None, :]) @ other)
 
     def spread(self, weights: Array) -> Array:
