@@ -338,10 +338,19 @@ def test_an_empty_csv_file_is_refused(store, tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_csv_of_wide_letters_is_refused_by_its_encoding(store, tmp_path, encoding):
-    (tmp_path / "r.csv").write_text("ldpsql_question,ldpsql_answer0\n0,1\n", encoding=encoding)
-    with pytest.raises(ReportError, match="is text in UTF-16 or UTF-32; save it in UTF-8"):
-        store.ingest([tmp_path / "r.csv"], survey=fake_survey())
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.csv", "ldpsql_question,ldpsql_answer0\n0,1\n"),
+        ("r.jsonl", '{"ldpsql_question": 0, "ldpsql_answer0": 1}\n'),
+    ],
+)
+def test_text_of_wide_letters_is_refused_by_its_encoding(store, tmp_path, encoding, name, text):
+    """Also where lines that are no reports are skipped."""
+    (tmp_path / name).write_text(text, encoding=encoding)
+    for skips in (False, True):
+        with pytest.raises(ReportError, match="is text in UTF-16 or UTF-32; save it in UTF-8"):
+            store.ingest([tmp_path / name], survey=fake_survey(), skip_invalid=skips)
 
 
 def test_a_pipe_is_not_waited_for(store, tmp_path):

@@ -368,10 +368,7 @@ def _write_out(name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _csv(path: Path, name: str) -> Incoming:
-    with path.open("rb") as opened:
-        start = opened.read(4)
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in start:
-        raise ReportError(f"{name} is text in UTF-16 or UTF-32; save it in UTF-8")
+    _require_bytes_of_letters(path, name)
     # Arrow tells of a line with too few or too many values in UTF-8, and of no other one.
     encoding = "utf-8-sig" if _is_utf8(path) else _BYTES
     with path.open(encoding=encoding, newline="") as file:
@@ -410,6 +407,14 @@ def _csv(path: Path, name: str) -> Incoming:
 
     guarded: Batches = lambda *given: _guard(name, batches(*given))  # noqa: E731
     return _columnar(name, header, guarded, read_text)
+
+
+def _require_bytes_of_letters(path: Path, name: str) -> None:
+    """ReportError for text whose letters are of two or four bytes."""
+    with path.open("rb") as opened:
+        start = opened.read(4)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in start:
+        raise ReportError(f"{name} is text in UTF-16 or UTF-32; save it in UTF-8")
 
 
 def _is_utf8(path: Path) -> bool:
@@ -463,6 +468,8 @@ def _columnar(
 
 
 def _json_lines(path: Path, name: str) -> Incoming:
+    _require_bytes_of_letters(path, name)
+
     def pieces(intake: Intake, broken: list[int]) -> Iterator[ReportPiece]:
         lines, unpack = _guard(name, _lines(path)), None
         while some := list(islice(lines, _JSON_ROWS)):

@@ -26,6 +26,8 @@ from ldpsql.store.duckdb import companion
 from ldpsql_device.errors import InterfaceError, NotSupportedError, StoreError
 from ldpsql_device.table import randomize_batch
 
+HEADERS, BLOCK = 3 * 4096, 1 << 18
+"""Bytes at the start of a file of DuckDB, and of a block after it."""
 HOLD = """
 import sys
 from ldpsql.store import open_store
@@ -94,6 +96,27 @@ def test_a_reader_holds_nothing_and_sees_what_others_commit(path):
             assert [table.name for table in reader.lookups()] == ["regions"]
             writer.remove_survey("app")
             assert reader.surveys() == []
+
+
+def test_a_damaged_snapshot_is_not_taken_for_the_store(path):
+    """Whether that is found out when it is loaded, or only when its counts are read."""
+    snapshot, told = companion.companion_of(path), 0
+    with read_store(path) as reader:
+        expected = read(reader, Selection())
+    content = snapshot.read_bytes()
+    for start in range(HEADERS, len(content), BLOCK):
+        damaged = bytearray(content)
+        damaged[start + 100] ^= 1
+        snapshot.write_bytes(damaged)
+        with read_store(path) as reader:
+            try:
+                found = read(reader, Selection())
+            except StoreError as error:
+                assert f"the snapshot {snapshot} is damaged" in str(error)
+                told += 1
+                found = read(reader, Selection())  # of the store itself
+            assert found == expected
+    assert told
 
 
 def test_a_statement_is_answered_from_one_state(path):

@@ -39,7 +39,7 @@ _HEADERS = 3 * 4096
 """Bytes at the start of a file that every checkpoint changes, and that hold a random id."""
 _LOGS = (".wal", ".wal.checkpoint")
 _LOCKED = r"lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)"
-_OTHER_MODE = "different configuration"
+_OTHER_MODE, _DAMAGED = "different configuration", "Corrupt|checksum|Could not read"
 _NOT_A_DATABASE = "{store} is not a DuckDB database; name another file"
 # What DuckDB says, as a pattern, and what that means; named groups go into the message.
 _EXPLANATIONS = (
@@ -55,7 +55,7 @@ _EXPLANATIONS = (
     ),
     ("not a valid DuckDB", _NOT_A_DATABASE),
     (
-        "Corrupt|checksum|Could not read",
+        _DAMAGED,
         "the store {store} is damaged; restore it from a copy, or ingest the report files into a "
         "new one",
     ),
@@ -68,6 +68,13 @@ _OPENED = dict[str, "_Opened"]()
 
 class LockedError(StoreError):
     """Another process, or this one in another mode, has the store open."""
+
+
+class DamagedError(StoreError):
+    """A file is not as it was written."""
+
+
+_KINDS = {_OTHER_MODE: LockedError, _DAMAGED: DamagedError}
 
 
 @dataclass
@@ -480,6 +487,6 @@ def explain(error: duckdb.Error, path: Path | None) -> StoreError:
     for pattern, message in _EXPLANATIONS:
         match = re.search(pattern, str(error))
         if match:
-            kind = LockedError if pattern == _OTHER_MODE else StoreError
+            kind = _KINDS.get(pattern, StoreError)
             return kind(message.format(store=path or "in memory", **match.groupdict()))
     return StoreError(f"the store {path or 'in memory'} cannot be used: DuckDB gave no reason")

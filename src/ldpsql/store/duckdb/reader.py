@@ -10,6 +10,7 @@ from pathlib import Path
 from ldpsql.store.duckdb import companion
 from ldpsql.store.duckdb.opening import (
     Connection,
+    DamagedError,
     Identity,
     LockedError,
     connect,
@@ -75,6 +76,20 @@ class DuckDBReader(DuckDBStore):
                 self._forget_replaced()
                 self._compared = connection
             yield
+
+    @contextmanager
+    def _pin(self, connection: Connection) -> Iterator[None]:
+        try:
+            with super()._pin(connection):
+                yield
+        except DamagedError:
+            if self._pinned.source is None:
+                raise
+            self._loaded = None  # the next statement reads the store itself
+            raise DamagedError(
+                f"the snapshot {companion.companion_of(self._place)} is damaged, and the store is "
+                "perhaps not; remove the snapshot and ask again"
+            ) from None
 
     def _find_source(self, opened: ExitStack) -> Connection:
         """What this statement reads; what is opened for it alone is closed by the stack."""
