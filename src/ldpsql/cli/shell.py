@@ -418,7 +418,7 @@ def _promise(survey: Survey) -> str:
 
 HELP = """\
 Statements end with ; and may span lines: SELECT COUNT(*) FROM app WHERE a > 3;
-EXPLAIN SELECT ... says which reports answer, and how well, without asking them."""
+EXPLAIN SELECT ... says which reports answer, and how well."""
 
 COMMANDS: Mapping[str, _Command] = {
     ".tables": _Command("", "the surveys and look-up tables that can be asked", Shell.list_tables),
