@@ -154,7 +154,7 @@ class Recipe(ABC, Generic[O]):
     name: str
     takes: Takes = Takes()
     options: type[Any] = NoOptions
-    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth")
+    estimator_names: tuple[str, ...] = ("unbiased", "smooth")
     calibrates: ClassVar[bool] = False
     can_be_reserved: ClassVar[bool] = False
 

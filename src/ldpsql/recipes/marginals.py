@@ -32,7 +32,7 @@ from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import cache
 from itertools import combinations
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign
@@ -203,7 +203,7 @@ class MarginalRecipe(Recipe[O]):
     """COUNT over private dimensions, in the shuffle model or without."""
 
     takes = Takes(measures=False)
-    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth", "maxent", "calm")
+    estimator_names: tuple[str, ...] = ("unbiased", "smooth", "maxent", "calm")
     calibrates = True
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
@@ -253,6 +253,8 @@ class Marginals(MarginalRecipe[MarginalOptions]):
     def __init__(self, name: str, oracle: str, visible: bool = False) -> None:
         self.name, self.oracle, self.visible = name, oracle, visible
         self.options = HashOptions if oracle == "solh" else MarginalOptions
+        if oracle == "solh":
+            self.estimator_names = (*self.estimator_names, "robust")
 
     def make(self, task: Task[MarginalOptions]) -> MarginalDesign:
         """Every marginal at the whole epsilon; as many hash values as are best unshuffled."""

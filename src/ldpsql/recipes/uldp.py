@@ -24,7 +24,7 @@ from dataclasses import field, replace
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -412,7 +412,7 @@ class SensitiveRecipe(Recipe[O]):
     """
 
     can_be_reserved = True
-    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth", "em")
+    estimator_names: tuple[str, ...] = ("unbiased", "smooth", "em")
     kind: Promised
 
     def __init__(self, name: str, kind: Promised, dimensions: tuple[int, int | None]) -> None:
@@ -567,7 +567,7 @@ class Urap(SensitiveRecipe[UrapOptions]):
     """COUNT of one attribute, SUM and AVG of public columns."""
 
     options = UrapOptions
-    estimator_names: ClassVar[tuple[str, ...]] = ("unbiased", "smooth")
+    estimator_names = ("unbiased", "smooth")
 
     def refusal(self, domain: RecordDomain) -> str | None:
         """See `Recipe.refusal`; a domain of too many sensitive values."""
