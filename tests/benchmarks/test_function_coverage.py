@@ -52,7 +52,6 @@ def workers(people: int = 20_000) -> pa.Table:
 
 
 @pytest.mark.slow
-@pytest.mark.fast(1)
 @pytest.mark.parametrize(("more", "wanted"), [("", OF_LEVELS), (", VAR_POP(hours)", OF_SQUARES)])
 def test_intervals_of_measures_with_levels_cover(more: str, wanted: tuple[str, ...]) -> None:
     columns = HOURS.format(more=more)

@@ -4,7 +4,8 @@
 How contributions are bounded: `ldpsql.decoders.bounded`. All groups have one bound, and which part
 of a query each of them answers is chosen together with it: usual contributions are those of least
 squares over all groups (`ldpsql.decoders.consistent`). Groups answer by their *actual* sizes, so
-drop-outs bias nothing; a group that has nobody has no part.
+drop-outs bias nothing; a group that has nobody has no part. Marginals have fixed parts in what
+several of them hold, so there is no answer where one of these has nobody.
 
 Source: docs/fourier.md#the-estimator-robust.
 """
