@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -134,21 +135,26 @@ def test_calm_over_all_attributes(measured: float, holds: bool) -> None:
     assert shuffle_calm_whole.judge(Measured(worse, "made up"))[2].holds is False
 
 
+def judge_models(errors: Mapping[str, Sequence[float]]) -> Sequence[Verdict]:
+    """The verdicts where every model has these errors, by run, on the tables of the names."""
+    rows = [
+        {"table": table, "epsilon": epsilon, "run": run, "model": model, "learner": learner}
+        | {"error": error}
+        for table, own in errors.items()
+        for epsilon in (1.0, 4.0)
+        for run, error in enumerate(own)
+        for model in shuffle_learning.MODELS
+        for learner in shuffle_learning.LEARNERS
+    ]
+    return shuffle_learning.judge(Measured(rows, "made up"))
+
+
 @pytest.mark.parametrize(("error", "holds"), [(1.0, True), (3.0, False)])
 def test_models_by_calm_are_compared(error: float, holds: bool) -> None:
     """With each mechanism, at every epsilon; the other claims leave them out."""
     tables = {"true table": 0.5, "constant": 9.0, "Fourier response": 2.0}
     tables |= {**dict.fromkeys(shuffle_learning.CALMS, 2.0), shuffle_learning.PSRR: error}
-    rows = [
-        {"table": table, "epsilon": epsilon, "run": run, "model": model, "learner": learner}
-        | {"error": mean + 0.01 * run}
-        for table, mean in tables.items()
-        for epsilon in (1.0, 4.0)
-        for run in range(3)
-        for model in shuffle_learning.MODELS
-        for learner in shuffle_learning.LEARNERS
-    ]
-    found = shuffle_learning.judge(Measured(rows, "made up"))
+    found = judge_models({name: [mean, mean + 0.01, mean + 0.02] for name, mean in tables.items()})
     told = [each for each in found if "CALM with PSRR-SS, shuffled is better" in each.claim]
     assert [each.holds for each in told] == [holds] * 3
     assert not any("at epsilon 1 a shuffled table" in each.claim for each in found)
@@ -203,15 +209,6 @@ def test_the_best_of_several_tables_may_be_best_by_chance(tables: int, holds: bo
     """Its models lose half a standard error less than may be lost by one that was chosen before."""
     names = ["Fourier response", "HGRR", "GRR on whole records", "pairs by RR"]
     names += ["pairs by SRR-SS, shuffled", "pairs by SRR-MS, shuffled"]
-    means = {"true table": 0.0, "constant": 2.0} | dict.fromkeys(names[:tables], 0.94)
-    rows = [
-        {"table": table, "epsilon": epsilon, "run": run, "model": model, "learner": learner}
-        | {"error": mean + (0.25 * (-1) ** run if table in names else 0.0)}
-        for table, mean in means.items()
-        for epsilon in (1.0, 4.0)
-        for run in range(100)
-        for model in shuffle_learning.MODELS
-        for learner in shuffle_learning.LEARNERS
-    ]
-    found = shuffle_learning.judge(Measured(rows, "made up"))
+    errors = dict.fromkeys(names[:tables], [1.19, 0.69] * 50)
+    found = judge_models({"true table": [0.0] * 100, "constant": [2.0] * 100} | errors)
     assert [v.holds for v in found if "loses less than half" in v.claim] == [holds] * 3

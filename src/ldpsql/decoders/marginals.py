@@ -33,8 +33,14 @@ from ldpsql.decoders.linear import (
     list_nodes,
     split_known,
 )
-from ldpsql.decoders.listed import OracleReports, list_reports
-from ldpsql.decoders.nodes import MOST_HASHED, MOST_SMOOTHED, OracleAnswer, answers_of
+from ldpsql.decoders.listed import OracleReports
+from ldpsql.decoders.nodes import (
+    MOST_HASHED,
+    MOST_SMOOTHED,
+    OracleAnswer,
+    answers_of,
+    list_groups,
+)
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
 from ldpsql.limits import in_time
@@ -360,9 +366,7 @@ class CollectedMarginals(LinearDesign[CellQuery]):
     @cached_property
     def _listed(self) -> list[OracleReports]:
         """The reports about every marginal, where these are answered by hash functions."""
-        groups = zip(self.answers, self.sizes, strict=True)
-        listed = (list_reports(a.oracle, size, a.coins, a.column) for a, size in groups)
-        return [own for own in listed if own is not None]
+        return list_groups(self.answers, self.sizes)
 
     @cached_property
     def _bounded(self) -> BoundedReports:

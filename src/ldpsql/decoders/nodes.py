@@ -109,6 +109,13 @@ def answers_of(plan: Plan, kind: type[OracleAnswer] = OracleAnswer) -> tuple[Ora
     return tuple(answers)
 
 
+def list_groups(answers: Sequence[OracleAnswer], sizes: Sequence[int]) -> list[OracleReports]:
+    """The reports of every group of so many nodes; without oracles that list none."""
+    groups = zip(answers, sizes, strict=True)
+    listed = (list_reports(a.oracle, size, a.coins, a.column) for a, size in groups)
+    return [own for own in listed if own is not None]
+
+
 @frozen
 class GroupDesign(LinearDesign[Q]):
     """Groups of level combinations, each with an oracle.
@@ -178,10 +185,7 @@ class GroupDesign(LinearDesign[Q]):
 
     @cached_property
     def _listed(self) -> list[OracleReports]:
-        """The reports of every group."""
-        groups = zip(self.answers, self.table.sizes, strict=True)
-        listed = (list_reports(a.oracle, size, a.coins, a.column) for a, size in groups)
-        return [own for own in listed if own is not None]
+        return list_groups(self.answers, self.table.sizes)
 
     @cached_property
     def _bounded(self) -> BoundedReports:

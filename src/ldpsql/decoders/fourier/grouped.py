@@ -164,8 +164,8 @@ def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows
     about = find_moved(collected, patterns)
     divided = [collected.divide(collected.spectrum(pattern.query)) for pattern in patterns]
     found = np.empty((len(queries), len(questions)))
-    for pattern, whole in zip(patterns, zero_parts(divided), strict=True):
-        found[pattern.numbers] = whole
+    for pattern, amount in zip(patterns, zero_parts(divided), strict=True):
+        found[pattern.numbers] = amount
     listed = np.flatnonzero(questions < len(table.shares))
     order = listed[np.argsort(questions[listed], kind="stable")]
     owners = questions[order]
@@ -190,6 +190,7 @@ def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows
                 found[pattern.numbers[:, None], mine] = own.ravel()[cells]
     if table.products:
         divided = [collected.divide(collected.spectrum(query)) for query in queries]
+    whole = zero_parts(divided)[:, None]
     for face in in_time(table.products):
         if set(about).isdisjoint(face.axes):
             continue
@@ -199,7 +200,7 @@ def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows
         for first in in_time(range(0, len(mine), step)):
             part = mine[first : first + step]
             reports = face.read(questions[part] - face.first, phases[part], collected.odds)
-            found[:, part] = reports.contributions(dense) + zero_parts(divided)[:, None]
+            found[:, part] = reports.contributions(dense) + whole
     return found
 
 
