@@ -1,42 +1,130 @@
-"""The mechanisms by name: adding one is adding its name and module here.
+"""The mechanisms by name: adding one is adding its name, and its recipe to its family.
 
-Its recipe is the module's constant of that name, `SRR_SS` for srr-ss. A question to one survey
-needs one recipe, and importing them all takes longer than answering it: so a module is imported
-when one of its recipes is first asked for.
+A question to one survey needs one recipe, and importing them all takes longer than answering it:
+so a family is imported, in a function, when one of its recipes is first asked for.
 
 Other distributions bring mechanisms as entry points of the group `ldpsql.mechanisms`. They are
 looked for where a name is not one of ours, and `auto` does not consider them.
 """
+# ruff: noqa: PLC0415
 
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from ldpsql.errors import did_you_mean
 from ldpsql.recipes.base import AnyRecipe, Recipe
 from ldpsql_device.errors import SurveyError
 
-_MODULES: Mapping[str, str] = {
-    "fourier": "fourier.recipe",
-    "staircase": "staircase",
-    **dict.fromkeys(("hgrr", "hio", "ahio", "ehio"), "hierarchical"),
-    "hi": "hi",
-    "hh": "hierarchical",
-    "haarhrr": "haar",
-    "ahead": "ahead",
-    **dict.fromkeys(("lgrr", "lgrr-fd"), "lgrr"),
-    **dict.fromkeys(("lgrr-repaired", "grr", "olh", "oue", "hrr"), "hierarchical"),
-    **dict.fromkeys(("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr", "jd-grr"), "uldp"),
-    "graded": "graded",
-    "truthful": "truthful",
-    **dict.fromkeys(("srr-ss", "psrr-ss", "arr-ss"), "marginals"),
-    **dict.fromkeys(("srr-ms", "sue-ms", "oue-ms", "solh", "ft"), "marginals"),
+Family = tuple[AnyRecipe, ...]
+
+
+def _fourier() -> Family:
+    from ldpsql.recipes.fourier import recipe
+
+    return (recipe.FOURIER,)
+
+
+def _staircase() -> Family:
+    from ldpsql.recipes import staircase
+
+    return (staircase.STAIRCASE,)
+
+
+def _hierarchical() -> Family:
+    from ldpsql.recipes import hierarchical
+
+    return (
+        hierarchical.HGRR,
+        hierarchical.HIO,
+        hierarchical.AHIO,
+        hierarchical.EHIO,
+        hierarchical.HH,
+        hierarchical.LGRR_REPAIRED,
+        hierarchical.GRR,
+        hierarchical.OLH,
+        hierarchical.OUE,
+        hierarchical.HRR,
+    )
+
+
+def _hi() -> Family:
+    from ldpsql.recipes import hi
+
+    return (hi.HI,)
+
+
+def _haar() -> Family:
+    from ldpsql.recipes import haar
+
+    return (haar.HAARHRR,)
+
+
+def _ahead() -> Family:
+    from ldpsql.recipes import ahead
+
+    return (ahead.AHEAD,)
+
+
+def _lgrr() -> Family:
+    from ldpsql.recipes import lgrr
+
+    return (lgrr.LGRR, lgrr.LGRR_FD)
+
+
+def _uldp() -> Family:
+    from ldpsql.recipes import uldp
+
+    return (uldp.URR, uldp.URAP, uldp.CPRR, uldp.JURR, uldp.JURR_G, uldp.TDRR, uldp.JD_GRR)
+
+
+def _graded() -> Family:
+    from ldpsql.recipes import graded
+
+    return (graded.GRADED,)
+
+
+def _truthful() -> Family:
+    from ldpsql.recipes import truthful
+
+    return (truthful.TRUTHFUL,)
+
+
+def _marginals() -> Family:
+    from ldpsql.recipes import marginals
+
+    return (
+        marginals.SRR_SS,
+        marginals.PSRR_SS,
+        marginals.ARR_SS,
+        marginals.SRR_MS,
+        marginals.SUE_MS,
+        marginals.OUE_MS,
+        marginals.SOLH,
+        marginals.FT,
+    )
+
+
+_FAMILIES: Mapping[str, Callable[[], Family]] = {
+    "fourier": _fourier,
+    "staircase": _staircase,
+    **dict.fromkeys(("hgrr", "hio", "ahio", "ehio"), _hierarchical),
+    "hi": _hi,
+    "hh": _hierarchical,
+    "haarhrr": _haar,
+    "ahead": _ahead,
+    **dict.fromkeys(("lgrr", "lgrr-fd"), _lgrr),
+    **dict.fromkeys(("lgrr-repaired", "grr", "olh", "oue", "hrr"), _hierarchical),
+    **dict.fromkeys(("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr", "jd-grr"), _uldp),
+    "graded": _graded,
+    "truthful": _truthful,
+    **dict.fromkeys(("srr-ss", "psrr-ss", "arr-ss"), _marginals),
+    **dict.fromkeys(("srr-ms", "sue-ms", "oue-ms", "solh", "ft"), _marginals),
 }
-"""Name -> its module, in the order in which mechanisms are listed."""
+"""Name -> its family, in the order in which mechanisms are listed."""
 
 
 class _Registry(UserDict[str, Any]):
@@ -44,22 +132,22 @@ class _Registry(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> AnyRecipe:
         if self.data[name] is None:
-            module = import_module(f"ldpsql.recipes.{_MODULES[name]}")
-            self.data[name] = getattr(module, name.upper().replace("-", "_"))
+            recipes = {recipe.name: recipe for recipe in _FAMILIES[name]()}
+            self.data.update((each, recipes[each]) for each in recipes if self.data[each] is None)
         recipe: AnyRecipe = self.data[name]
         return recipe
 
 
 GROUP = "ldpsql.mechanisms"
 """The group of entry points under which other distributions name their recipes."""
-MECHANISMS: MutableMapping[str, AnyRecipe] = _Registry(dict.fromkeys(_MODULES))
+MECHANISMS: MutableMapping[str, AnyRecipe] = _Registry(dict.fromkeys(_FAMILIES))
 
 
 def mechanism(name: str) -> AnyRecipe:
     """A mechanism by its name, ours or an installed one; SurveyError lists those there are."""
     found = MECHANISMS[name] if name in MECHANISMS else _installed(name)
     if found is None:
-        from importlib.metadata import entry_points  # noqa: PLC0415
+        from importlib.metadata import entry_points
 
         known = dict.fromkeys((*MECHANISMS, *sorted(entry_points(group=GROUP).names)))
         raise SurveyError(
@@ -75,7 +163,7 @@ def _installed(name: str) -> AnyRecipe | None:
 
     SurveyError where several do, or where it cannot be imported, or is none of this name.
     """
-    from importlib.metadata import entry_points  # noqa: PLC0415  (takes as long as a small answer)
+    from importlib.metadata import entry_points
 
     entries = tuple(entry_points(group=GROUP, name=name))
     if not entries:
