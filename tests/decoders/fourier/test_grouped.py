@@ -9,13 +9,13 @@ import pytest
 from support.histograms import histogram_of
 from support.surveys import integer, survey_toml
 
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.bounded import ADDED_PEOPLE
 from ldpsql.decoders.fourier import design as design_module
 from ldpsql.decoders.fourier.contributions import bare
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import MANY
-from ldpsql.decoders.fourier.grouped import contributions, find_patterns
+from ldpsql.decoders.fourier.grouped import _Sets, answer_sets, contributions, find_patterns
 from ldpsql.decoders.fourier.spectra import BoxQuery
 from ldpsql.designer import design
 from ldpsql.engine.sample import Estimators
@@ -182,3 +182,35 @@ def test_keys_alone_ask_nothing_of_a_survey_without_sums(monkeypatch: pytest.Mon
     _, parts = several(made, REPORTS)
     own = Estimators(made, "unbiased", [((), parts[0])])
     assert [len(found.values) for found in own.answer_rows((), [[], []])] == [0, 0]
+
+
+@pytest.mark.parametrize("sets", [1, SETS])
+def test_queries_moved_about_are_correlated_with_all_reports_at_once(sets: int) -> None:
+    """Counts of people and sums of what is public of them, as of one row after the other; some
+    families tell nothing of the axes that are asked about, and the whole is known, too."""
+    made = make("listed")
+    together, _ = several(made, 4_000)
+    (together,) = list(together.parts(sets))[:1]
+    pay = Weight("pay")
+    amounts = np.random.default_rng(7).random(len(together.counts))
+    paid = together.counts * amounts
+    weighed = replace(together, moments={(pay, None): paid, (pay, pay): paid * amounts})
+    boxes = [Box((((a, a + 1),), ((3, 7),), None)) for a in range(12)]
+    rows = [
+        [
+            made.prepare(LinearQuery.count(box)),
+            replace(made.prepare(LinearQuery.count(box)), weight=pay, known=known),
+        ]
+        for known in (0.0, 0.5)
+        for box in boxes
+    ]
+    divided = _Sets(made._shared, weighed, weighed.load()).divide_rows([*map(tuple, rows)])
+    assert [len(members) for members in divided[0]] == [24]
+    assert not divided[1]
+    values, covariances = answer_sets(made._shared, weighed, rows)
+    alone = [answer_sets(made._shared, weighed, [row]) for row in rows]
+    for number, (value, covariance) in enumerate(alone):
+        np.testing.assert_allclose(values[:, number], value[:, 0], rtol=1e-9, atol=1e-8)
+        np.testing.assert_allclose(covariances[:, number], covariance[:, 0], rtol=1e-9, atol=1e-8)
+    assert not np.allclose(values[:, 0], values[:, 1])
+    assert not np.allclose(values[:, 0], values[:, 12])

@@ -374,7 +374,7 @@ class FourierDesign(Design[BoxQuery]):
             return False
         from ldpsql.decoders.fourier.grouped import count_work  # noqa: PLC0415
 
-        return count_work(self._shared, rows, len(histograms.counts)) <= decoded
+        return count_work(self._shared, rows, histograms) <= decoded
 
     def smooth(self, histogram: Histogram | Decoded) -> SmoothEstimator:
         """Biased, with a smaller typical error."""

@@ -362,28 +362,35 @@ class FamilyBatch:
     @cached_property
     def halves(self) -> Reals:
         """1/2 where a half spectrum holds both h and -h (or they coincide), else 1."""
-        own = self._harmonics()[-1]
-        return np.where(2 * own % self.cluster.orders[-1] == 0, 0.5, 1.0)
+        return _halve(self.cluster.orders[-1])
 
-    def scatter(self, values: Numbers, axes: Axes | None = None) -> Numbers:
+    def scatter(
+        self, values: Numbers, axes: Axes | None = None, moved: tuple[int, ...] | None = None
+    ) -> Numbers:
         """Sum of half-spectrum values at their frequencies: a dense array over the axes.
 
-        axes: some of the cluster's; it is summed over the frequencies of the others.
+        axes: some of the cluster's; it is summed over the frequencies of the others.  moved: the
+        factors of whose phases the values are the spectrum, all by default.
         """
         group, axes = self.cluster.group, self.cluster.axes if axes is None else axes
-        is_own = axes == self.cluster.axes
-        places = self.frequencies if is_own else self._places(axes, self._harmonics())
-        index, flat = places.ravel(), (values * self.halves).ravel()
+        is_own = axes == self.cluster.axes and moved is None
+        places = self.frequencies if is_own else self._places(axes, self._harmonics(moved))
+        halves = self.halves if moved is None else _halve(self.cluster.orders[moved[-1]])
+        index, flat = places.ravel(), (values * halves).ravel()
         dense: Numbers = np.bincount(index, flat.real, group.cells(axes))
         if np.iscomplexobj(flat):
             dense = dense + 1j * np.bincount(index, flat.imag, group.cells(axes))
         dense = dense.reshape(group.shape(axes))
         return np.asarray(dense + np.conj(mirror(dense)))
 
-    def transform_counts(self, counts: NDArray[Any]) -> Complexes:
-        """Half spectrum of real arrays over H, shape (f, |H|)."""
-        axes = range(1, 1 + len(self.cluster.orders))
-        return np.fft.rfftn(counts.reshape(-1, *self.cluster.orders), axes=axes)
+    def transform_counts(
+        self, counts: NDArray[Any], moved: tuple[int, ...] | None = None
+    ) -> Complexes:
+        """Half spectrum of real arrays over H, shape (f, |H|), or over some of its factors."""
+        own = self.cluster.orders
+        orders = own if moved is None else tuple(own[place] for place in moved)
+        axes = range(1, 1 + len(orders))
+        return np.fft.rfftn(counts.reshape(-1, *orders), axes=axes)
 
     def correlate(
         self, spectra: NDArray[Any], moved: tuple[int, ...] | None = None
@@ -418,6 +425,11 @@ class FamilyBatch:
         orders = self.cluster.orders
         still = tuple(1 + place for place in range(len(orders)) if place not in moved)
         return np.asarray(values.reshape(-1, *orders).sum(axis=still).reshape(len(values), -1))
+
+
+def _halve(order: int) -> Reals:
+    """See `FamilyBatch.halves`, of a last factor of this order."""
+    return np.where(2 * np.arange(order // 2 + 1) % order == 0, 0.5, 1.0)
 
 
 def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complexes:

@@ -6,26 +6,36 @@ variances follow. The numbers are those of `FourierEstimator`.
 
 If a query is moved by u, so are its contributions: c(j, phi) becomes c(j, phi - theta_j(u)). So
 queries that are one query moved about, as those of a private GROUP BY are, take one transform of
-every family, from which the reports read at other phases for each.
+every family, from which the reports read at other phases for each. Sums over the reports of a set
+are a correlation over these phases, which takes less time where there are many such queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.boxes import Weight
 from ldpsql.decoders.bounded import ADDED_PEOPLE
 from ldpsql.decoders.fourier.contributions import SharedContributions, bare
 from ldpsql.decoders.fourier.covariances import Cuts, centre, find_cuts, spread_cuts
 from ldpsql.decoders.fourier.families import FamilyBatch, batches
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals, zero_parts
-from ldpsql.decoders.fourier.spectra import BoxQuery, Collected
-from ldpsql.decoders.fourier.translates import Translate
+from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum
+from ldpsql.decoders.fourier.translates import (
+    LARGEST,
+    Translate,
+    correlate_moved,
+    evaluate_everywhere,
+    numbers,
+)
 from ldpsql.limits import in_time
-from ldpsql.report import Histograms, Rows
+from ldpsql.report import Histograms, Pair, Rows
 from ldpsql_device.frozen import frozen
 
 _AT_ONCE = 1 << 22
@@ -33,26 +43,23 @@ _AT_ONCE = 1 << 22
 contributions."""
 _QUERIES = 64
 
+Row = tuple[BoxQuery, ...]
+Sums = tuple[Reals, Reals]
+"""Of every set the sums of contributions to a row of T queries, in their weights and without what
+is known, shape (G, T), and of products of two of them, shape (G, T, T)."""
+
 
 def answer_sets(
     shared: SharedContributions, histograms: Histograms, rows: Sequence[Sequence[BoxQuery]]
 ) -> tuple[Reals, Reals]:
     """Unbiased answers of every histogram to every row of queries, all rows of one length: values
     (G, R, T) and covariances within rows (G, R, T, T)."""
-    group, reports = shared.collected.group, histograms.load()
-    largest = max(map(group.cells, group.blocks), default=1)
-    most = min(_QUERIES, _AT_ONCE // max(len(histograms.counts), 1))
-    cuts = [find_cuts(row, group) for row in rows]
-    found, asked = list[tuple[Reals, Reals]](), dict[BoxQuery, None]()
-    first = 0
-    for last, row in enumerate(rows):
-        asked |= dict.fromkeys(map(bare, [*row, *(cut.part for _, cut in cuts[last])]))
-        spectra = len(find_patterns(shared.collected, list(asked))) * largest
-        if len(asked) >= most or spectra >= _AT_ONCE or last + 1 == len(rows):
-            own = dict(zip(asked, contributions(shared, list(asked), reports), strict=True))
-            sets = _Sets(shared, histograms, reports, own)
-            found += [sets.answer(rows[n], cuts[n]) for n in in_time(range(first, last + 1))]
-            first, asked = last + 1, {}
+    asked = [tuple(row) for row in rows]
+    cuts = [find_cuts(row, shared.collected.group) for row in asked]
+    parts = dict.fromkeys((cut.part,) for own in cuts for _, cut in own)
+    sets = _Sets(shared, histograms, histograms.load())
+    sums = sets.sum_up([*(dict.fromkeys(asked) | parts)])
+    found = [sets.answer(*own, sums) for own in in_time(zip(asked, cuts, strict=True))]
     values, covariances = zip(*found, strict=True)
     return np.stack(values, axis=1), np.stack(covariances, axis=1)
 
@@ -91,69 +98,191 @@ def find_patterns(collected: Collected, queries: Sequence[BoxQuery]) -> list[Pat
 
 
 def count_work(
-    shared: SharedContributions, rows: Sequence[Sequence[BoxQuery]], reports: int
+    shared: SharedContributions, rows: Sequence[Sequence[BoxQuery]], histograms: Histograms
 ) -> int:
-    """How many numbers `answer_sets` works out of so many rows of reports: contributions of every
-    pattern and family, and of every query and report; and products of two within each row."""
-    queries = list(dict.fromkeys(bare(query) for row in rows for query in row))
-    patterns = find_patterns(shared.collected, queries)
-    about = find_moved(shared.collected, patterns)
-    contributed = sum(
+    """How many numbers `answer_sets` works out: contributions of every pattern and family, and of
+    every query and report, and products of two within each row; or their correlations."""
+    sets = _Sets(shared, histograms, histograms.load())
+    moved, others = sets.divide_rows(list(dict.fromkeys(map(tuple, rows))))
+    queries = list(dict.fromkeys(bare(query) for row in others for query in row))
+    patterns = [pattern.query for pattern in find_patterns(shared.collected, queries)]
+    work = len(patterns) * _count_phases(shared.collected, patterns)
+    products = sum(_count_sums(row) for row in others) - sum(map(len, others))
+    work += (len(queries) + products) * len(histograms.counts)
+    return work + sum(sets.count_correlated(members[0]) for members in moved)
+
+
+def _count_phases(collected: Collected, queries: Sequence[BoxQuery]) -> int:
+    """Of all families, those that tell apart what is contributed to some queries."""
+    about = find_moved(collected, queries)
+    return sum(
         len(cluster) * prod(cluster.orders[place] for place in places)
-        for cluster in shared.collected.table.clusters
+        for cluster in collected.table.clusters
         if (places := cluster.moved(about))
     )
-    products = sum(len(row) * (len(row) + 1) // 2 for row in rows)
-    return len(patterns) * contributed + (len(queries) + products) * reports
 
 
-@frozen
+def _count_sums(row: Row) -> int:
+    """Of contributions, and of products of two."""
+    return len(row) + len(row) * (len(row) + 1) // 2
+
+
+@dataclass(eq=False)
 class _Sets:
-    """Sets of people, the rows of their reports, and what each row contributes to queries, shape
-    (r,)."""
+    """Sets of people, and the rows of their reports."""
 
     shared: SharedContributions
     histograms: Histograms
     reports: Rows
-    own: Mapping[BoxQuery, Reals]
+    _moments: dict[Pair, Reals] = field(default_factory=dict)
 
-    def answer(self, row: Sequence[BoxQuery], cuts: Cuts) -> tuple[Reals, Reals]:
-        """Values (G, T) and covariances (G, T, T)."""
-        values, covariance = self._answer_spread(row)
-        sums = [self._answer_spread([cut.part]) for _, cut in cuts]
+    def _moment(self, left: Weight | None, right: Weight | None) -> Reals:
+        """See `Histograms.moment`: all rows of queries ask for the same few."""
+        if (left, right) not in self._moments:
+            self._moments[left, right] = self.histograms.moment(left, right)
+        return self._moments[left, right]
+
+    def answer(self, row: Row, cuts: Cuts, sums: Mapping[Row, Sums]) -> tuple[Reals, Reals]:
+        """Values (G, T) and covariances (G, T, T); sums: of the row, and of what it cuts."""
+        values, covariance = self._answer_spread(row, sums[row])
+        parts = [self._answer_spread((cut.part,), sums[(cut.part,)]) for _, cut in cuts]
         codes = max((cut.excess.size for _, cut in cuts), default=1)
         step = max(1, _AT_ONCE // (codes * len(row)))
         for first in range(0, len(values) if cuts else 0, step):
             part = slice(first, first + step)
-            each = [(own[part, 0], spread[part, 0, 0]) for own, spread in sums]
+            each = [(own[part, 0], spread[part, 0, 0]) for own, spread in parts]
             covariance[part] += spread_cuts(len(row), cuts, each)
         return values, covariance
 
-    def _answer_spread(self, row: Sequence[BoxQuery]) -> tuple[Reals, Reals]:
+    def _answer_spread(self, row: Row, sums: Sums) -> tuple[Reals, Reals]:
         """The same as if people were spread evenly within every bin: (G, T) and (G, T, T)."""
-        histograms, rows, count = self.histograms, self.reports, len(row)
-        own = [self.own[bare(query)] for query in row]
-        values, estimated = (np.zeros((len(histograms), count)) for _ in range(2))
-        moments, weights = (np.zeros((len(histograms), count, count)) for _ in range(2))
+        estimated, moments = sums
+        values, weights = np.zeros(estimated.shape), np.zeros(moments.shape)
         for a, one in enumerate(row):
-            estimated[:, a] = histograms.add_up(rows.moment(one.weight, None) * own[a])
             if one.known:
-                values[:, a] = one.known * histograms.moment(one.weight, None)
+                values[:, a] = one.known * self._moment(one.weight, None)
             for b, other in enumerate(row[: a + 1]):
-                pair = rows.moment(one.weight, other.weight)
-                moments[:, a, b] = moments[:, b, a] = histograms.add_up(pair * own[a] * own[b])
-                weights[:, a, b] = weights[:, b, a] = histograms.add_up(pair)
-        people = histograms.moment(None, None)[:, None, None]
+                weights[:, a, b] = weights[:, b, a] = self._moment(one.weight, other.weight)
+        people = self._moment(None, None)[:, None, None]
         alike = tuple(map(bare, row))
         if not self.shared.collected.restricted:
             alike = Translate.of(alike, self.shared.collected.group).pattern
         even = self.shared.covariance(alike) * weights
         return values + estimated, centre(moments, estimated, people, ADDED_PEOPLE * even, row)
 
+    # -- sums over the reports of every set -------------------------------------------------------
 
-def find_moved(collected: Collected, patterns: Sequence[Pattern]) -> Axes:
+    def sum_up(self, rows: Sequence[Row]) -> dict[Row, Sums]:
+        """Of rows that differ from each other."""
+        moved, others = self.divide_rows(rows)
+        found = dict(self._add_up(others))
+        for members in moved:
+            found |= zip(members, self._correlate(members), strict=True)
+        return found
+
+    def divide_rows(self, rows: Sequence[Row]) -> tuple[list[list[Row]], list[Row]]:
+        """Those that are one row moved about, where a correlation takes less time than adding up
+        what every report contributes to each of them; and the others."""
+        collected, alike = self.shared.collected, dict[Any, list[Row]]()
+        if not (collected.restricted or collected.table.products):
+            for row in rows:
+                alike.setdefault(Translate.of(row, collected.group).row, []).append(row)
+        moved = [members for members in alike.values() if self._is_correlated(members)]
+        correlated = {row for members in moved for row in members}
+        return moved, [row for row in rows if row not in correlated]
+
+    def _is_correlated(self, rows: Sequence[Row]) -> bool:
+        group, row = self.shared.collected.group, rows[0]
+        held = len(self.histograms) * numbers(Translate.of(row, group), group)
+        added_up = len(rows) * len(self.histograms.counts) * _count_sums(row)
+        return len(rows) > 1 and held <= LARGEST and self.count_correlated(row) < added_up
+
+    def count_correlated(self, row: Row) -> int:
+        """How many numbers a correlation goes through, for all rows that are one row moved; each
+        takes about as long as adding up what one report contributes."""
+        phases = _count_phases(self.shared.collected, row)
+        return len(self.histograms) * phases * _count_sums(row)
+
+    def _add_up(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Sums]]:
+        """From what every report contributes."""
+        collected = self.shared.collected
+        largest = max(map(collected.group.cells, collected.group.blocks), default=1)
+        most = min(_QUERIES, _AT_ONCE // max(len(self.histograms.counts), 1))
+        first, asked = 0, dict[BoxQuery, None]()
+        for last, row in enumerate(rows, 1):
+            asked |= dict.fromkeys(map(bare, row))
+            spectra = len(find_patterns(collected, list(asked))) * largest
+            if len(asked) >= most or spectra >= _AT_ONCE or last == len(rows):
+                amounts = contributions(self.shared, list(asked), self.reports)
+                own = dict(zip(asked, amounts, strict=True))
+                for each in in_time(rows[first:last]):
+                    yield each, self._add_up_row(each, [own[bare(query)] for query in each])
+                first, asked = last, {}
+
+    def _add_up_row(self, row: Row, own: Sequence[Reals]) -> Sums:
+        """own: what every report contributes to each query, shape (r,)."""
+        histograms, reports, count = self.histograms, self.reports, len(row)
+        first = np.zeros((len(histograms), count))
+        second = np.zeros((len(histograms), count, count))
+        for a, one in enumerate(row):
+            first[:, a] = histograms.add_up(reports.moment(one.weight, None) * own[a])
+            for b, other in enumerate(row[: a + 1]):
+                pair = reports.moment(one.weight, other.weight)
+                second[:, a, b] = second[:, b, a] = histograms.add_up(pair * own[a] * own[b])
+        return first, second
+
+    def _correlate(self, rows: Sequence[Row]) -> Iterator[Sums]:
+        """Of rows that are one row moved about."""
+        collected, reports = self.shared.collected, self.reports
+        translates = [Translate.of(row, collected.group) for row in rows]
+        row, moved = translates[0].pattern, translates[0].moved
+        kinds, sets, count = [query.weight for query in row], len(self.histograms), len(row)
+        divided = [collected.divide(collected.spectrum(query)) for query in row]
+        orders, whole = collected.group.shape(moved), zero_parts(divided)
+        first = np.zeros((sets, count, *orders), dtype=np.complex128)
+        second = np.zeros((sets, count, count, *orders), dtype=np.complex128)
+        pairs = {(one, other) for one in kinds for other in (None, *kinds)}
+        weights = {pair: reports.moment(*pair) for pair in pairs}
+        # What tells of none of the axes contributes the whole alone.
+        told = np.zeros(len(reports.counts), dtype=np.bool_)
+        nowhere = np.zeros((1, len(collected.group.orders)), dtype=np.int64)
+        for batch, factors, mine, spectra in _batch_reports(collected, reports, row, divided):
+            told[mine] = True
+            amounts = batch.correlate(spectra, factors)
+            (cells,) = _find_cells(batch, reports, mine, factors, nowhere)
+            owners = self.histograms.owners[mine]
+            for number in np.unique(owners):
+                own = owners == number
+                there = {
+                    pair: np.bincount(cells[own], each[mine[own]], amounts[0].size)
+                    for pair, each in weights.items()
+                }
+                for a, kind in enumerate(kinds):
+                    counts = there[kind, None].reshape(amounts[a].shape)
+                    correlate_moved(first[number, a], batch, counts, amounts[a], moved, factors)
+                    for b in range(a + 1):
+                        counts = there[kind, kinds[b]].reshape(amounts[a].shape)
+                        both = amounts[a] * amounts[b]
+                        correlate_moved(second[number, a, b], batch, counts, both, moved, factors)
+        rest = np.flatnonzero(~told)
+        others = {pair: self.histograms.add_up(own[rest], rest) for pair, own in weights.items()}
+        once = evaluate_everywhere(first, moved).reshape(sets, count, -1)
+        twice = evaluate_everywhere(second, moved).reshape(sets, count, count, -1)
+        for a, kind in enumerate(kinds):
+            once[:, a] += whole[a] * others[kind, None][:, None]
+            for b in range(a + 1):
+                twice[:, a, b] += whole[a] * whole[b] * others[kind, kinds[b]][:, None]
+                twice[:, b, a] = twice[:, a, b]
+        for translate in translates:
+            place = 0
+            for order, bins in zip(orders, translate.bins, strict=True):
+                place = place * order + bins
+            yield once[:, :, place], twice[:, :, :, place]
+
+
+def find_moved(collected: Collected, queries: Sequence[BoxQuery]) -> Axes:
     """The axes that some of the queries are about."""
-    spectra = (collected.spectrum(pattern.query) for pattern in patterns)
+    spectra = (collected.spectrum(query) for query in queries)
     return tuple({axis for own in spectra for face in own for axis in face})
 
 
@@ -161,33 +290,21 @@ def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows
     """What a report of each row, by question and phase, contributes to queries, shape (k, r)."""
     collected, (questions, phases) = shared.collected, rows.columns
     table, patterns = collected.table, find_patterns(collected, queries)
-    about = find_moved(collected, patterns)
-    divided = [collected.divide(collected.spectrum(pattern.query)) for pattern in patterns]
+    first_places = [pattern.query for pattern in patterns]
+    divided = [collected.divide(collected.spectrum(query)) for query in first_places]
     found = np.empty((len(queries), len(questions)))
     for pattern, amount in zip(patterns, zero_parts(divided), strict=True):
         found[pattern.numbers] = amount
-    listed = np.flatnonzero(questions < len(table.shares))
-    order = listed[np.argsort(questions[listed], kind="stable")]
-    owners = questions[order]
-    # Those over the axes of the batch before, which are often the same, and may be large.
-    spread: dict[Axes, NDArray[np.complexfloating]] = {}
-    for batch in batches(table, collected.odds, np.unique(owners)):
-        orders, moved = batch.cluster.orders, batch.cluster.moved(about)
-        if not moved:  # it tells what the whole is, and no more
-            continue
-        mine = order[slice(*np.searchsorted(owners, batch.families[[0, -1]] + [0, 1]))]
-        if batch.cluster.axes not in spread:
-            spread.clear()
-            spread[batch.cluster.axes] = collected.spread(divided, batch.cluster.axes)
-        spectra = spread[batch.cluster.axes]
+    for batch, moved, mine, spectra in _batch_reports(collected, rows, first_places, divided):
+        orders = batch.cluster.orders
         step = max(1, _AT_ONCE // (len(batch.families) * prod(orders[place] for place in moved)))
-        families = np.searchsorted(batch.families, questions[mine])
         for first in range(0, len(patterns), step):
             some = slice(first, first + step)
             amounts = batch.correlate(spectra[some], moved)
             for pattern, own in zip(patterns[some], amounts, strict=True):
-                cells = _find_cells(batch, families, phases[mine], moved, pattern.bins)
+                cells = _find_cells(batch, rows, mine, moved, pattern.bins)
                 found[pattern.numbers[:, None], mine] = own.ravel()[cells]
+    about = find_moved(collected, first_places)
     if table.products:
         divided = [collected.divide(collected.spectrum(query)) for query in queries]
     whole = zero_parts(divided)[:, None]
@@ -204,14 +321,41 @@ def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows
     return found
 
 
-def _find_cells(
-    batch: FamilyBatch, families: Integers, phases: Integers, moved: tuple[int, ...], bins: Integers
-) -> Integers:
-    """Where reports find what they contribute to queries that are moved by some bins, among the
-    phases of the factors of a batch along which it differs, shape (k, r).
+def _batch_reports(
+    collected: Collected, rows: Rows, queries: Sequence[BoxQuery], divided: Sequence[Spectrum]
+) -> Iterator[tuple[FamilyBatch, tuple[int, ...], Integers, NDArray[np.complexfloating]]]:
+    """Families that some rows of reports are of; the factors along which what is contributed to
+    the queries differs, some at least; the rows; and the queries' spectra over the family's axes.
 
-    families: of the batch, by report.  bins: shape (k, axes of the group).
+    divided: the spectra over lambda.
     """
+    table, (questions, _) = collected.table, rows.columns
+    about = find_moved(collected, queries)
+    listed = np.flatnonzero(questions < len(table.shares))
+    order = listed[np.argsort(questions[listed], kind="stable")]
+    owners = questions[order]
+    # Those over the axes of the batch before, which are often the same, and may be large.
+    spread: dict[Axes, NDArray[np.complexfloating]] = {}
+    for batch in batches(table, collected.odds, np.unique(owners)):
+        axes, moved = batch.cluster.axes, batch.cluster.moved(about)
+        if not moved:  # it tells what the whole is, and no more
+            continue
+        if axes not in spread:
+            spread = {axes: collected.spread(divided, axes)}
+        mine = order[slice(*np.searchsorted(owners, batch.families[[0, -1]] + [0, 1]))]
+        yield batch, moved, mine, spread[axes]
+
+
+def _find_cells(
+    batch: FamilyBatch, rows: Rows, mine: Integers, moved: tuple[int, ...], bins: Integers
+) -> Integers:
+    """Where some rows of reports find what they contribute to queries that are moved by some bins,
+    among the phases of the factors of a batch along which it differs, shape (k, r).
+
+    bins: shape (k, axes of the group).
+    """
+    questions, phases = (own[mine] for own in rows.columns)
+    families = np.searchsorted(batch.families, questions)
     cluster, cells = batch.cluster, families[None, :]
     digits, (turns, _) = np.unravel_index(phases, cluster.orders), cluster.turns
     for place in moved:

@@ -131,17 +131,18 @@ def sum_translates(
         cells = batch.correlate(dense[axes])
         excess = moments.excess(batch, shares, pairs)
         for one in range(count):
-            _correlate(first[one], batch, excess[kinds[one], None], cells[one], moved)
+            correlate_moved(first[one], batch, excess[kinds[one], None], cells[one], moved)
             for other in range(one, count):
                 own = excess[kinds[one], kinds[other]]
-                _correlate(second[one, other], batch, own, cells[one] * cells[other], moved)
+                both = cells[one] * cells[other]
+                correlate_moved(second[one, other], batch, own, both, moved)
     for one in range(count):
         for other in range(one):
             second[one, other] = second[other, one]
     sums = TranslateSums(
-        np.stack([_everywhere(own, moved) for own in estimated], axis=-1),
-        np.moveaxis(_everywhere(first, moved), 0, -1),
-        np.moveaxis(_everywhere(second, moved), (0, 1), (-2, -1)),
+        np.stack([evaluate_everywhere(own, moved) for own in estimated], axis=-1),
+        np.moveaxis(evaluate_everywhere(first, moved), 0, -1),
+        np.moveaxis(evaluate_everywhere(second, moved), (0, 1), (-2, -1)),
     )
     whole = zero_parts(divided)
     for reports, shares in sample.products:
@@ -186,17 +187,25 @@ def _sum_contributions(
     return first, second
 
 
-def _correlate(
-    total: Complexes, batch: FamilyBatch, excess: Reals, product: Reals, moved: Axes
+def correlate_moved(
+    total: Complexes,
+    batch: FamilyBatch,
+    excess: Reals,
+    product: Reals,
+    moved: Axes,
+    factors: tuple[int, ...] | None = None,
 ) -> None:
     """Add the spectrum, over the axes that are moved, of sum over phi of e(phi) p(phi - theta(u)).
 
-    It is that of e times the conjugate of that of p, over |H|, at f = h k.
+    It is that of e times the conjugate of that of p, over |H|, at f = h k.  factors: of whose
+    phases e and p are given, all by default.
     """
-    both = batch.transform_counts(excess) * np.conj(batch.transform_counts(product))
-    own = tuple(axis for axis in batch.cluster.axes if axis in moved)
+    cluster = batch.cluster
+    transforms = [batch.transform_counts(own, factors) for own in (excess, product)]
+    own = tuple(axis for axis in cluster.axes if axis in moved)
     # What is not moved stays at 0 there: a sum over its frequencies.
-    scattered = batch.scatter(both / batch.cluster.phases, own)
+    both = transforms[0] * np.conj(transforms[1]) / product[0].size
+    scattered = batch.scatter(both, own, factors)
     total[tuple(slice(None) if axis in own else 0 for axis in moved)] += scattered
 
 
@@ -212,7 +221,7 @@ def _decode_moved(asked: Spectrum, known: Spectrum, moved: Axes, group: Group) -
     return total
 
 
-def _everywhere(spectra: Complexes, moved: Axes) -> Reals:
+def evaluate_everywhere(spectra: Complexes, moved: Axes) -> Reals:
     """sum over f of the last axes of G(f) exp(2 pi i f u / m), at every u."""
     if not moved:
         return np.asarray(spectra.real)
