@@ -23,6 +23,7 @@ from ldpsql.domains import (
     present_codes,
 )
 from ldpsql.errors import QueryError
+from ldpsql_device.describe import Edges
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import (
     BOOL,
@@ -158,7 +159,7 @@ INT_DOMAINS = st.builds(
 def test_matching_agrees_with_every_value_or_refuses(domain, comparison, literal):
     """A code is selected iff all its values satisfy the comparison; a mixed bin refuses."""
     by_code: dict[int, set[bool]] = {}
-    for value in range(domain.edges[0], domain.edges[-1]):
+    for value in range(Edges(domain)[0], Edges(domain)[-1]):
         truth = COMPARISONS[comparison](value, literal)
         by_code.setdefault(domain.find(value)[0], set()).add(truth)
     if any(len(truths) == 2 for truths in by_code.values()):
@@ -189,7 +190,7 @@ def test_float_matching_never_claims_more_than_is_true(edges, comparison, litera
 @given(INT_DOMAINS, st.integers(1, 25))
 def test_bins_are_those_of_floor_division(domain, width):
     by_bin: dict[int, set[int]] = {}
-    for value in range(domain.edges[0], domain.edges[-1]):
+    for value in range(Edges(domain)[0], Edges(domain)[-1]):
         by_bin.setdefault(value // width * width, set()).add(domain.find(value)[0])
     shared = sum(map(len, by_bin.values())) > domain.size
     if shared:

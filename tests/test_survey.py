@@ -16,6 +16,7 @@ from ldpsql.designer import design
 from ldpsql.survey import Survey, read_device_part
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
+from ldpsql_device.ledger import chain_of
 from ldpsql_device.schema import Schema
 
 TOML = """
@@ -290,9 +291,9 @@ def test_a_round_names_the_one_before_and_the_first():
     assert not {"previous", "first"} & set(json.loads(first.device_text))
     assert (second.previous, second.first) == (first.fingerprint, first.fingerprint)
     assert (third.previous, third.first) == (second.fingerprint, first.fingerprint)
-    assert {survey.chain for survey in (first, second, third)} == {f":{first.fingerprint}"}
+    assert {chain_of(survey) for survey in (first, second, third)} == {f":{first.fingerprint}"}
     assert Survey.from_json(third.to_json()) == third
-    assert published().chain == f":{published().fingerprint}"
+    assert chain_of(published()) == f":{published().fingerprint}"
 
 
 @pytest.mark.parametrize("key", ["previous", "first"])

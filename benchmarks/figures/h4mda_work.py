@@ -148,7 +148,7 @@ def _collect(survey: Survey, table: pa.Table, run: int) -> tuple[Survey, Histogr
         return last, histogram
     policy = accept_everything(survey)
     reports, _ = randomize_batch(survey, table, SeededEntropy(run), policy=policy)
-    names = (RESERVED_PREFIX + name for name in survey.report_columns)
+    names = (RESERVED_PREFIX + name for name in survey.plan.columns)
     columns = [reports.column(name).to_numpy() for name in names]
     return survey, histogram_of(Reports.pack(survey.design.report_format, columns))
 

@@ -27,6 +27,7 @@ from ldpsql.boxes import codes as code_set
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import Place
 from ldpsql.sql import Scalar
+from ldpsql_device.describe import Edges
 from ldpsql_device.errors import InternalError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
@@ -617,7 +618,7 @@ def ends_of_codes(
         highest = lowest
     else:
         whole = 1 if domain.is_discrete else 0
-        highest = [float(edge) - whole for edge in domain.edges[1:]]  # type: ignore[arg-type]
+        highest = [float(edge) - whole for edge in Edges(domain)[1:]]
     sets: list[CodeSet] = [((code, code + 1),) for code in codes]
     return sets, tuple(lowest[c] for c in codes), tuple(highest[c] for c in codes)
 

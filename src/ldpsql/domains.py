@@ -19,6 +19,7 @@ from typing import Any
 
 from ldpsql.boxes import NOTHING, CodeSet, code_set, codes, complement
 from ldpsql.errors import QueryError, list_some
+from ldpsql_device.describe import Edges, values_of
 from ldpsql_device.schema import Attribute, Dimension, PublicColumn, Schema
 from ldpsql_device.values import Domain, Listed, Ordered, Value, microseconds
 
@@ -72,7 +73,7 @@ def domain_labels(domain: Domain) -> list[Value]:
     """One value per code of a domain, without that of NULL; QueryError as for `labels`."""
     if isinstance(domain, Listed) and domain.merged:
         raise _one_code(domain, next(c for c in domain.merged if domain.merged.count(c) > 1))
-    return list(domain.values if isinstance(domain, Listed) else domain.edges[:-1])
+    return list(domain.values if isinstance(domain, Listed) else Edges(domain)[:-1])
 
 
 def is_listed_out(domain: Domain) -> bool:
@@ -86,7 +87,7 @@ def code_names(dimension: Dimension) -> list[str]:
     """Every code in words: its label, or all values that share it."""
     domain, nulls = dimension.domain, ["NULL"] if dimension.has_null else []
     if isinstance(domain, Listed):
-        own = [" or ".join(map(str, domain.values_of(code))) for code in range(domain.size)]
+        own = [" or ".join(map(str, values_of(domain, code))) for code in range(domain.size)]
         return own + nulls
     return [str(label) for label in domain_labels(domain)] + nulls
 
@@ -212,14 +213,14 @@ def extent(domain: Domain, low: int, high: int) -> str:
     if isinstance(domain, Listed):
         inside = zip(domain.values, domain.codes, strict=True)
         return ", ".join(str(value) for value, code in inside if low <= code < high)
-    first, end = domain.edges[low], domain.edges[high]
+    first, end = Edges(domain)[low], Edges(domain)[high]
     last: Value | None = None
     if isinstance(end, date) and not isinstance(end, datetime):
         last = end - timedelta(days=1)
     elif isinstance(end, int):
         last = end - 1
     if last is None:
-        return f"[{first}, {end}{']' if domain.is_closed and high == domain.size else ')'}"
+        return f"[{first}, {end}{']' if not domain.is_discrete and high == domain.size else ')'}"
     return f"{first}" if first == last else f"{first}..{last}"
 
 
@@ -273,7 +274,7 @@ def _cut(domain: Ordered, point: Point, *, inclusive: bool) -> int:
     starts at the edge, and "< last edge" the bin that is closed there.
     """
     first, last = domain.points[0], domain.points[-1]
-    if point > last or (point == last and (inclusive or not domain.is_closed)):
+    if point > last or (point == last and (inclusive or domain.is_discrete)):
         return domain.size
     if point < first or (point == first and not inclusive):
         return 0
@@ -302,7 +303,7 @@ def _equal(domain: Ordered, point: Point) -> CodeSet:
 
 def _one_code(domain: Listed, code: int) -> QueryError:
     """The error for a question that tells values of one code apart."""
-    values = [repr(value) for value in domain.values_of(code)]
+    values = [repr(value) for value in values_of(domain, code)]
     return QueryError(
         f"this has no exact answer: {list_some(values, _SHOWN)} share one code",
         hint="ask about all of them together, as with IN",
@@ -311,8 +312,8 @@ def _one_code(domain: Listed, code: int) -> QueryError:
 
 def _inside_a_bin(domain: Ordered, point: Point) -> QueryError:
     code = min(max(bisect_right(domain.points, point) - 1, 0), domain.size - 1)
-    low, high = domain.edges[code], domain.edges[code + 1]
-    if domain.is_closed and code == domain.size - 1:
+    low, high = Edges(domain)[code], Edges(domain)[code + 1]
+    if not domain.is_discrete and code == domain.size - 1:
         held, hint = f"{low} up to and including {high}", f">= {low}, < {low} or <= {high}"
     else:
         held, hint = f"{low} up to {high}", f">= or < with {low} or {high}"

@@ -336,7 +336,7 @@ def read_json(values: Sequence[Any], kind: str) -> Values:
     if kind in ("date", "timestamp"):
         texts = [value if isinstance(value, str) else None for value in values]
         return read_text(pa.array(texts, pa.string()), kind)[0], missing
-    fits = TYPES[kind].fits
+    fits = TYPES[kind]
     right = [value if fits(value) else None for value in values]
     if kind == "float":  # Arrow refuses whole numbers that a double does not hold exactly
         right = [None if value is None else float(value) for value in right]
@@ -388,7 +388,7 @@ def _parse(text: str | None, kind: str) -> Any:
         value = None if text is None else _PARSERS[kind](text)
     except ValueError:
         return None
-    return value if TYPES[kind].fits(value) else None
+    return value if TYPES[kind](value) else None
 
 
 def _drop_far(column: pa.Array) -> pa.Array:

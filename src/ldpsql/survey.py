@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.base import Codes
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.recipes.base import Promise, check_promise
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
@@ -30,11 +31,10 @@ from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.persons import PersonRule
 from ldpsql_device.plan import Plan
 from ldpsql_device.publish import write_survey
-from ldpsql_device.schema import Schema, check_label
+from ldpsql_device.schema import Schema, check_label, check_name
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.signature import SigningKey, check_author
 from ldpsql_device.survey import (
@@ -44,7 +44,6 @@ from ldpsql_device.survey import (
     Schedule,
     canonical,
     check_period,
-    check_table,
     parse_json,
     read_text,
     require_hashes,
@@ -136,7 +135,7 @@ class Survey(Published):
             raise SurveyError(
                 f"accept_no_guarantee is for mechanisms without one; {self.design.name} has one"
             )
-        check_table(self.table)
+        check_name(self.table, "table")
         if self.design.domain != RecordDomain.of(self.schema):
             raise SurveyError("the design was made for another schema")
         if self.estimator is not None and self.estimator not in self.design.estimators:
@@ -201,7 +200,7 @@ class Survey(Published):
         check_promise(self.design, self.shuffled)
 
     @cached_property
-    def guarantee(self) -> Guarantee:  # type: ignore[override]
+    def guarantee(self) -> StatedGuarantee:  # type: ignore[override]
         """Everything a person is promised: by the report alone, and once it is shuffled."""
         own = self.design.guarantee
         if self.shuffled is None:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ldpsql_device.epsilon import decimal_text
 from ldpsql_device.errors import NotSupportedError
@@ -21,11 +23,11 @@ from ldpsql_device.schema import (
     Measure,
     PublicColumn,
 )
-from ldpsql_device.values import Domain, Listed
+from ldpsql_device.values import NUMPY_TYPES, Domain, Listed, Ordered, Value
 
 if TYPE_CHECKING:
     from ldpsql_device.epsilon import Epsilon
-    from ldpsql_device.survey import Published
+    from ldpsql_device.survey import Published, Schedule
 
 WIDTH = 80
 _FEW, _LONGEST, _LONGEST_LABEL = 8, 40, 64
@@ -134,7 +136,7 @@ def describe_extent(domain: Domain) -> str:
     """The extent of a domain in words, for messages: [18, 90]."""
     if isinstance(domain, Listed):
         return "false, true" if domain.type == "bool" else f"{len(domain.values)} declared values"
-    first, last = domain.edges[0], domain.edges[-1]
+    first, last = Edges(domain)[0], Edges(domain)[-1]
     if isinstance(last, datetime):
         return f"[{first}, {last})"
     if isinstance(last, date):
@@ -230,14 +232,35 @@ def _promises(survey: Published) -> Iterator[str]:
         )
 
 
+class Edges(Sequence[Any]):
+    """The edges of an ordered domain: numbers, dates or datetimes, each made when it is asked for,
+    because a short survey can ask for many."""
+
+    def __init__(self, domain: Ordered) -> None:
+        self._points, self._kind = domain.edge_array, np.dtype(NUMPY_TYPES[domain.type])
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self._points[place].astype(self._kind).tolist()
+        return tuple(found) if isinstance(found, list) else found
+
+
+def values_of(domain: Listed, code: int) -> tuple[Value, ...]:
+    """The values that share a code."""
+    pairs = zip(domain.values, domain.codes, strict=True)
+    return tuple(value for value, own in pairs if own == code)
+
+
 def describe_sensitive(dimension: Dimension, most: int = _FEW) -> str:
     """The values of a dimension that its survey calls sensitive, so many of them at most."""
     domain = dimension.domain
     own = [code for code in dimension.sensitive if code < domain.size]
     declared = (
-        [value for code in own for value in domain.values_of(code)]
+        [value for code in own for value in values_of(domain, code)]
         if isinstance(domain, Listed)
-        else [domain.edges[code] for code in own]
+        else [Edges(domain)[code] for code in own]
     )
     missing = ", or missing" if len(declared) < len(dimension.sensitive) else ""
     return f"{_list_values(declared, most)}{missing}"
@@ -257,6 +280,14 @@ def _describe_bounds(column: PublicColumn) -> str:
         return ""
     low, high = column.bounds
     return f" (moved to {low:.15g} if lower, and to {high:.15g} if higher)"
+
+
+def describe_schedule(schedule: Schedule) -> str:
+    """When a survey is answered, in one line."""
+    often = f"once a {schedule.period}" if schedule.period else "once"
+    days = (("from", schedule.start), ("until", schedule.end))
+    limits = "".join(f" {word} {day}" for word, day in days if day is not None)
+    return f"{often}{limits}; a report may be sent again for {schedule.replay_window} days"
 
 
 def _describe_schedule(survey: Published) -> str:

@@ -16,8 +16,7 @@ import numpy as np
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.plan import Integers
 from ldpsql_device.schema import WORDS, Schema
-from ldpsql_device.survey import Published
-from ldpsql_device.values import INSIDE, Value
+from ldpsql_device.values import Value
 
 Record = Mapping[str, Any]
 
@@ -33,33 +32,18 @@ def encode(schema: Schema, record: Record, entropy: Entropy) -> Integers:
     row = []
     for dimension, (word, place) in zip(schema.dimensions, schema.draws, strict=True):
         drawn = (words[word] * place % WORDS) * dimension.declared // WORDS
-        row.append(dimension.code(_look_up(record, dimension.name), drawn)[0])
+        row.append(dimension.code(look_up(record, dimension.name), drawn)[0])
     for measure, level_word in zip(schema.measures, words[schema.code_words :], strict=True):
-        row.append(measure.level(measure.threshold(_look_up(record, measure.name))[0], level_word))
+        row.append(measure.level(measure.threshold(look_up(record, measure.name))[0], level_word))
     return np.array([row], dtype=np.int64)
 
 
 def public_values(schema: Schema, record: Record) -> dict[str, Value | None]:
     """What travels in clear, by column; None for what is missing or of another type."""
-    return {column.name: column.read(_look_up(record, column.name)) for column in schema.public}
+    return {column.name: column.read(look_up(record, column.name)) for column in schema.public}
 
 
-def check(survey: Published, record: Record) -> tuple[str, ...]:
-    """The columns of a record that do not fit: missing, outside their domain, of another type.
-
-    For whoever writes an app. A device answers such a record as any other, and must not show
-    anybody what this says of a person's.
-    """
-    schema = survey.record_schema
-    found = {d.name: d.code(_look_up(record, d.name), 0)[1] == INSIDE for d in schema.dimensions}
-    for measure in schema.measures:
-        standing = measure.threshold(_look_up(record, measure.name))[1]
-        found[measure.name] = found.get(measure.name, True) and standing == INSIDE
-    found |= {column.name: column.holds(_look_up(record, column.name)) for column in schema.public}
-    return tuple(name for name, fits in found.items() if not fits)
-
-
-def _look_up(record: Record, name: str) -> Any:
+def look_up(record: Record, name: str) -> Any:
     """The value of a column; None for one that is not there or cannot be had."""
     try:
         return record.get(name)

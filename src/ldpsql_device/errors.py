@@ -69,3 +69,9 @@ class SurveyError(ProgrammingError):
 
 class NotSupportedError(DatabaseError):
     """The question is right, but this library does not answer it."""
+
+
+def expect(holds: object, problem: str) -> None:
+    """SurveyError that says what is wrong with a survey, unless it holds."""
+    if not holds:
+        raise SurveyError(problem)

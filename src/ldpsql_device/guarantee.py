@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 KINDS = {"local": "LDP", "uldp": "ULDP", "uldp-joint": "ULDP per attribute", "none": ""}
 """Kind of guarantee -> the name of the property."""
 
-PUBLIC_IN_CLEAR = "public columns travel in clear"
-_BEYOND = ("values that the survey does not declare sensitive",)
-
 
 @frozen
 class Guarantee:
@@ -30,17 +27,11 @@ class Guarantee:
     epsilon: the nominal budget; None where nothing is promised.
     delta: the probability with which the promise may fail; 0 for every mechanism but `truthful`.
     central: what holds besides once the report is one of many in a shuffled batch, if anything.
-    protects: in words, what is covered.  not_protected: in words, what is not.
-    witness: where nothing is promised, two records and a report that one of them can send and the
-    other never, in words; else empty.
     """
 
     kind: str
     epsilon: Epsilon | None
-    protects: str
-    not_protected: tuple[str, ...] = ()
     delta: Fraction = Fraction(0)
-    witness: str = ""
     central: Central | None = None
 
     def __post_init__(self) -> None:
@@ -55,29 +46,3 @@ class Guarantee:
         delta = f", delta {float(self.delta):g}" if self.delta else ""
         central = f"; {self.central}" if self.central else ""
         return f"{self.epsilon}-{KINDS[self.kind]}{delta}{central}"
-
-
-def local_guarantee(epsilon: Epsilon) -> Guarantee:
-    """The promise of a mechanism that is epsilon-LDP for the whole private record."""
-    return guarantee_of("local", epsilon, Fraction(0))
-
-
-def guarantee_of(kind: str, epsilon: Epsilon | None, delta: Fraction) -> Guarantee:
-    """A promise in the words that go with its kind, without what a mechanism has to say of it."""
-    every = "every private attribute of one person's report together: no report is more than"
-    protects, not_protected = {
-        "local": (
-            f"{every} e^{epsilon} times likelier under one record than under another",
-            (
-                PUBLIC_IN_CLEAR,
-                "that a person took part, when, and from which address, is visible",
-                "a person who answers several surveys loses the sum of their epsilons",
-            ),
-        ),
-        "uldp": ("every record with a sensitive value, against every other record", _BEYOND),
-        "uldp-joint": (
-            "every sensitive value, against records that agree in the other attributes",
-            _BEYOND,
-        ),
-    }.get(kind, ("nothing", ()))
-    return Guarantee(kind, epsilon, protects, not_protected, delta)

@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING
 from ldpsql_device.epsilon import Number, decimal_text, exact
 from ldpsql_device.errors import Error, InterfaceError, OperationalError, StoreError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.respond import Report
+from ldpsql_device.reports import read_report
 
 if TYPE_CHECKING:
+    from ldpsql_device.respond import Report
     from ldpsql_device.statement import Statement
     from ldpsql_device.survey import Published
 
@@ -162,18 +163,19 @@ class Ledger:
         """The report of this survey and period, if there is one and it may still be sent."""
         row = database.execute(
             "SELECT day, report FROM answers WHERE survey = ? AND period = ?",
-            [survey.fingerprint, str(survey.period_of(day))],
+            [survey.fingerprint, str(survey.schedule.period_of(day))],
         ).fetchone()
         if row is None:
             return None
         drawn, text = row
-        if day > survey.schedule.last_sending_day(_day(drawn)):
+        schedule = survey.schedule
+        if day > schedule.last_sending_day(_day(drawn)):
             raise OperationalError(
-                f"survey {survey.table} was answered more than {survey.replay_window} days ago, "
+                f"survey {survey.table} was answered more than {schedule.replay_window} days ago, "
                 "and its report is not sent again after that; nothing was sent"
             )
         try:
-            return Report.from_json(text, survey)
+            return read_report(text, survey)
         except Error:
             raise self._describe_damage() from None
 
@@ -341,7 +343,7 @@ def _check_round(database: sqlite3.Connection, survey: Published) -> None:
         survey.verify()
     answered = database.execute(
         "SELECT 1 FROM answers WHERE (chain = ? OR survey = ?) AND survey <> ?",
-        [survey.chain, survey.first, survey.fingerprint],
+        [chain_of(survey), survey.first, survey.fingerprint],
     )
     if answered.fetchone():
         raise OperationalError(
@@ -363,6 +365,14 @@ def _check_public(database: sqlite3.Connection, survey: Published, salt: bytes) 
             )
 
 
+def chain_of(survey: Published) -> str:
+    """Its author and the first of its rounds. A person answers one survey of a chain.
+
+    Who names another author's survey as the first one has started a chain of their own.
+    """
+    return f"{survey.author or ''}:{survey.first or survey.fingerprint}"
+
+
 def _write(
     database: sqlite3.Connection,
     survey: Published,
@@ -372,8 +382,8 @@ def _write(
 ) -> None:
     answer = {
         "survey": survey.fingerprint,
-        "chain": survey.chain,
-        "period": str(survey.period_of(day)),
+        "chain": chain_of(survey),
+        "period": str(survey.schedule.period_of(day)),
         "day": day.toordinal(),
         "epsilon": str(survey.guarantee.epsilon),
         "delta": str(survey.guarantee.delta),

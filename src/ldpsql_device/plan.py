@@ -90,33 +90,23 @@ declared_fields: Callable[[Any], Mapping[str, Declared]] = lru_cache(maxsize=64)
 
 @frozen
 class Varying(Piece):
-    """An integer of a face that depends on what was drawn in one of its steps: one per choice."""
+    """An integer of a face that depends on what was drawn in one of its steps: one per choice.
+
+    array: the values, shape (choices,).  extent: the smallest and the largest of them.
+    """
 
     step: int
     values: tuple[int, ...]
+    array: Integers = derive()
+    extent: tuple[int, int] = derive()
 
     def _check(self) -> None:
-        low, high = self.extent if self.values else (-1, 0)
+        low, high = (min(self.values), max(self.values)) if self.values else (-1, 0)
         require(low >= 0 and high <= LARGEST, f"a column without numbers from 0 to {LARGEST}")
-
-    @cached_property
-    def array(self) -> Integers:
-        """The values, shape (choices,)."""
-        return np.array(self.values, dtype=np.int64)
-
-    @cached_property
-    def extent(self) -> tuple[int, int]:
-        """The smallest and the largest of them."""
-        return min(self.values), max(self.values)
+        vars(self).update(array=np.array(self.values, dtype=np.int64), extent=(low, high))
 
 
 Integer = int | Varying
-
-
-def vary(step: int, values: Sequence[int] | Integers) -> Integer:
-    """An integer per choice of a step, or the one number that all choices share."""
-    column = tuple(np.asarray(values).tolist())
-    return column[0] if min(column) == max(column) else Varying(step, column)
 
 
 def value_of(integer: Integer, choices: Choices) -> Whole:
@@ -835,7 +825,7 @@ def plan_from_json(data: Any) -> Plan:
     return plan
 
 
-def _expect(holds: bool, where: str, problem: str) -> None:
+def _expect_at(holds: bool, where: str, problem: str) -> None:
     if not holds:
         raise SurveyError(f"not a survey: {where} {problem}")
 
@@ -845,14 +835,14 @@ def _read(declared: Any, data: Any, where: str) -> Any:
     if declared is int:
         return _whole(data, where)
     if declared is bool:
-        _expect(data is True, where, "must be true where it is said")
+        _expect_at(data is True, where, "must be true where it is said")
         return True
     kinds = get_args(declared)
     if get_origin(declared) is tuple:
-        _expect(isinstance(data, list), where, "must be an array")
+        _expect_at(isinstance(data, list), where, "must be an array")
         # Long columns of plain numbers are checked at once.
         if kinds[0] is int and data and set(map(type, data)) == {int}:
-            _expect(min(data) >= 0 and max(data) <= LARGEST, where, "must hold whole numbers")
+            _expect_at(min(data) >= 0 and max(data) <= LARGEST, where, "must hold whole numbers")
             return tuple(data)
         return tuple(_read(kinds[0], entry, f"{where}[{i}]") for i, entry in enumerate(data))
     if int in kinds:
@@ -861,8 +851,8 @@ def _read(declared: Any, data: Any, where: str) -> Any:
         # One of several classes: the one that the key `kind` names.
         known = {kind.kind: kind for kind in kinds if kind is not NoneType}
         is_named = isinstance(data, dict) and isinstance(data.get("kind"), str)
-        _expect(is_named, where, "must be an object with a kind")
-        _expect(data["kind"] in known, where, f"must be of one of the kinds {', '.join(known)}")
+        _expect_at(is_named, where, "must be an object with a kind")
+        _expect_at(data["kind"] in known, where, f"must be of one of the kinds {', '.join(known)}")
         declared = known[data["kind"]]
         data = {key: value for key, value in data.items() if key != "kind"}
     return _read_object(declared, data, where)
@@ -873,18 +863,18 @@ def _whole(data: Any, where: str) -> int:
     if type(data) is int and 0 <= data <= LARGEST:
         return data
     is_text = isinstance(data, str) and re.fullmatch("[1-9][0-9]{,28}", data) is not None
-    _expect(is_text and LARGEST < int(data) <= WORDS << 30, where, "must be a whole number")
+    _expect_at(is_text and LARGEST < int(data) <= WORDS << 30, where, "must be a whole number")
     return int(data)
 
 
 def _read_object(kind: Any, data: Any, where: str) -> Any:
     known, values = declared_fields(kind), {}
-    _expect(isinstance(data, dict), where, "must be an object")
+    _expect_at(isinstance(data, dict), where, "must be an object")
     for key, value in data.items():
-        _expect(key in known, where, f"has the unknown key {key[:40]!r}")
+        _expect_at(key in known, where, f"has the unknown key {key[:40]!r}")
         values[key] = _read(known[key].type, value, f"{where}.{key}")
         is_said = values[key] != known[key].default
-        _expect(is_said, where, f"says {key} where it is left out: a plan is written in one way")
+        _expect_at(is_said, where, f"says {key} where it is left out: a plan is written in one way")
     for key, declared in known.items():
-        _expect(key in data or declared.default is not MISSING, where, f"lacks {key}")
+        _expect_at(key in data or declared.default is not MISSING, where, f"lacks {key}")
     return kind(**values)

@@ -62,19 +62,17 @@ class Policy:
         """
         if renewal not in RENEWALS:
             raise InterfaceError(f'renewal is "day", "month" or None, not {renewal!r:.40}')
-        fields = {
-            "max_epsilon": exact(max_epsilon, "max_epsilon"),
-            "max_delta": exact(max_delta, "max_delta"),
-            "disclosure": disclosure is True,
-            "no_guarantee": no_guarantee is True,
-            "public": _names("public", public),
-            "authors": _digests("authors", authors),
-            "fingerprints": _digests("fingerprints", fingerprints),
-            "tables": _names("tables", tables),
-            "renewal": renewal,
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            max_epsilon=exact(max_epsilon, "max_epsilon"),
+            max_delta=exact(max_delta, "max_delta"),
+            disclosure=disclosure is True,
+            no_guarantee=no_guarantee is True,
+            public=_names("public", public),
+            authors=_digests("authors", authors),
+            fingerprints=_digests("fingerprints", fingerprints),
+            tables=_names("tables", tables),
+            renewal=renewal,
+        )
 
     def require(self, survey: Published) -> None:
         """PolicyError, which depends on the survey alone, for one that takes more than this.

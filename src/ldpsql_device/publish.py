@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
+import numpy as np
+
+from ldpsql_device.describe import Edges, values_of
 from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.plan import LARGEST, Plan, declared_fields
+from ldpsql_device.plan import LARGEST, Integer, Integers, Plan, Varying, declared_fields
 from ldpsql_device.schema import (
     LARGEST_WHOLE,
     ROLES,
@@ -85,6 +88,12 @@ def _write_schedule(schedule: Schedule) -> dict[str, Any]:
         **({"validity": validity} if validity else {}),
         **({"period": schedule.period} if schedule.period else {}),
     }
+
+
+def vary(step: int, values: Sequence[int] | Integers) -> Integer:
+    """An integer per choice of a step, or the one number that all choices share."""
+    column = tuple(np.asarray(values).tolist())
+    return column[0] if min(column) == max(column) else Varying(step, column)
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
@@ -167,7 +176,7 @@ def _dimension_keys(dimension: Dimension) -> dict[str, Any]:
         if domain.merged:
             keys["merged"] = list(domain.merged[: len(values)])
     else:
-        values = domain.edges
+        values = Edges(domain)
         keys = {key: list(v) if isinstance(v, tuple) else v for key, v in domain.keys}
     keys = {"type": domain.type, **keys}
     if dimension.outside != default_outside(domain):
@@ -177,7 +186,7 @@ def _dimension_keys(dimension: Dimension) -> dict[str, Any]:
     if dimension.sensitive:
         declared = [code for code in dimension.sensitive if code < dimension.declared]
         if isinstance(domain, Listed):
-            keys["sensitive"] = [value for code in declared for value in domain.values_of(code)]
+            keys["sensitive"] = [value for code in declared for value in values_of(domain, code)]
         else:
             keys["sensitive"] = [values[code] for code in declared]
         if dimension.has_null and domain.size not in dimension.sensitive:

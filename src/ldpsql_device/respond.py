@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from ldpsql_device.encode import Record, encode, public_values
 from ldpsql_device.entropy import Entropy, OsEntropy
-from ldpsql_device.errors import ReportError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.policy import Policy
 from ldpsql_device.survey import Published, utc_today
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
     from ldpsql_device.statement import Statement
 
 ID_BYTES = 16
-_HEX = re.compile("[0-9a-f]*")
-_KEYS = {"id", "report", "public"}
 
 
 @frozen
@@ -52,15 +47,6 @@ class Report:
         )
         return cls(os.urandom(ID_BYTES).hex(), b"".join(packed).hex(), public)
 
-    def numbers(self, survey: Published) -> tuple[int, ...]:
-        """The whole numbers of the report, by the survey's `report_columns`; ReportError if its
-        length is not that of the survey's reports."""
-        digits = [width // 4 for width in survey.report_widths]
-        if len(self.report) != sum(digits) or not _HEX.fullmatch(self.report):
-            raise _refuse(survey)
-        ends = accumulate(digits, initial=0)
-        return tuple(int(self.report[start:end], 16) for start, end in pairwise(ends))
-
     def to_json(self) -> str:
         """One line of JSON: {"id": ..., "report": ..., "public": {...}}."""
         public = {
@@ -70,35 +56,9 @@ class Report:
         row = {"id": self.id, "report": self.report, "public": public}
         return json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
-    @classmethod
-    def from_json(cls, text: str, survey: Published) -> Report:
-        """The inverse of `to_json`; ReportError if the text is not a report of the survey."""
-        try:
-            row = json.loads(text)
-            identifier, payload, given = row["id"], row["report"], row["public"]
-            columns = survey.schema.public
-            public = {c.name: c.kind.from_json(given[c.name]) for c in columns}
-            known = set(row) == _KEYS and set(given) == set(public)
-            known = known and all(
-                public[c.name] is None or c.holds(public[c.name]) for c in columns
-            )
-            if known and _HEX.fullmatch(payload) and _HEX.fullmatch(identifier):
-                report = cls(identifier, payload, public)
-                if survey.accepts(report.numbers(survey)) and len(identifier) == 2 * ID_BYTES:
-                    return report
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            pass
-        raise _refuse(survey)
-
-
-def _refuse(survey: Published) -> ReportError:
-    return ReportError(
-        f"not a report of the survey {survey.table}: send what `respond` gave, whole and unchanged"
-    )
-
 
 def randomize_record(survey: Published, record: Record, entropy: Entropy) -> list[int]:
-    """The whole numbers of one person's report, by the survey's `report_columns`.
+    """The whole numbers of one person's report, by the columns of the survey's plan.
 
     Encoding takes `survey.schema.words` random words, and drawing `survey.plan.words` more.
     """

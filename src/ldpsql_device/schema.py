@@ -10,17 +10,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import SurveyError, expect
 from ldpsql_device.frozen import frozen
 from ldpsql_device.values import (
     BOOL,
     MISSING,
     TYPES,
-    ColumnType,
     Domain,
     Listed,
     float_bins,
@@ -97,10 +96,8 @@ class Dimension:
             raise SurveyError(f'outside = "nearest" is for ordered values, not {kind}')
         if self.outside == "other" and not (listed and listed[-1] == OTHER):
             raise SurveyError(f'outside = "other" is for categories of texts, not {kind}')
-        if self.missing not in ("random", "code"):
-            raise SurveyError('missing must be "random" or "code"')
-        if self.declared < 2:
-            raise SurveyError("a private dimension has at least two declared codes")
+        expect(self.missing in ("random", "code"), 'missing must be "random" or "code"')
+        expect(self.declared >= 2, "a private dimension has at least two declared codes")
 
     @property
     def declared(self) -> int:
@@ -114,11 +111,9 @@ class Dimension:
         always are. SurveyError for an empty list, a value twice, and one that is not declared or
         shares its code with others.
         """
-        if not values:
-            raise SurveyError("sensitive lists at least one value; leave it out for all of them")
+        expect(values, "sensitive lists at least one value; leave it out for all of them")
         codes = sorted(map(self._sensitive_code, values))
-        if len(set(codes)) != len(codes):
-            raise SurveyError("sensitive lists a value twice")
+        expect(len(set(codes)) == len(codes), "sensitive lists a value twice")
         codes += range(self.declared, self.domain.size + (self.has_null and with_missing))
         return replace(self, sensitive=() if len(codes) == self.size else tuple(codes))
 
@@ -273,8 +268,7 @@ class PublicColumn:
 
     def _check_bounds(self, low: Any, high: Any) -> None:
         """SurveyError unless these are bounds of its type."""
-        if not self.is_numeric:
-            raise SurveyError(f"public {self.name}: bounds are for numbers, not for {self.type}")
+        expect(self.is_numeric, f"public {self.name}: bounds are for numbers, not for {self.type}")
         most, what = LARGEST_PUBLIC, "two numbers of at most 1e100"
         fits = is_number(low) and is_number(high)
         if self.type == "int":
@@ -284,35 +278,19 @@ class PublicColumn:
             raise SurveyError(f"public {self.name}: bounds must be {what}, the lower one first")
 
     @property
-    def kind(self) -> ColumnType:
-        """All that is to be known of its type."""
-        return TYPES[self.type]
-
-    @property
     def is_numeric(self) -> bool:
         """Whether the column can be summed."""
-        return self.kind.is_number
+        return self.type in ("int", "float")
 
     def read(self, value: Any) -> Any:
         """One value as the column's type, between its bounds; None for a missing value and one of
         another type."""
-        own = self._find(value)
-        if own is None or self.bounds is None:
-            return own
-        low, high = self.bounds
-        return low if own < low else high if own > high else own
-
-    def holds(self, value: Any) -> bool:
-        """Whether a value is of its type, and lies between its bounds."""
-        own = self._find(value)
-        return own is not None and (self.bounds is None or self.bounds[0] <= own <= self.bounds[1])
-
-    def _find(self, value: Any) -> Any:
-        """A value as the column's type, wherever it lies."""
         value = plain(value, None if self.type == "text" else 0)
-        if not self.kind.fits(value):
+        if not TYPES[self.type](value):
             return None
-        return float(value) if self.type == "float" else value
+        own = float(value) if self.type == "float" else value
+        low, high = (own, own) if self.bounds is None else self.bounds
+        return low if own < low else high if own > high else own
 
 
 Attribute = Dimension | Measure | PublicColumn
@@ -368,15 +346,18 @@ def default_outside(domain: Domain) -> str:
 
 @frozen
 class Schema:
-    """The attributes of one survey, by role, in the order of the file."""
+    """The attributes of one survey, by role, in the order of the file.
+
+    labels: those of columns that have one, by name.
+    """
 
     dimensions: tuple[Dimension, ...]
     measures: tuple[Measure, ...] = ()
     public: tuple[PublicColumn, ...] = ()
+    labels: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.dimensions and not self.measures:
-            raise SurveyError("a survey needs at least one dimension or measure")
+        expect(self.dimensions or self.measures, "a survey needs at least one dimension or measure")
         roles: tuple[tuple[Attribute, ...], ...] = (self.dimensions, self.measures, self.public)
         if sum(map(len, roles)) > MOST_COLUMNS:
             raise SurveyError(f"a survey has at most {MOST_COLUMNS} columns in all")
@@ -386,38 +367,27 @@ class Schema:
         for column in self.public:
             if column.name in self.private_columns:
                 raise SurveyError(f"{column.name} cannot be both private and public")
-        self._check_labels()
+        object.__setattr__(self, "labels", self._find_labels())
         dimensions = {dimension.name: dimension for dimension in self.dimensions}
         for measure in self.measures:
             dimension = dimensions.get(measure.name)
             if dimension and dimension.domain.type not in ("int", "float"):
                 raise SurveyError(f"{measure.name} is a measure, so its dimension must be a number")
 
-    def _check_labels(self) -> None:
-        """SurveyError for a label that stands for two columns."""
-        owner = {attribute.name: attribute.name for attribute in self.attributes}
-        for attribute in self.attributes:
-            if (label := attribute.label) is None:
-                continue
-            if self.labels[attribute.name] != label:
-                raise SurveyError(
-                    f"{attribute.name} has two labels: write one of them, or one twice"
-                )
-            # As a header of a table it would be read as that name.
-            holder = owner.setdefault(_with_small_letters(label), attribute.name)
-            if holder != attribute.name:
-                raise SurveyError(
-                    f"the label {label!a:.60} of {attribute.name} also stands for {holder}; two "
-                    "columns need two labels"
-                )
-
-    @cached_property
-    def labels(self) -> Mapping[str, str]:
-        """The labels of columns that have one, by name."""
+    def _find_labels(self) -> dict[str, str]:
+        """The labels by name; SurveyError for one that stands for two columns."""
         labels: dict[str, str] = {}
-        for attribute in self.attributes:
-            if attribute.label is not None:
-                labels.setdefault(attribute.name, attribute.label)
+        owner = {attribute.name: attribute.name for attribute in self.attributes}
+        for name, label in ((a.name, a.label) for a in self.attributes if a.label is not None):
+            is_one = labels.setdefault(name, label) == label
+            expect(is_one, f"{name} has two labels: write one of them, or one twice")
+            # As a header of a table it would be read as that name.
+            holder = owner.setdefault(_with_small_letters(label), name)
+            if holder != name:
+                raise SurveyError(
+                    f"the label {label!a:.60} of {name} also stands for {holder}; two columns need "
+                    "two labels"
+                )
         return labels
 
     @property
@@ -482,15 +452,13 @@ class Schema:
 
 def _read_tables(role: str, entries: Any) -> dict[str, dict[str, Any]]:
     """An array of columns as tables by name, with numbers instead of decimal strings."""
-    if not isinstance(entries, list):
-        raise SurveyError(f"schema.{role} must be an array")
+    expect(isinstance(entries, list), f"schema.{role} must be an array")
     tables: dict[str, dict[str, Any]] = {}
     for entry in entries:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
             raise SurveyError(f"schema.{role} holds objects with a name")
         check_name(name := entry["name"])
-        if name in tables:
-            raise SurveyError(f"{role} {name} appears twice")
+        expect(name not in tables, f"{role} {name} appears twice")
         table = tables[name] = {key: value for key, value in entry.items() if key != "name"}
         kind = table.get("type", "float")
         numbers = ("domain", "edges", "bounds") if kind in ("int", "float") else ()
@@ -517,13 +485,11 @@ def _read_number(written: Any, is_real: bool) -> int | float:
 
 def _read(role: str, tables: Any) -> Iterator[Any]:
     """The attributes of one role."""
-    if not isinstance(tables, Mapping):
-        raise SurveyError(f"[{role}.NAME] must be a table")
+    expect(isinstance(tables, Mapping), f"[{role}.NAME] must be a table")
     codes = 0
     for name, table in tables.items():
         check_name(name)
-        if not isinstance(table, Mapping):
-            raise SurveyError(f"[{role}.{name}] must be a table")
+        expect(isinstance(table, Mapping), f"[{role}.{name}] must be a table")
         keys, prefix = dict(table), f"{role} {name}: "
         label = keys.pop("label", None)
         try:
@@ -532,8 +498,7 @@ def _read(role: str, tables: Any) -> Iterator[Any]:
             attribute = replace(READERS[role](name, keys), label=label)
         except SurveyError as error:
             raise SurveyError(prefix + str(error).removeprefix(prefix)) from None
-        if keys:
-            raise SurveyError(f"{prefix}unknown key {min(keys)!r:.60}")
+        expect(not keys, f"{prefix}unknown key {min(keys, default='')!r:.60}")
         codes += getattr(attribute, "size", 0)
         if codes > LARGEST_SCHEMA:
             raise SurveyError(f"the dimensions have more than {LARGEST_SCHEMA} codes together")
@@ -547,18 +512,15 @@ def _read_dimension(name: str, keys: dict[str, Any]) -> Dimension:
     domain = _DOMAINS[kind](keys)
     outside = keys.pop("outside", default_outside(domain)) or "" if kind != "bool" else None
     if outside == "other" and isinstance(domain, Listed) and isinstance(domain.values[0], str):
-        if OTHER in domain.values:
-            raise SurveyError(f'values lists {OTHER!r}, which outside = "other" adds')
+        expect(OTHER not in domain.values, f'values lists {OTHER!r}, which outside = "other" adds')
         merged = (*domain.merged, domain.size) if domain.merged else ()
         domain = Listed(kind, (*domain.values, OTHER), merged)
     dimension = Dimension(name, domain, outside, keys.pop("missing", "random"))
     if "sensitive" not in keys:
         return dimension
     listed, with_missing = _list(keys, "sensitive"), keys.pop("sensitive_missing", True)
-    if not isinstance(with_missing, bool):
-        raise SurveyError("sensitive_missing must be true or false")
-    if not with_missing and not dimension.has_null:
-        raise SurveyError('sensitive_missing is for missing = "code"')
+    expect(isinstance(with_missing, bool), "sensitive_missing must be true or false")
+    expect(with_missing or dimension.has_null, 'sensitive_missing is for missing = "code"')
     return dimension.with_sensitive(listed, with_missing=with_missing)
 
 
@@ -597,8 +559,7 @@ def _int_domain(keys: dict[str, Any]) -> Domain:
 def _float_domain(keys: dict[str, Any]) -> Domain:
     if "edges" in keys:
         return float_edges(_list(keys, "edges"))
-    if "bins" not in keys:
-        raise SurveyError("a float dimension needs edges = [...], or domain and bins")
+    expect("bins" in keys, "a float dimension needs edges = [...], or domain and bins")
     return float_bins(*_pair(keys, "domain"), keys.pop("bins"))
 
 
@@ -631,8 +592,7 @@ _DOMAINS: Mapping[str, Callable[[dict[str, Any]], Domain]] = {
 
 
 def _require(keys: dict[str, Any], key: str) -> Any:
-    if key not in keys:
-        raise SurveyError(f"{key} is missing")
+    expect(key in keys, f"{key} is missing")
     return keys.pop(key)
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from ldpsql_device.errors import OperationalError, PolicyError, SurveyError
 from ldpsql_device.frozen import frozen
+from ldpsql_device.schema import check_name
 from ldpsql_device.signature import SigningKey, check_author, verify
 from ldpsql_device.survey import (
     canonical,
-    check_table,
     parse_json,
     read_day,
     require_hashes,
@@ -72,7 +72,7 @@ class Statement:
         require_keys(data, "the statement", _KEYS)
         if data["ldpsql_statement"] != VERSION or type(data["ldpsql_statement"]) is not int:
             raise SurveyError(f"not a statement of version {VERSION}, which is the one known here")
-        check_table(data["table"])
+        check_name(data["table"], "table")
         require_hashes(data["fingerprint"])
         check_author(data["author"], data["signature"])
         issued, until = (read_day(data[key], f"statement.{key}") for key in ("issued", "until"))

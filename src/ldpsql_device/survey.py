@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import NotSupportedError, PolicyError, SurveyError
+from ldpsql_device.errors import NotSupportedError, PolicyError, SurveyError, expect
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import KINDS, Guarantee, guarantee_of
+from ldpsql_device.guarantee import KINDS, Guarantee
 from ldpsql_device.odds import Definition, excess, odds
 from ldpsql_device.plan import Integers, Plan, plan_from_json
 from ldpsql_device.schema import LARGEST_WHOLE, PublicColumn, Schema, check_label, check_name
@@ -47,6 +47,8 @@ PERIOD_COLUMN = PublicColumn("period", "date")
 
 _NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector", "replay_window")
 _OPTIONAL = ("previous", "first", "validity", "period", "author", "signature", "label")
+_PLAIN = ("table", "collector", "previous", "first", "author", "signature", "label")
+"""Keys whose values are those of `Survey`, as they stand."""
 # Also one that nobody closes, up to the end: no character is looked at from two quotes.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _KIND = re.compile(r'"(ldpsql_collector|ldpsql_survey)"\s*:\s*([0-9]{1,9})\s*[,}]')
@@ -82,12 +84,6 @@ class Schedule:
                 f"period must be one of {', '.join(PERIODS)}, not {self.period!r:.40}"
             )
 
-    def __str__(self) -> str:
-        often = f"once a {self.period}" if self.period else "once"
-        days = (("from", self.start), ("until", self.end))
-        limits = "".join(f" {word} {day}" for word, day in days if day is not None)
-        return f"{often}{limits}; a report may be sent again for {self.replay_window} days"
-
     def period_of(self, day: date) -> date | None:
         """The first day of the period that a day belongs to; None for a survey without periods."""
         return day.replace(day=1) if self.period == "month" else day if self.period else None
@@ -108,8 +104,7 @@ class Schedule:
         if "validity" in data:
             require_keys(data["validity"], "validity", (), ("from", "until"))
             days = {key: read_day(text, "validity") for key, text in data["validity"].items()}
-            if not days:
-                raise SurveyError("not a survey: validity has neither from nor until")
+            expect(days, "not a survey: validity has neither from nor until")
         return cls(days.get("from"), days.get("until"), data["replay_window"], data.get("period"))
 
 
@@ -138,31 +133,9 @@ class Published:
     signature: str | None
     label: str | None
 
-    @property
-    def chain(self) -> str:
-        """Its author and the first of its rounds. A person answers one survey of a chain.
-
-        Who names another author's survey as the first one has started a chain of their own.
-        """
-        return f"{self.author or ''}:{self.first or self.fingerprint}"
-
-    @property
-    def replay_window(self) -> int:
-        """Days after it was drawn for which a report may be sent again."""
-        return self.schedule.replay_window
-
-    @property
-    def period(self) -> str | None:
-        """The unit of time, "day" or "month", in each of which it is answered once, or None."""
-        return self.schedule.period
-
-    def period_of(self, day: date) -> date | None:
-        """The first day of the period that a day belongs to; None for a survey without periods."""
-        return self.schedule.period_of(day)
-
     def period_values(self, day: date) -> dict[str, date]:
         """What a device writes to the public column of the period, by the column's name."""
-        first = self.period_of(day)
+        first = self.schedule.period_of(day)
         return {} if first is None else {PERIOD_COLUMN.name: first}
 
     def require_open(self, day: date) -> None:
@@ -177,7 +150,9 @@ class Published:
     @cached_property
     def record_schema(self) -> Schema:
         """What is read from a record: the schema without the period, which a device knows."""
-        return replace(self.schema, public=self.schema.public[1:]) if self.period else self.schema
+        if not self.schedule.period:
+            return self.schema
+        return replace(self.schema, public=self.schema.public[1:])
 
     def verify(self) -> None:
         """SurveyError unless it bears a valid signature of its author.
@@ -190,22 +165,10 @@ class Published:
 
         verify(self.author, self.signature, signed_text(json.loads(self.device_text)))
 
-    @property
-    def report_columns(self) -> tuple[str, ...]:
-        """Names of the whole numbers of a report."""
-        return self.plan.columns
-
     @cached_property
     def report_widths(self) -> tuple[int, ...]:
-        """Bits of each of them: 8, 16, 32 or 64."""
+        """Bits of every whole number of a report, by the plan's columns: 8, 16, 32 or 64."""
         return tuple(8 * kind.itemsize for kind in self.plan.types)
-
-    def accepts(self, numbers: Sequence[int]) -> bool:
-        """Whether these whole numbers are a report: a question, and answers below its limits."""
-        question, *answers = numbers
-        if question >= self.plan.questions:
-            return False
-        return bool((np.array(answers) < self.plan.limits[question]).all())
 
     def draw(self, codes: Integers, entropy: Entropy) -> Sequence[NDArray[Any]]:
         """One report per row of `codes`, shape (n, d + k), as a column per number of a report."""
@@ -236,7 +199,7 @@ class Survey(Published):
     label: str | None = None
 
     def __post_init__(self) -> None:
-        check_table(self.table)
+        check_name(self.table, "table")
         check_label(self.label)
         if (self.author, self.signature) != (None, None):
             from ldpsql_device.signature import check_author  # noqa: PLC0415  (as in `verify`)
@@ -291,23 +254,16 @@ class Survey(Published):
             raise SurveyError(f"not a survey of version {VERSION}, which is the one known here")
         require_keys(data, "the survey", _NEEDED, _OPTIONAL)
         for key, value in data.items():
-            if value is None:
-                raise SurveyError(f"not a survey: {key} is null; leave the key out")
+            expect(value is not None, f"not a survey: {key} is null; leave the key out")
         guarantee, shuffled = read_promise(data["promise"])
         survey = cls(
             text or canonical(data),
-            data["table"],
-            Schema.from_json(data["schema"]),
-            guarantee,
-            plan_from_json(data["plan"]),
-            data["collector"],
-            data.get("previous"),
-            data.get("first"),
-            shuffled,
-            Schedule.from_json(data),
-            data.get("author"),
-            data.get("signature"),
-            data.get("label"),
+            schema=Schema.from_json(data["schema"]),
+            guarantee=guarantee,
+            plan=plan_from_json(data["plan"]),
+            shuffled=shuffled,
+            schedule=Schedule.from_json(data),
+            **{key: data[key] for key in _PLAIN if key in data},
         )
         if survey.author is not None:
             # Who trusts nobody in particular learns from it only that the file is whole.
@@ -326,11 +282,6 @@ def _require_kind(keys: Mapping[str, Any]) -> None:
         )
     if type(version := keys.get("ldpsql_survey")) is int and VERSION < version < LARGEST_WHOLE:
         raise SurveyError(f"not a survey of version {VERSION}, the one known here; update ldpsql")
-
-
-def check_table(table: Any) -> None:
-    """SurveyError unless the name can be that of a survey."""
-    check_name(table, "table")
 
 
 def check_period(schema: Schema, schedule: Schedule) -> None:
@@ -397,11 +348,10 @@ def read_promise(data: Any) -> tuple[Guarantee, Shuffled | None]:
     if not all(isinstance(text, str) and _DECIMAL.fullmatch(text) for text in texts):
         raise SurveyError("promise: epsilon and delta are decimal strings")
     delta = Fraction(texts[1])
-    if not 0 <= delta < 1:
-        raise SurveyError("promise.delta must be at least 0 and below 1")
+    expect(0 <= delta < 1, "promise.delta must be at least 0 and below 1")
     if "epsilon" in data:
         epsilon = Epsilon.parse(texts[0])
-    guarantee = guarantee_of(kind, epsilon, delta)
+    guarantee = Guarantee(kind, epsilon, delta)
     if "shuffle" in data:
         from ldpsql_device.shuffled import Shuffled  # noqa: PLC0415  (for such promises alone)
 
@@ -416,14 +366,12 @@ def require_keys(
     data: Any, where: str, needed: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> None:
     """SurveyError unless the data are an object with these keys and no others."""
-    if not isinstance(data, Mapping):
-        raise SurveyError(f"not a survey: {where} must be an object")
+    expect(isinstance(data, Mapping), f"not a survey: {where} must be an object")
     for key in data:
         if key not in needed and key not in optional:
             raise SurveyError(f"not a survey: {where} has the unknown key {key!r:.50}")
     for key in needed:
-        if key not in data:
-            raise SurveyError(f"not a survey: {where} has no {key}")
+        expect(key in data, f"not a survey: {where} has no {key}")
 
 
 def require_hashes(*names: Any) -> None:
@@ -449,8 +397,7 @@ def read_text(source: str | Path) -> str:
             raise SurveyError(f"cannot read the survey {source}: {reason}") from None
         except UnicodeDecodeError:
             raise SurveyError(f"cannot read the survey {source}: it is not UTF-8 text") from None
-    if len(text) > LARGEST_TEXT:
-        raise SurveyError(f"a survey has at most {LARGEST_TEXT} characters")
+    expect(len(text) <= LARGEST_TEXT, f"a survey has at most {LARGEST_TEXT} characters")
     return text
 
 
@@ -465,10 +412,8 @@ def parse_json(text: str, *, floats: bool = False) -> Any:
     opens, closes = ((marks == ord(a)) | (marks == ord(b)) for a, b in ("[{", "]}"))
     if opens.sum() > MOST_CONTAINERS << (4 if floats else 0):
         raise SurveyError(f"not a survey: more than {MOST_CONTAINERS} arrays and objects")
-    if (np.cumsum(opens, dtype=np.int32) - np.cumsum(closes, dtype=np.int32)).max(
-        initial=0
-    ) > DEEPEST:
-        raise SurveyError(f"not a survey: nested more than {DEEPEST} deep")
+    depths = np.cumsum(opens.view(np.int8) - closes.view(np.int8), dtype=np.int32)
+    expect(depths.max(initial=0) <= DEEPEST, f"not a survey: nested more than {DEEPEST} deep")
     if not floats:
         if re.search(rb"[0-9][.eE]|-0(?![0-9])", skeleton):
             raise SurveyError("not a survey: numbers are whole; others are decimal strings")
@@ -487,8 +432,7 @@ def parse_json(text: str, *, floats: bool = False) -> Any:
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
-    if len(data) != len(pairs):
-        raise SurveyError("not a survey: an object has a key twice")
+    expect(len(data) == len(pairs), "not a survey: an object has a key twice")
     return data
 
 

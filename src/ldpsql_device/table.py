@@ -170,7 +170,7 @@ def _draw_reports(
     reports = survey.draw(np.column_stack([encoded.codes, *levels]), entropy)
     columns = {
         RESERVED_PREFIX + name: pa.array(column)
-        for name, column in zip(survey.report_columns, reports, strict=True)
+        for name, column in zip(survey.plan.columns, reports, strict=True)
     }
     periods = {
         name: pa.repeat(pa.scalar(first, pa.date32()), people)
@@ -199,7 +199,7 @@ def report_schema(survey: Published) -> pa.Schema:
     widths = {8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
     fields = [
         pa.field(RESERVED_PREFIX + name, widths[width])
-        for name, width in zip(survey.report_columns, survey.report_widths, strict=True)
+        for name, width in zip(survey.plan.columns, survey.report_widths, strict=True)
     ]
     fields += [pa.field(column.name, ARROW_TYPES[column.type]) for column in survey.schema.public]
     fields.append(pa.field(ID_COLUMN, pa.binary(ID_BYTES)))

@@ -14,12 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import SurveyError, expect
 from ldpsql_device.frozen import frozen
 
 LARGEST_DOMAIN = 1 << 20
@@ -37,27 +36,6 @@ INSIDE, OUTSIDE, MISSING = 0, 1, 2
 for a value of another type. The first two are the truth value of being outside."""
 
 Value = int | float | str | bool | date | datetime
-
-
-@frozen
-class ColumnType:
-    """A type of column.
-
-    name: the word of a survey file.  fits: whether a Python value is of the type.  is_number:
-    whether values can be summed.
-    """
-
-    name: str
-    fits: Callable[[Any], bool]
-    is_number: bool = False
-
-    def from_json(self, value: Any) -> Value | None:
-        """A value of JSON, which holds moments as text; ValueError if it is not of the type."""
-        if isinstance(value, str) and self.name in ("date", "timestamp"):
-            value = (date if self.name == "date" else datetime).fromisoformat(value)
-        if value is not None and not self.fits(value):
-            raise ValueError(f"not of type {self.name}")
-        return float(value) if self.name == "float" and value is not None else value
 
 
 def is_number(value: Any) -> bool:
@@ -87,19 +65,15 @@ def _is_timestamp(value: Any) -> bool:
     return isinstance(value, datetime) and value.tzinfo is None
 
 
-TYPES: Mapping[str, ColumnType] = {
-    row.name: row
-    for row in (
-        ColumnType("int", _is_int, is_number=True),
-        ColumnType("float", _is_float, is_number=True),
-        ColumnType("text", _is_text),
-        ColumnType("bool", lambda value: isinstance(value, bool)),
-        ColumnType("date", _is_date),
-        ColumnType("timestamp", _is_timestamp),
-    )
+TYPES: Mapping[str, Callable[[Any], bool]] = {
+    "int": _is_int,
+    "float": _is_float,
+    "text": _is_text,
+    "bool": lambda value: isinstance(value, bool),
+    "date": _is_date,
+    "timestamp": _is_timestamp,
 }
-"""Every type of column by the word of a survey file; those of a category are text or int."""
-
+"""Types of public columns, by the word of a survey file: whether a value is of the type."""
 
 _EXACT = frozenset(map(id, (int, float, str, bool, type(None), date, datetime)))
 """Types by identity: to hash or compare a stranger's type calls its metaclass."""
@@ -169,8 +143,7 @@ class Listed:
             raise SurveyError(f"values must list 1 to {LARGEST_DOMAIN} values, chosen by a person")
         if len({type(value) for value in self.values}) != 1:
             raise SurveyError("the values of a category must be all strings or all ints")
-        if len(self._codes) != count:
-            raise SurveyError("the values of a category must differ")
+        expect(len(self._codes) == count, "the values of a category must differ")
         first = tuple(dict.fromkeys(self.merged))
         if self.merged and (
             len(self.merged) != count or first != tuple(range(self.size)) or self.size == count
@@ -184,11 +157,6 @@ class Listed:
     def codes(self) -> Sequence[int]:
         """The code of every value."""
         return self.merged or range(len(self.values))
-
-    def values_of(self, code: int) -> tuple[Value, ...]:
-        """The values that share a code."""
-        pairs = zip(self.values, self.codes, strict=True)
-        return tuple(value for value, own in pairs if own == code)
 
     @cached_property
     def _codes(self) -> dict[Value, int]:
@@ -230,26 +198,9 @@ class Listed:
 BOOL = Listed("bool", (False, True))
 
 
-class _Series(Sequence[Any]):
-    """Numbers, dates or datetimes, each made when it is asked for: a short survey can ask for many.
-
-    numbers: their points; see `Ordered`.  kind: of NumPy's types, theirs.
-    """
-
-    def __init__(self, numbers: NDArray[Any], kind: str) -> None:
-        self.numbers, self._type = numbers, np.dtype(kind)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __getitem__(self, place: Any) -> Any:
-        found = self.numbers[place].astype(self._type).tolist()
-        return tuple(found) if isinstance(found, list) else found
-
-
 @frozen
 class Ordered:
-    """Values on a line: code i holds edges[i] <= value < edges[i + 1].
+    """Values on a line: code i holds those from edge i on, below edge i + 1.
 
     Every value has a *point*, its exact place on the number line: itself for int and float, days
     since 1970-01-01 for a date, microseconds since then for a timestamp. All comparisons are made
@@ -257,37 +208,25 @@ class Ordered:
     can be written down again by them. A float domain is closed at its upper end; an int, date or
     timestamp domain is not.
 
-    size: number of codes.  is_discrete: whether values have a next value, so that <= v is
-    < next(v): all types but float.  is_closed: whether the last edge itself belongs to the domain.
     edge_array: the points of the edges, int64 for discrete types, float64 for float.
+    size: number of codes.  is_discrete: whether values have a next value, so that <= v is
+    < next(v): all types but float.  longest: see `Listed`.
     """
 
+    longest: ClassVar[int] = 0
     type: str
-    edges: Sequence[Value] = field(repr=False, compare=False)
+    edge_array: Any = field(repr=False, compare=False)
     keys: tuple[tuple[str, Any], ...]
     size: int = field(init=False, repr=False, compare=False)
     is_discrete: bool = field(init=False, repr=False, compare=False)
-    is_closed: bool = field(init=False, repr=False, compare=False)
-    edge_array: NDArray[Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        is_float, edges = self.type == "float", self.edges
-        points: Any = edges.numbers if isinstance(edges, _Series) else edges
-        vars(self).update(
-            size=len(self.edges) - 1,
-            is_discrete=not is_float,
-            is_closed=is_float,
-            edge_array=np.asarray(points, dtype=np.float64 if is_float else np.int64),
-        )
-        if not 2 <= len(self.edges) <= LARGEST_DOMAIN + 1:
+        is_float = self.type == "float"
+        points = np.asarray(self.edge_array, dtype=np.float64 if is_float else np.int64)
+        vars(self).update(size=len(points) - 1, is_discrete=not is_float, edge_array=points)
+        if not 1 <= self.size <= LARGEST_DOMAIN:
             raise SurveyError(f"a domain has 1 to {LARGEST_DOMAIN} codes, not {self.size}")
-        if (np.diff(self.edge_array) <= 0).any():
-            raise SurveyError("the edges of a domain must increase")
-
-    @property
-    def longest(self) -> int:
-        """Characters of a text that need to be looked at: none."""
-        return 0
+        expect(not (np.diff(points) <= 0).any(), "the edges of a domain must increase")
 
     @cached_property
     def points(self) -> tuple[int | float, ...]:
@@ -315,7 +254,8 @@ class Ordered:
     @cached_property
     def _first(self) -> Value:
         """The first edge, which stands in for what cannot be read."""
-        return self.edges[0]
+        first: Value = self.edge_array[0].astype(NUMPY_TYPES[self.type]).item()
+        return first
 
     @cached_property
     def limits(self) -> tuple[int | float, int | float]:
@@ -363,6 +303,8 @@ _POINT: Mapping[str, Callable[[Any], int | float]] = {
     "date": lambda value: value.toordinal() - EPOCH.toordinal(),
     "timestamp": microseconds,
 }
+NUMPY_TYPES = {"int": "i8", "float": "f8", "date": "M8[D]", "timestamp": "M8[us]"}
+"""NumPy's types of their edges."""
 
 Domain = Listed | Ordered
 
@@ -370,28 +312,26 @@ Domain = Listed | Ordered
 def int_domain(low: int, high: int, *, bin_width: int = 1) -> Ordered:
     """Whole numbers low..high inclusive, in bins of `bin_width` from `low` on."""
     _require_whole(low, high, bin_width)
-    if bin_width < 1:
-        raise SurveyError("bin_width must be at least 1")
-    if high < low:
-        raise SurveyError(f"domain [{low}, {high}] is empty")
+    expect(bin_width >= 1, "bin_width must be at least 1")
+    expect(high >= low, f"domain [{low}, {high}] is empty")
     if (high - low) // bin_width >= LARGEST_DOMAIN:
         raise SurveyError(f"domain [{low}, {high}] has more than {LARGEST_DOMAIN} codes")
     width = (("bin_width", bin_width),) if bin_width != 1 else ()
     starts = low + bin_width * np.arange((high - low) // bin_width + 1)
     edges = np.append(starts, high + 1)
-    return Ordered("int", _Series(edges, "i8"), (("domain", (low, high)), *width))
+    return Ordered("int", edges, (("domain", (low, high)), *width))
 
 
 def int_edges(edges: list[int]) -> Ordered:
     """Whole numbers in bins edges[i] <= value < edges[i + 1]."""
     _require_whole(*edges)
-    return Ordered("int", tuple(edges), (("edges", tuple(edges)),))
+    return Ordered("int", edges, (("edges", tuple(edges)),))
 
 
 def float_edges(edges: list[float]) -> Ordered:
     """Real numbers in bins edges[i] <= value < edges[i + 1]; the last bin is closed."""
     _require_finite(*edges)
-    return Ordered("float", tuple(map(float, edges)), (("edges", tuple(edges)),))
+    return Ordered("float", edges, (("edges", tuple(edges)),))
 
 
 def float_bins(low: float, high: float, count: int) -> Ordered:
@@ -404,10 +344,9 @@ def float_bins(low: float, high: float, count: int) -> Ordered:
     if type(count) is not int or not 1 <= count <= LARGEST_DOMAIN:
         raise SurveyError(f"bins must be a whole number from 1 to {LARGEST_DOMAIN}")
     span = float(high) - float(low)
-    if not 0 < span < math.inf:
-        raise SurveyError("domain must be [low, high] with low < high")
+    expect(0 < span < math.inf, "domain must be [low, high] with low < high")
     edges = np.append(float(low) + span * np.arange(count) / count, float(high))
-    return Ordered("float", _Series(edges, "f8"), (("domain", (low, high)), ("bins", count)))
+    return Ordered("float", edges, (("domain", (low, high)), ("bins", count)))
 
 
 def time_range(kind: str, first: Value, last: Value, unit: str) -> Ordered:
@@ -417,12 +356,10 @@ def time_range(kind: str, first: Value, last: Value, unit: str) -> Ordered:
     a week starts on Monday.
     """
     allowed = [name for name in _UNITS if kind == "timestamp" or name != "hour"]
-    if unit not in allowed:
-        raise SurveyError(f"unit must be one of {', '.join(allowed)}, not {unit!r:.60}")
+    expect(unit in allowed, f"unit must be one of {', '.join(allowed)}, not {unit!r:.60}")
     start, end = _moment(first), _moment(last)
     closing = end if isinstance(end, datetime) else datetime.combine(end, time.max)
-    if closing < _midnight(start):
-        raise SurveyError("the range ends before it starts")
+    expect(closing >= _midnight(start), "the range ends before it starts")
     counted, step = _UNITS[unit]
     opens, closes = (
         np.datetime64(moment, "us").astype(f"M8[{counted}]").astype(np.int64)
@@ -434,10 +371,9 @@ def time_range(kind: str, first: Value, last: Value, unit: str) -> Ordered:
     numbers = np.arange(opens, closes + step + 1, step)[: (closes - opens) // step + 2]
     resolution = "D" if kind == "date" else "us"
     edges = numbers.astype(f"M8[{counted}]").astype(f"M8[{resolution}]")
-    if edges[-1] >= np.datetime64("10000-01-01"):
-        raise SurveyError("the range must end before the year 9999 does")
+    expect(edges[-1] < np.datetime64("10000-01-01"), "the range must end before the year 9999 does")
     keys = (("range", (start.isoformat(), end.isoformat())), ("unit", unit))
-    return Ordered(kind, _Series(edges.astype(np.int64), f"M8[{resolution}]"), keys)
+    return Ordered(kind, edges.astype(np.int64), keys)
 
 
 def time_edges(kind: str, edges: Sequence[Value]) -> Ordered:
@@ -451,8 +387,8 @@ def time_edges(kind: str, edges: Sequence[Value]) -> Ordered:
                 f"an edge of a {kind} dimension is written {example}, not {edge!r:.60}"
             )
     points = np.array([microseconds(moment) for moment in moments], dtype=np.int64)
-    resolution, unit = ("D", 86_400_000_000) if kind == "date" else ("us", 1)
-    return Ordered(kind, _Series(points // unit, f"M8[{resolution}]"), (("edges", written),))
+    unit = 86_400_000_000 if kind == "date" else 1
+    return Ordered(kind, points // unit, (("edges", written),))
 
 
 def _moment(value: Value) -> date:
@@ -476,10 +412,8 @@ def _midnight(moment: date) -> datetime:
 
 
 def _require_whole(*values: Any) -> None:
-    if not all(type(value) is int for value in values):
-        raise SurveyError("an int domain is given by whole numbers")
-    if not all(abs(value) < 2**62 for value in values):
-        raise SurveyError("an int domain must fit 62 bits")
+    expect(all(type(value) is int for value in values), "an int domain is given by whole numbers")
+    expect(all(abs(value) < 2**62 for value in values), "an int domain must fit 62 bits")
 
 
 def _require_finite(*values: Any) -> None:

@@ -16,6 +16,7 @@ from ldpsql.designer import design
 from ldpsql_device.errors import OperationalError, PolicyError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
+from ldpsql_device.reports import numbers_of
 from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
 
@@ -89,7 +90,7 @@ def test_a_large_epsilon_is_refused(memory_folder):
     # The control: who allows it gives the answer away.
     for truth in (False, True):
         given = [respond(survey, {"positive": truth}, policy=Policy(20)) for _ in range(20)]
-        assert {report.numbers(survey)[-1] for report in given} == {truth}
+        assert {numbers_of(report, survey)[-1] for report in given} == {truth}
 
 
 def test_the_crowd_that_a_survey_claims_does_not_count():
@@ -108,7 +109,7 @@ def test_the_crowd_that_a_survey_claims_does_not_count():
         respond(survey, {"positive": True}, policy=Policy(2))
     for truth in (False, True):
         given = [respond(survey, {"positive": truth}, policy=Policy(20)) for _ in range(10)]
-        assert {report.numbers(survey)[-1] for report in given} == {truth}
+        assert {numbers_of(report, survey)[-1] for report in given} == {truth}
 
 
 def test_a_survey_that_promises_nothing_exceeds_every_budget(memory_folder):

@@ -28,7 +28,7 @@ SORTED = pa.table({"age": np.sort(np.arange(PEOPLE) % VALUES)})
 
 def order_shows(reports: pa.Table) -> bool:
     """Whether places and values go together more than chance allows (5 standard deviations)."""
-    values = reports[f"ldpsql_{SURVEY.report_columns[-1]}"].to_numpy().astype(float)
+    values = reports[f"ldpsql_{SURVEY.plan.columns[-1]}"].to_numpy().astype(float)
     assert sorted(values.tolist()) == SORTED["age"].to_pylist()
     correlation = np.corrcoef(np.arange(PEOPLE), values)[0, 1]
     return abs(correlation) > 5 / math.sqrt(PEOPLE)
@@ -63,7 +63,7 @@ def test_the_order_that_was_kept_tells_everything(tmp_path, batches, suffix):
     """Negative control."""
     kept = from_file(tmp_path, suffix, keep_order=True)
     assert order_shows(kept)
-    assert kept[f"ldpsql_{SURVEY.report_columns[-1]}"].to_pylist() == SORTED["age"].to_pylist()
+    assert kept[f"ldpsql_{SURVEY.plan.columns[-1]}"].to_pylist() == SORTED["age"].to_pylist()
 
 
 def test_an_order_that_is_random_within_each_piece_alone_tells(tmp_path, batches, monkeypatch):

@@ -14,17 +14,18 @@ from support.plans import EVERY_PLAN, Case
 from ldpsql.audit import audit_design, bisection
 from ldpsql.audit.bisection import Given, check_device, find_pieces, law_of_interpreter
 from ldpsql.decoders.base import Design
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.law import law
-from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Rows, Step, Term, vary
+from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Rows, Step, Term
+from ldpsql_device.publish import vary
 
 PLANS = {case.name: case for case in EVERY_PLAN}
 ONE = Epsilon.parse("1")
-EVERYTHING = Guarantee("local", ONE, "everything")
+EVERYTHING = StatedGuarantee("local", ONE)
 SHARE = np.uint64(WORDS // 50)
 
 
@@ -151,7 +152,7 @@ class Planned(Design[Any]):
     plan: Plan
     name: str = "planned"
     epsilon: Epsilon = ONE
-    guarantee: Guarantee = EVERYTHING
+    guarantee: StatedGuarantee = EVERYTHING
 
     def __new__(cls, *given: object) -> Planned:
         cls.__abstractmethods__ = frozenset()

@@ -14,7 +14,7 @@ from support.transcripts import ROOT, find_file
 
 from ldpsql.designer import design
 from ldpsql.store import open_store
-from ldpsql_device.respond import Report
+from ldpsql_device.reports import read_report
 from ldpsql_device.survey import Survey
 
 PLACE, MODULE = "https://collect.example", "./ldpsql.min.js"
@@ -52,7 +52,7 @@ def test_it_says_what_is_asked_and_sends_one_report(person, tmp_path):
                 page.click("button")
                 page.wait_for_function(ANSWERED)
             [body] = [own.post_data for own in person.requests if own.post_data]
-            Report.from_json(body.strip(), Survey.from_json(tmp_path / "people.json"))
+            read_report(body.strip(), Survey.from_json(tmp_path / "people.json"))
             process.terminate()
             assert process.wait(10) == 0
         server.shutdown()

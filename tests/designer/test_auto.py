@@ -22,13 +22,13 @@ from ldpsql.designer.auto import (
 )
 from ldpsql.designer.forecast import Forecast, sample_queries
 from ldpsql.errors import UnsupportedSQL
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.recipes.fourier.recipe import choose_bins
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.shuffled import Central
 
 ONE = Epsilon.parse("1")
@@ -169,7 +169,7 @@ def test_nothing_unsound_is_chosen(monkeypatch):
 
         def design(self, domain, epsilon, options, workload=None):
             design = mechanism("grr").design(domain, Epsilon.parse("20"), options, workload)
-            nothing = Guarantee("none", None, "nothing")
+            nothing = StatedGuarantee("none", None)
             return type("Bad", (type(design),), {"guarantee": nothing})(**vars_of(design))
 
     def vars_of(design):

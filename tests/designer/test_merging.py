@@ -21,6 +21,7 @@ from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Statement
+from ldpsql_device.describe import Edges
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Ordered
@@ -56,7 +57,7 @@ def edges(*queries: str) -> dict[str, list[object]]:
     merged, _ = merge_codes(read_file(FILE.format(", ".join(queries))))
     assert merged.workload.queries, "what is merged answers its queries"
     kinds = {d.name: d.domain for d in merged.schema.dimensions}
-    return {name: list(own.edges) for name, own in kinds.items() if isinstance(own, Ordered)}
+    return {name: list(Edges(own)) for name, own in kinds.items() if isinstance(own, Ordered)}
 
 
 def test_every_end_of_a_predicate_is_an_edge_and_nothing_else() -> None:
@@ -188,7 +189,7 @@ def test_conditions_over_bins_are_as_over_values(data: strategies.DataObject) ->
         zip(merged.dimensions, file.schema.dimensions, strict=True)
     ):
         if isinstance(own.domain, Ordered) and own.domain.size < before.domain.size:
-            for edge in own.domain.edges[1:-1]:
+            for edge in Edges(own.domain)[1:-1]:
                 code, _ = before.domain.find(edge)
                 left, right = inside[0].take(code - 1, axis), inside[0].take(code, axis)
                 assert (left != right).any() or edge == 70
@@ -271,7 +272,7 @@ def test_dates_and_categories_are_merged_as_numbers_are() -> None:
     assert isinstance(day.domain, Ordered)
     assert isinstance(hour.domain, Ordered)
     assert isinstance(state.domain, Listed)
-    edges = [list(map(str, domain.edges)) for domain in (day.domain, hour.domain)]
+    edges = [list(map(str, Edges(domain))) for domain in (day.domain, hour.domain)]
     assert edges[0] == ["2026-01-01", "2026-04-01", "2026-07-01", "2027-01-01"]
     assert edges[1] == ["2026-01-01 00:00:00", "2026-01-01 09:00:00", "2026-01-03 00:00:00"]
     assert (state.domain.merged, state.size) == ((0, 1, 0, 1, 2), 4)

@@ -22,8 +22,9 @@ from support.vectors import changes_of
 
 from ldpsql.designer import design
 from ldpsql.simulation import SeededEntropy
+from ldpsql_device.check import check
 from ldpsql_device.columns import round_to_levels
-from ldpsql_device.encode import check, encode, public_values
+from ldpsql_device.encode import encode, public_values
 from ldpsql_device.schema import Measure, PublicColumn
 
 ALPHA = 1e-6

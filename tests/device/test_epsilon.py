@@ -68,17 +68,17 @@ def test_odds_lie_just_below_the_exponential(given: str) -> None:
 
 def test_a_guarantee_names_what_it_promises() -> None:
     """Epsilon without trailing zeros, delta only where there is one."""
-    assert str(Guarantee("local", Epsilon.parse("2.0"), "all")) == "2-LDP"
-    small = Guarantee("local", ONE, "all", delta=Fraction(1, 10**6))
+    assert str(Guarantee("local", Epsilon.parse("2.0"))) == "2-LDP"
+    small = Guarantee("local", ONE, Fraction(1, 10**6))
     assert str(small) == "1-LDP, delta 1e-06"
-    assert str(Guarantee("none", None, "nothing")) == "not differentially private"
+    assert str(Guarantee("none", None)) == "not differentially private"
 
 
 def test_a_guarantee_has_an_epsilon_exactly_when_it_promises_something() -> None:
     """A promise without a number, and a number without a promise, are refused."""
     with pytest.raises(SurveyError, match="exactly when"):
-        Guarantee("local", None, "all")
+        Guarantee("local", None)
     with pytest.raises(SurveyError, match="exactly when"):
-        Guarantee("none", ONE, "nothing")
+        Guarantee("none", ONE)
     with pytest.raises(SurveyError, match="unknown kind"):
-        Guarantee("central", ONE, "all")
+        Guarantee("central", ONE)

@@ -34,8 +34,8 @@ from ldpsql_device.plan import (
     Scrambled,
     Step,
     Term,
-    vary,
 )
+from ldpsql_device.publish import vary
 
 ODDS = (budget("1"),)
 LOCAL = Definition("local")

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from fractions import Fraction
 
 import pytest
 from support.executed_lines import lines_run
 from support.surveys import ANYTHING
 
 from ldpsql.record_domain import RecordDomain
+from ldpsql_device.describe import Edges
 from ldpsql_device.encode import encode
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.guarantee import guarantee_of, local_guarantee
+from ldpsql_device.guarantee import Guarantee
+from ldpsql_device.ledger import chain_of
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
 from ldpsql_device.publish import schema_to_json, write_survey
+from ldpsql_device.reports import numbers_of
 from ldpsql_device.respond import respond
 from ldpsql_device.schema import Schema
 from ldpsql_device.shuffled import Shuffled
@@ -37,7 +39,7 @@ SCHEMA = Schema.from_keys(
     }
 )
 ONE = Epsilon.parse("1")
-FULL = local_guarantee(ONE)
+FULL = Guarantee("local", ONE)
 
 
 def plan_of(schema: Schema, epsilon: Epsilon = ONE) -> Plan:
@@ -62,7 +64,7 @@ def changed(**changes: object) -> str:
 def test_a_device_reads_what_was_written():
     survey = Survey.from_json(text())
     assert (survey.table, survey.schema, survey.plan) == ("app", SCHEMA, plan_of(SCHEMA))
-    assert (survey.guarantee, survey.chain) == (FULL, f":{survey.fingerprint}")
+    assert (survey.guarantee, chain_of(survey)) == (FULL, f":{survey.fingerprint}")
     assert survey.to_json() == text()
 
 
@@ -98,18 +100,18 @@ def test_canonical_json_is_that_of_rfc_8785():
 def test_a_survey_may_promise_besides_and_be_a_later_round():
     shuffled = Shuffled.parse("0.5", "1e-6", 10_000, "0.9")
     survey = Survey.from_json(text(shuffled=shuffled, previous="1" * 64, first="2" * 64))
-    assert (survey.shuffled, survey.chain) == (shuffled, f":{'2' * 64}")
+    assert (survey.shuffled, chain_of(survey)) == (shuffled, f":{'2' * 64}")
     assert survey.guarantee.central == shuffled.central
-    nothing = Survey.from_json(text(guarantee=guarantee_of("none", None, Fraction(0))))
+    nothing = Survey.from_json(text(guarantee=Guarantee("none", None)))
     assert nothing.guarantee.epsilon is None
 
 
 def test_a_device_answers_from_the_survey_file_alone():
     survey = Survey.from_json(text())
     record = {"age": None, "price": 0.5, "state": "CA", "far": 2**60, "spent": 0.05}
-    day = survey.schema.dimensions[4].domain.edges[1]
+    day = Edges(survey.schema.dimensions[4].domain)[1]
     report = respond(survey, {**record, "day": day, "version": "1"}, policy=ANYTHING)
-    assert 0 <= report.numbers(survey)[1] < 74
+    assert 0 <= numbers_of(report, survey)[1] < 74
     codes = encode(survey.schema, {**record, "day": day}, OsEntropy())
     assert codes[0, :5].tolist() == [73, 1, 0, 0, 1]
 

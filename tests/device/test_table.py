@@ -30,6 +30,7 @@ from support.surveys import (
 from ldpsql.designer import design
 from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql_device.arrow import ID_COLUMN
+from ldpsql_device.check import check
 from ldpsql_device.columns import (
     dimension_codes,
     draw_codes,
@@ -37,8 +38,9 @@ from ldpsql_device.columns import (
     public_column,
     round_to_levels,
 )
-from ldpsql_device.encode import check, encode
+from ldpsql_device.encode import encode
 from ldpsql_device.errors import RecordError
+from ldpsql_device.reports import holds
 from ldpsql_device.schema import OTHER, Dimension, Measure, PublicColumn
 from ldpsql_device.table import Tally, encode_table, randomize, randomize_batch
 from ldpsql_device.values import (
@@ -263,7 +265,7 @@ def test_public_numbers_are_moved_to_the_nearer_bound(kind, bounds, values):
         assert sent is None or bounds[0] <= sent <= bounds[1]
         assert outside == (sent is not None and sent != value)
         fits = sent is not None and not outside
-        assert declared.holds(value) == fits
+        assert holds(declared, value) == fits
         assert ("x" in check(survey, {"b": True, "x": value})) is not fits
     assert column.outside.sum() >= 2
     table = pa.table({"b": [True] * len(values), "x": pa.array(values, target)})
@@ -274,14 +276,14 @@ def test_public_numbers_are_moved_to_the_nearer_bound(kind, bounds, values):
 def test_reports_have_the_declared_columns_and_carry_the_survey():
     survey, table = app(), people(1000)
     reports = randomize(survey, table, policy=ANYTHING, keep_order=True)
-    numbers = [f"ldpsql_{name}" for name in survey.report_columns]
+    numbers = [f"ldpsql_{name}" for name in survey.plan.columns]
     assert reports.column_names == [*numbers, "day", "version", ID_COLUMN]
     assert reports.schema.metadata == {b"ldpsql.fingerprint": survey.fingerprint.encode()}
     assert len(set(reports.column(ID_COLUMN).to_pylist())) == 1000
     assert reports.schema.field(ID_COLUMN).type == pa.binary(16)
     assert reports.column("day").equals(table.column("day"))
     assert reports.column("version").equals(table.column("version"))
-    values = {n: reports.column(f"ldpsql_{n}").to_numpy() for n in survey.report_columns}
+    values = {n: reports.column(f"ldpsql_{n}").to_numpy() for n in survey.plan.columns}
     assert survey.design.report_format.refuse(values).size == 0
 
 
@@ -438,5 +440,5 @@ def test_parts_of_a_table_are_answered_as_the_whole(monkeypatch):
     for rows in (1, 7, 100, 1000):
         monkeypatch.setattr("ldpsql_device.table.PART_ROWS", rows)
         reports = randomize(survey, ages, policy=ANYTHING, keep_order=True)
-        numbers = reports[f"ldpsql_{survey.report_columns[-1]}"].to_numpy()
+        numbers = reports[f"ldpsql_{survey.plan.columns[-1]}"].to_numpy()
         assert (numbers == ages["age"].to_numpy()).all()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpsql_device.columns import find_codes
+from ldpsql_device.describe import Edges
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.values import (
     BOOL,
@@ -216,8 +217,8 @@ def test_codes_of_days_follow_the_calendar():
     for step in range(60):
         day = start + timedelta(days=step)
         monday = day - timedelta(days=day.weekday())
-        if date(2025, 12, 29) <= day < date(2026, 2, 2) and day < WEEKS.edges[-1]:
-            assert WEEKS.edges[WEEKS.find(day)[0]] == monday
+        if date(2025, 12, 29) <= day < date(2026, 2, 2) and day < Edges(WEEKS)[-1]:
+            assert Edges(WEEKS)[WEEKS.find(day)[0]] == monday
 
 
 @pytest.mark.parametrize(
@@ -268,13 +269,13 @@ def test_a_range_without_a_time_of_day_includes_its_last_day():
     ("low", "high", "width"), [(0, 0, 1), (-7, 95, 10), (18, 90, 1), (-(2**61), 2**61, 2**50)]
 )
 def test_edges_of_whole_numbers_are_exact_and_made_when_asked_for(low, high, width):
-    edges = int_domain(low, high, bin_width=width).edges
+    edges = Edges(int_domain(low, high, bin_width=width))
     assert list(edges) == [*range(low, high + 1, width), high + 1]
     assert type(edges[0]) is type(edges[-1]) is int
 
 
 def test_edges_of_float_bins_are_those_of_the_formula():
-    edges = float_bins(-1.3, 7.7, 1000).edges
+    edges = Edges(float_bins(-1.3, 7.7, 1000))
     assert list(edges) == [-1.3 + (7.7 - -1.3) * i / 1000 for i in range(1000)] + [7.7]
 
 

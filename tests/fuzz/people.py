@@ -23,6 +23,7 @@ from ldpsql.designer import design
 from ldpsql.intake import Intake
 from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
+from ldpsql_device.reports import is_answer
 from ldpsql_device.survey import Survey as DeviceSurvey
 
 ID = "ldpsql_id"
@@ -72,7 +73,7 @@ class Base:
         own, open_columns = row.get(ID), self.intake.public
         return (
             all(fits)
-            and self.device.accepts(numbers)
+            and is_answer(self.device, numbers)
             and isinstance(own, str)
             and re.fullmatch("[0-9a-f]{32}", own) is not None
             and all(column.name in row for column in open_columns)

@@ -26,6 +26,7 @@ from ldpsql.intake import Intake
 from ldpsql.store import Store, open_store
 from ldpsql.store.incoming import AcceptedRows, read_file
 from ldpsql_device.errors import Error, FingerprintError
+from ldpsql_device.reports import is_answer
 
 _FILES = 100
 """That a store takes before it is checked, and another one begins."""
@@ -307,7 +308,7 @@ def is_stored(base: Base, row: Row) -> bool:
     values = ((row[column.name], column.type) for column in base.intake.public)
     return (
         all(type(number) is int for number in numbers)
-        and base.device.accepts(numbers)
+        and is_answer(base.device, numbers)
         and isinstance(row[ID], bytes)
         and len(row[ID]) == 16
         and all(_fits(value, kind) for value, kind in values)

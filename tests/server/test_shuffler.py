@@ -24,7 +24,8 @@ from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.shuffler.arrivals import Arrivals
 from ldpsql.store import open_store
-from ldpsql_device.respond import Report, respond
+from ldpsql_device.reports import numbers_of, read_report
+from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
 
 USERS = 40
@@ -50,7 +51,7 @@ def line(age=30):
 
 def numbers(text):
     """The reports of a batch's columns, from a line."""
-    return Report.from_json(text, SURVEY).numbers(SURVEY)
+    return numbers_of(read_report(text, SURVEY), SURVEY)
 
 
 def post(address, lines):

@@ -384,7 +384,7 @@ def test_reports_as_devices_send_them_are_taken(store, tmp_path, options):
     reports = [
         Report.of(
             survey,
-            [row[f"ldpsql_{name}"] for name in survey.report_columns],
+            [row[f"ldpsql_{name}"] for name in survey.plan.columns],
             {column.name: row[column.name] for column in PUBLIC},
         )
         for row in rows

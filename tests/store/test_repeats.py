@@ -112,7 +112,7 @@ def test_another_encoding_or_order_brings_nothing(store, tmp_path):
 
 
 def _sent(survey, row):
-    numbers = [row[f"ldpsql_{name}"] for name in survey.report_columns]
+    numbers = [row[f"ldpsql_{name}"] for name in survey.plan.columns]
     report = Report.of(survey, numbers, {column.name: row[column.name] for column in PUBLIC})
     return json.dumps({**json.loads(report.to_json()), "id": row[ID_COLUMN].hex()})
 

@@ -11,14 +11,15 @@ import numpy as np
 from support.partial_designs import PartialDesign
 
 from ldpsql.decoders.base import Codes, Design
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.recipes.oracles import ask
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Reports
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy, Words
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee
-from ldpsql_device.plan import WORDS, Digit, Face, Keep, Part, Plan, Step, Term, vary
+from ldpsql_device.plan import WORDS, Digit, Face, Keep, Part, Plan, Step, Term
+from ldpsql_device.publish import vary
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
 ONE = Epsilon.parse("1")
@@ -37,8 +38,8 @@ class TrueAncestor(PartialDesign):
     plan: Plan = LEVELS
 
     @property
-    def guarantee(self) -> Guarantee:
-        return Guarantee(self.kind, None if self.kind == "none" else self.epsilon, "nothing")
+    def guarantee(self) -> StatedGuarantee:
+        return StatedGuarantee(self.kind, None if self.kind == "none" else self.epsilon)
 
 
 def with_odds(design: Any, factor: Fraction) -> Any:

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 from support.partial_designs import PartialDesign, PartialRecipe
 
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import WORDS, Arcs, Bits, Digit, Face, Part, Plan, Response, Term
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.table import append_ids
@@ -65,8 +65,8 @@ class FakeDesign(PartialDesign):
         return Plan(self.domain.sizes, (WORDS,), tuple(Face(1, part) for part in parts))
 
     @property
-    def guarantee(self) -> Guarantee:
-        return Guarantee("local", self.epsilon, "everything")
+    def guarantee(self) -> StatedGuarantee:
+        return StatedGuarantee("local", self.epsilon, protects="everything")
 
     def to_json(self) -> Mapping[str, Any]:
         return dict(self.options)

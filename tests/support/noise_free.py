@@ -22,12 +22,12 @@ from ldpsql.decoders.base import JointEstimator
 from ldpsql.decoders.linear import Answer, CellQuery, LinearEstimator, Source
 from ldpsql.decoders.nodes import NodeDesign
 from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Reports, Rows
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import Digit, Face, Keep, Part, Plan
 from ldpsql_device.schema import Schema
 
@@ -69,8 +69,8 @@ class ExactDesign(PartialDesign):
         return Plan(sizes, (), (Face(1, (answer,), coins=(max(len(self.people.codes), 1),)),))
 
     @property
-    def guarantee(self) -> Guarantee:
-        return Guarantee("none", None, "nothing: a test double")
+    def guarantee(self) -> StatedGuarantee:
+        return StatedGuarantee("none", None, protects="nothing: a test double")
 
     def randomize(self, codes: np.ndarray, entropy: object) -> Reports:
         """The reports of all people, in order."""

@@ -11,7 +11,7 @@ from support.surveys import ANYTHING
 from ldpsql.record_domain import RecordDomain
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import local_guarantee
+from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
 from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema
@@ -35,7 +35,7 @@ def device_text(schema: Schema = SCHEMA, shuffled: Shuffled | None = None) -> st
     sizes = RecordDomain.of(schema).sizes
     part = Part((Digit((Term(0),), sizes[0]),), Arcs(0, (1,)))
     plan = Plan(sizes, (int(ONE.odds * WORDS),), (Face(1, (part,)),))
-    guarantee = local_guarantee(ONE)
+    guarantee = Guarantee("local", ONE)
     return write_survey("people", schema, guarantee, plan, sha256(COLLECTOR), shuffled=shuffled)
 
 

@@ -27,8 +27,8 @@ from ldpsql_device.plan import (
     Staircase,
     Step,
     Term,
-    vary,
 )
+from ldpsql_device.publish import vary
 
 _LOCAL = Definition("local")
 

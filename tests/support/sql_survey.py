@@ -10,17 +10,17 @@ import pytest
 from support.partial_designs import PartialDesign
 
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query, Statement
 from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, time_range
 
 _ONE = Epsilon.parse("1")
-_NOTHING = Guarantee("local", _ONE, "nobody: it collects nothing")
+_NOTHING = StatedGuarantee("local", _ONE, protects="nobody: it collects nothing")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class NoDesign(PartialDesign):
     domain: RecordDomain
     name: str = "none"
     epsilon: Epsilon = _ONE
-    guarantee: Guarantee = _NOTHING
+    guarantee: StatedGuarantee = _NOTHING
 
 
 def survey(table: str, schema: Schema) -> Survey:

@@ -21,9 +21,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ldpsql.domains import labels
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.survey import Survey
+from ldpsql_device import reports
 from ldpsql_device.encode import encode, public_values
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import Error, PolicyError
+from ldpsql_device.ledger import chain_of
 from ldpsql_device.publish import schema_to_json
 from ldpsql_device.respond import Report
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
@@ -144,11 +146,9 @@ def read_record(schema: Schema, record: dict[str, Any]) -> dict[str, Any]:
 
 def read_value(kind: str, value: Any) -> Any:
     """A value of a dimension or public column from its JSON."""
-    from ldpsql_device.values import TYPES  # noqa: PLC0415
-
     is_moment = kind in ("date", "timestamp") and isinstance(value, str)
     try:
-        return TYPES[kind].from_json(value) if is_moment else value
+        return reports.read_value(kind, value) if is_moment else value
     except ValueError:
         return value
 
@@ -223,7 +223,7 @@ def recipe_vectors(name: str, options: Mapping[str, Any] | None = None) -> dict[
                 "epsilon": epsilon,
                 "survey": json.loads(survey.device_text),
                 "fingerprint": device.fingerprint,
-                "report_columns": list(device.report_columns),
+                "report_columns": list(device.plan.columns),
                 "report_widths": list(device.report_widths),
                 "cases": cases,
             }
@@ -446,7 +446,7 @@ def scheduled_surveys() -> list[dict[str, Any]]:
         for day in (*days, date(2026, 3, 2)):
             case: dict[str, Any] = {"day": day.isoformat(), "open": is_open(device, day)}
             if case["open"]:
-                period = device.period_of(day)
+                period = device.schedule.period_of(day)
                 case["period"] = None if period is None else period.isoformat()
                 case["last_sending_day"] = device.schedule.last_sending_day(day).isoformat()
             cases.append(case)
@@ -457,7 +457,7 @@ def scheduled_surveys() -> list[dict[str, Any]]:
                 "survey": data,
                 "fingerprint": device.fingerprint,
                 "signed_sha256": covered,
-                "chain": device.chain,
+                "chain": chain_of(device),
                 "days": cases,
             }
         )
@@ -750,7 +750,7 @@ def bad_reports() -> dict[str, Any]:
     survey, paid = small_survey(), PublicColumn("paid", "float", bounds=(0.0, 80.0))
     survey = replace(survey, schema=replace(survey.schema, public=(*survey.schema.public, paid)))
     device = DeviceSurvey.from_json(survey.device_text)
-    numbers = [0] * len(device.report_columns)
+    numbers = [0] * len(device.plan.columns)
     good = {
         "id": "0123456789abcdef" * 2,
         "report": Report.of(device, numbers, {}).report,

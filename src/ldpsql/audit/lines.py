@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldpsql.audit.check import Audit
+from ldpsql.guarantees import PUBLIC_IN_CLEAR, StatedGuarantee
 from ldpsql.survey import Survey
 from ldpsql_device.describe import (
     describe_missing,
@@ -15,7 +16,6 @@ from ldpsql_device.describe import (
     name_column,
 )
 from ldpsql_device.errors import Error
-from ldpsql_device.guarantee import PUBLIC_IN_CLEAR, Guarantee
 from ldpsql_device.schema import Dimension, PublicColumn
 
 COLUMN_HEADS = ("column", "role", "values", "if outside", "if missing")
@@ -47,8 +47,8 @@ def column_rows(survey: Survey) -> Iterator[tuple[str, ...]]:
             if 0 < len(column.sensitive) < column.size:
                 values += f"; sensitive: {describe_sensitive(column, _MOST_VALUES)}"
         yield name, role, values, outside, missing
-    if survey.period:
-        yield "period", "in clear", f"first day of the {survey.period}, set by the device", "", ""
+    if period := survey.schedule.period:
+        yield "period", "in clear", f"first day of the {period}, set by the device", "", ""
 
 
 def column_lines(survey: Survey) -> Iterator[str]:
@@ -78,7 +78,7 @@ def belief_line(audit: Audit) -> str:
     )
 
 
-def list_not_covered(guarantee: Guarantee, survey: Survey | None) -> tuple[str, ...]:
+def list_not_covered(guarantee: StatedGuarantee, survey: Survey | None) -> tuple[str, ...]:
     """What a promise does not cover, as far as it concerns this survey."""
     is_idle = survey is None or not survey.schema.public
     return tuple(

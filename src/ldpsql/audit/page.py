@@ -19,7 +19,7 @@ from ldpsql.audit.lines import (
     public_line,
 )
 from ldpsql.survey import Survey
-from ldpsql_device.describe import name_with_label, sum_of_year
+from ldpsql_device.describe import describe_schedule, name_with_label, sum_of_year
 
 _STYLE = """
 @page { size: A4; margin: 18mm 16mm }
@@ -56,7 +56,7 @@ def write_page(
     """The page, as HTML that loads nothing."""
     guarantee, title = survey.guarantee, f"Privacy audit of the survey {survey.table}"
     problems = (*audit.problems, *(central.problems if central else ()))
-    schedule = [("Author", author_line(survey)), ("Answered", str(survey.schedule))]
+    schedule = [("Author", author_line(survey)), ("Answered", describe_schedule(survey.schedule))]
     name = name_with_label(survey.table, survey.label)
     facts = [("Survey", name), ("Date of this audit", f"{today.isoformat()} (UTC)")]
     parts = [

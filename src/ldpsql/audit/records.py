@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.audit.bisection import Given
+from ldpsql_device.describe import Edges
 from ldpsql_device.draw import draw
 from ldpsql_device.encode import encode
 from ldpsql_device.entropy import Entropy
@@ -105,7 +106,7 @@ _KINDS = {INSIDE: "a value of its domain", OUTSIDE: "a value outside", MISSING: 
 def declared_values(dimension: Dimension) -> tuple[Any, ...]:
     """A value of every declared code."""
     domain = dimension.domain
-    values = domain.values if isinstance(domain, Listed) else domain.edges
+    values = domain.values if isinstance(domain, Listed) else Edges(domain)
     return tuple(values[: dimension.declared])
 
 
@@ -123,7 +124,7 @@ def _beside(column: Dimension | Measure) -> Iterator[Any]:
         low, high = column.bounds
         yield from (math.nextafter(low, -math.inf), math.nextafter(high, math.inf))
     elif not isinstance(column.domain, Listed):
-        first, last = column.domain.edges[0], column.domain.edges[-1]
+        first, last = Edges(column.domain)[0], Edges(column.domain)[-1]
         if isinstance(first, int | float) and isinstance(last, int | float):
             yield from (first - 1, last + 1)
     elif isinstance(text := column.domain.values[0], str):

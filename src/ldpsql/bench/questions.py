@@ -24,6 +24,7 @@ from ldpsql.parser.outer import Askable
 from ldpsql.parser.query import GroupKey, Measurement, Query
 from ldpsql.parser.source import is_blank, split_statements
 from ldpsql.sql import literal, quote
+from ldpsql_device.describe import Edges
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
@@ -213,9 +214,9 @@ class Wanted:
         assert isinstance(domain, Ordered)
         parts = []  # the codes low..high-1 by their edges; nobody lies outside of the domain
         if low > 0 or high == size:
-            parts.append(f"{name} >= {literal(domain.edges[low])}")
+            parts.append(f"{name} >= {literal(Edges(domain)[low])}")
         if high < size:
-            parts.append(f"{name} < {literal(domain.edges[high])}")
+            parts.append(f"{name} < {literal(Edges(domain)[high])}")
         return " AND ".join(parts)
 
 

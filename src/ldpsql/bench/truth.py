@@ -40,6 +40,7 @@ from ldpsql.simulation import SeededEntropy
 from ldpsql.sql import literal, quote
 from ldpsql_device.arrow import arrow_type, arrow_types
 from ldpsql_device.columns import Integers
+from ldpsql_device.describe import Edges
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.errors import InternalError, NotSupportedError
 from ldpsql_device.files import read_people
@@ -252,7 +253,7 @@ class Truth:
             self._bins.add(target)
             distinct = f"SELECT DISTINCT {source} AS value FROM people WHERE {source} IS NOT NULL"
             column = self._database.sql(distinct).to_arrow_table().column("value")
-            edges: list[Any] = list(domain.edges)
+            edges: list[Any] = list(Edges(domain))
             # The lower edge of each value's bin; the last bin of a float domain is closed.
             starts = [
                 edges[min(bisect_right(edges, value), len(edges) - 1) - 1]

@@ -260,13 +260,13 @@ def _identity(survey: Survey, today: date) -> dict[str, Any]:
 def _describe_survey(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
     """Which survey it is, whose, and what it reads."""
     from ldpsql.audit.lines import author_line, column_lines, public_line  # noqa: PLC0415
-    from ldpsql_device.describe import name_with_label  # noqa: PLC0415
+    from ldpsql_device.describe import describe_schedule, name_with_label  # noqa: PLC0415
 
     yield "survey", name_with_label(survey.table, survey.label)
     yield "fingerprint", survey.fingerprint
     yield "audited", f"{today} (UTC)"
     yield "author", author_line(survey)
-    yield "answered", str(survey.schedule)
+    yield "answered", describe_schedule(survey.schedule)
     yield from zip(chain(["columns"], repeat("")), column_lines(survey), strict=False)
     yield "in clear", public_line(survey)
     if survey.person is not None:

@@ -21,7 +21,7 @@ from ldpsql.errors import pluralize
 from ldpsql.record_domain import RecordDomain
 from ldpsql.text import INDENT, WIDTH, cut, labelled_lines, table_lines
 from ldpsql_device.atomic import replace_file
-from ldpsql_device.describe import name_with_label
+from ldpsql_device.describe import describe_schedule, name_with_label
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import ANY_DAY
@@ -202,7 +202,7 @@ def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
     if survey.author is not None:
         yield "author", survey.author
     if survey.schedule != ANY_DAY:
-        yield "answered", str(survey.schedule)
+        yield "answered", describe_schedule(survey.schedule)
     number = f", round {design.round} of {design.rounds}" if design.asks_in_rounds else ""
     yield "mechanism", f"{design.name}{number}{how}"
     if (trust := survey.shuffled) is not None:

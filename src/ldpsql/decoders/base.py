@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.law import Law, enumerate_law
 from ldpsql.estimate import Array, Estimates, rows_of
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.limits import check
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Histograms, ReportFormat, Reports
@@ -28,7 +29,6 @@ from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.odds import Definition, odds
 from ldpsql_device.plan import Plan
 
@@ -194,7 +194,7 @@ class Design(ABC, Generic[Q]):
 
     @property
     @abstractmethod
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """What the person behind a report is promised."""
 
     @abstractmethod

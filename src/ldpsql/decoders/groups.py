@@ -24,7 +24,8 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.trees import Levels, Tree
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.plan import LARGEST, Digit, Term, vary
+from ldpsql_device.plan import LARGEST, Digit, Term
+from ldpsql_device.publish import vary
 
 LARGEST_GROUPS = 1 << 16
 LARGEST_GROUP = 1 << 24

@@ -32,11 +32,11 @@ from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Codes, Design, Estimator, Estimators, PlannedQuery, Q
 from ldpsql.decoders.bounded import BIT_BY_BIT, SETTLED
 from ldpsql.estimate import Estimates
+from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.limits import in_time
 from ldpsql.numerics import Array, distinct, join_ranges, weigh_by_precision
 from ldpsql.report import Histogram, Histograms, Pair, Rows, question_shares
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import Bits
 
 if TYPE_CHECKING:
@@ -616,7 +616,7 @@ class LinearDesign(Design[Q]):
         return LinearEstimator(source)  # type: ignore[return-value]  # the others override it
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """Epsilon-LDP for the whole private record; groups are drawn without looking at it."""
         return local_guarantee(self.epsilon)
 

@@ -17,7 +17,7 @@ from ldpsql.boxes import CodeSet
 from ldpsql.designer.file import SurveyFile, read_texts
 from ldpsql.designer.questions import UndesignedSurvey, find_sides
 from ldpsql.errors import list_some
-from ldpsql_device.describe import quote
+from ldpsql_device.describe import Edges, quote, values_of
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import OTHER, Dimension
 from ldpsql_device.values import Domain, Listed, Ordered, float_edges, int_edges, time_edges
@@ -71,7 +71,7 @@ def _merge(dimension: Dimension, sides: Iterable[CodeSet]) -> Dimension:
     inner = sorted(cut for cut in cuts if 0 < cut < domain.size)
     if not inner or len(inner) + 1 == domain.size:
         return dimension
-    edges: list[Any] = [domain.edges[code] for code in (0, *inner, domain.size)]
+    edges: list[Any] = [Edges(domain)[code] for code in (0, *inner, domain.size)]
     return replace(dimension, domain=_bins(domain.type, edges))
 
 
@@ -104,9 +104,9 @@ def _describe(domain: Domain) -> str:
     """The bins, so many of them at most, and so many values of each."""
     more = ", ..." if domain.size > _SHOWN else ""
     if isinstance(domain, Listed):
-        bins = (_list_values(domain.values_of(c)) for c in range(min(domain.size, _SHOWN)))
+        bins = (_list_values(values_of(domain, c)) for c in range(min(domain.size, _SHOWN)))
         return f"{domain.size} bins, {' | '.join(bins)}{more}"
-    edges = ", ".join(map(str, domain.edges[: _SHOWN + 1]))
+    edges = ", ".join(map(str, Edges(domain)[: _SHOWN + 1]))
     return f"{domain.size} bins, edges = [{edges}{more}]"
 
 

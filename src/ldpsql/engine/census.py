@@ -30,10 +30,10 @@ from ldpsql.decoders.base import (
 )
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.report import Histogram
 from ldpsql.survey import Survey
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee
 
 _MOST_QUERIES, _MOST_TERMS = 12, 256
 """Of a row, and terms of a product, beyond which the part of the sample stays in."""
@@ -60,7 +60,7 @@ class CensusDesign(Design[CensusQuery]):
         return getattr(self._own, name)
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """See `Design`."""
         return self._own.guarantee
 

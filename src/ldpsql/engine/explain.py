@@ -17,8 +17,8 @@ from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.where import Slice
 from ldpsql.estimate import CONFIDENCE, Array, quantile
 from ldpsql.figures import tell_forged
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.schema import Dimension, Schema
 
 _SHOWN = 20
@@ -45,7 +45,7 @@ class SliceReports:
 def explain(
     plan: QueryPlan,
     reports: Sequence[SliceReports],
-    promised: Guarantee | None = None,
+    promised: StatedGuarantee | None = None,
     level: float = CONFIDENCE,
 ) -> list[str]:
     """The final plan: boxes, nodes, groups, standard errors, guarantee.
@@ -74,7 +74,7 @@ def explain(
 def explain_verbose(
     plans: Sequence[tuple[str, QueryPlan]],
     reports: Sequence[SliceReports],
-    promised: Guarantee | None = None,
+    promised: StatedGuarantee | None = None,
     level: float = CONFIDENCE,
 ) -> list[str]:
     """The plan after every pass (`make_plans`), the last as by `explain`."""

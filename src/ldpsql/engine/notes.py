@@ -26,6 +26,7 @@ from ldpsql.errors import list_some, pluralize
 from ldpsql.estimate import Array
 from ldpsql.figures import significant
 from ldpsql.forgery import SUSPICIOUS
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.parser.query import Comparison, Membership, NullTest, Output, atoms
 from ldpsql.recipes.base import find_epsilon
 from ldpsql.report import Integers
@@ -34,7 +35,6 @@ from ldpsql.sql import literal as sql_literal
 from ldpsql.survey import Survey
 from ldpsql_device.describe import describe_extent
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.shuffled import Central
 from ldpsql_device.survey import PERIOD_COLUMN
 
@@ -190,11 +190,11 @@ def _on_periods(plan: QueryPlan) -> list[str]:
     for atom in plan.query.atoms:
         names = atom.columns if isinstance(atom, Scalar) else (atom.column,)
         columns.update(name.lower() for name in names)
-    if survey.period is None or PERIOD_COLUMN.name in columns:
+    if survey.schedule.period is None or PERIOD_COLUMN.name in columns:
         return []
     return [
-        f"{survey.table} is answered once a {survey.period}, and a person counts in each of them; "
-        f"GROUP BY {PERIOD_COLUMN.name}, or name one in WHERE"
+        f"{survey.table} is answered once a {survey.schedule.period}, and a person counts in each "
+        f"of them; GROUP BY {PERIOD_COLUMN.name}, or name one in WHERE"
     ]
 
 
@@ -350,7 +350,7 @@ def tell_harm(
 # -- small batches --------------------------------------------------------------------------------
 
 
-def guarantee_of_batches(survey: Survey, smallest: int | None) -> Guarantee:
+def guarantee_of_batches(survey: Survey, smallest: int | None) -> StatedGuarantee:
     """What each person was promised and got; smallest: reports of the smallest batch, or None."""
     trust = survey.shuffled
     if trust is None or smallest is None or smallest >= trust.users:
@@ -361,7 +361,7 @@ def guarantee_of_batches(survey: Survey, smallest: int | None) -> Guarantee:
     return replace(survey.guarantee, central=Central(Epsilon(epsilon), trust.central.delta, people))
 
 
-def shortfall_notes(survey: Survey, got: Guarantee) -> list[str]:
+def shortfall_notes(survey: Survey, got: StatedGuarantee) -> list[str]:
     """A note for whoever reads an answer, where a batch was smaller than designed."""
     if got == survey.guarantee:
         return []

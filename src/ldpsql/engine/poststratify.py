@@ -79,10 +79,10 @@ class Poststratified(Source):
         DataError where somebody is in no stratum.
         """
         plan = sample.plan
-        if plan.survey.period is not None:
+        if plan.survey.schedule.period is not None:
             raise NotSupportedError(
-                f"{plan.survey.table} is answered once a {plan.survey.period}, and margins count "
-                "people, not answers; ask without weights"
+                f"{plan.survey.table} is answered once a {plan.survey.schedule.period}, and "
+                "margins count people, not answers; ask without weights"
             )
         own = [axis.column for axis in strata.public]
         names = tuple(dict.fromkeys((*plan.public_keys, *own)))

@@ -14,10 +14,10 @@ from ldpsql.arrow_arrays import make_array
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.figures import Figure, about, plain
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee
 
 GUARANTEE_KEY = "ldpsql.guarantee"
 """Key of the metadata of an Arrow schema: what the people behind a table were promised."""
@@ -55,7 +55,7 @@ class Result:
     explain: str | None = None
     typical: Mapping[int, Array] = field(default_factory=dict)
     estimators: tuple[str, ...] = ()
-    guarantees: tuple[Guarantee, ...] = ()
+    guarantees: tuple[StatedGuarantee, ...] = ()
     level: float = CONFIDENCE
     forged: Callable[[], Mapping[int, tuple[float, float]]] = dict
 
@@ -65,7 +65,7 @@ class Result:
         return list(self.table.schema)
 
     @property
-    def promised(self) -> tuple[Guarantee, ...]:
+    def promised(self) -> tuple[StatedGuarantee, ...]:
         """`guarantees`, or what the surveys promise where nothing is known of their batches."""
         return self.guarantees or tuple(survey.guarantee for survey in self.surveys)
 

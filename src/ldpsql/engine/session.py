@@ -44,6 +44,7 @@ from ldpsql.errors import QueryError
 from ldpsql.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.figures import tell_forged
 from ldpsql.forgery import Spread, signs_within_groups, suspect
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.lookups import PublicTable
 from ldpsql.margins import Margins
 from ldpsql.parser import Parameters, catalog, parse
@@ -53,7 +54,6 @@ from ldpsql.store.base import Selection, Store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import IntegrityError, InterfaceError, NotSupportedError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from ldpsql.engine.strata import Strata
@@ -78,7 +78,7 @@ class Subject:
     survey: Survey
     version: int
     estimator: str
-    guarantee: Guarantee
+    guarantee: StatedGuarantee
 
     def key(self, *more: object) -> tuple[object, ...]:
         """What tells this state of the survey's reports, and something asked of it, apart."""

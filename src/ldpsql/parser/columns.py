@@ -12,6 +12,7 @@ from ldpsql.domains import find_dimension, find_measure, find_public_column, is_
 from ldpsql.errors import Place, did_you_mean, list_some
 from ldpsql.parser.source import Refusal, Source, refuse, wrong
 from ldpsql.sql import Join
+from ldpsql_device.describe import Edges
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Value
@@ -187,7 +188,7 @@ class Columns:
             hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
             raise refuse(f"{name} is a measure: reports give its sum, not its order", node, hint)
         domain = self.schema.dimensions[index].domain
-        first = domain.values[0] if isinstance(domain, Listed) else domain.edges[0]
+        first = domain.values[0] if isinstance(domain, Listed) else Edges(domain)[0]
         if isinstance(first, bool) or not isinstance(first, int | float):
             hint = f"count by it: GROUP BY {name}"
             if domain.type == "date" and is_listed_out(domain):

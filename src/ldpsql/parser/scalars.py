@@ -28,6 +28,7 @@ from ldpsql.parser.columns import Columns, LookupColumn, outside_queries, own_co
 from ldpsql.parser.source import Refusal, refuse, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql.sql import DECLARED, Join, Scalar, literal, quote
+from ldpsql_device.describe import Edges
 from ldpsql_device.schema import Dimension, PublicColumn
 from ldpsql_device.values import Listed, Ordered, Value
 
@@ -352,7 +353,7 @@ def _centre(node: exp.Expr, columns: Columns) -> float:
         index = find_dimension(columns.schema, name)
         assert index is not None
         domain = columns.schema.dimensions[index].domain
-        values = domain.values if isinstance(domain, Listed) else domain.edges[:-1]
+        values = domain.values if isinstance(domain, Listed) else Edges(domain)[:-1]
         middle[name] = values[len(values) // 2]
     return binder.number_at(scalar, middle, columns.schema)
 
@@ -543,8 +544,8 @@ def _edges(dimension: Dimension, op: str, end: exp.Expr, node: exp.Expr) -> str:
     except QueryError as error:
         raise wrong(error.reason, node, error.hint) from None
     ranges = [
-        f"{name} >= {literal(domain.edges[low])}"
-        + (f" AND {name} < {literal(domain.edges[high])}" if high < domain.size else "")
+        f"{name} >= {literal(Edges(domain)[low])}"
+        + (f" AND {name} < {literal(Edges(domain)[high])}" if high < domain.size else "")
         for low, high in codes
     ]
     return " OR ".join(f"({text})" for text in ranges) or f"{name} <> {name}"

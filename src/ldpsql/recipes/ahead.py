@@ -25,6 +25,7 @@ from ldpsql.decoders.cells import make_flat_terms
 from ldpsql.decoders.linear import ReportedSource, describe_known, split_known
 from ldpsql.decoders.nodes import answers_of
 from ldpsql.estimate import Array
+from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.numerics import project_on_simplex
 from ldpsql.recipes.base import Recipe, Takes, Task, read_options
 from ldpsql.recipes.oracles import LARGEST, ask, choose_oracle, make_oracle, odds_words
@@ -33,7 +34,6 @@ from ldpsql.report import Histogram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import Digit, Face, Plan
 
 _BIAS = (
@@ -91,7 +91,7 @@ class AheadDesign(Design[GridQuery]):
         return Plan(self.domain.sizes, (odds_words(self.epsilon),), tuple(faces), tuple(tables))
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """Epsilon-LDP for the whole private record, for a person who answers one round."""
         plain = local_guarantee(self.epsilon)
         note = "a person who answers several rounds loses epsilon in each"

@@ -28,13 +28,13 @@ from itertools import product
 from typing import Any
 
 from ldpsql.decoders.cells import MatrixChannel, RowsDesign
+from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.recipes.base import Recipe, Takes, Task
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Rows
 
 MOST_CELLS = 128
@@ -93,7 +93,7 @@ class GradedDesign(RowsDesign):
         return replace(super().channel, rare=_RARE)
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """Epsilon-LDP, and what also holds for records with smaller epsilons."""
         plain = local_guarantee(self.epsilon)
         if len(set(self.limits)) == 1:

@@ -60,8 +60,8 @@ from ldpsql_device.plan import (
     Step,
     Term,
     subset_words,
-    vary,
 )
+from ldpsql_device.publish import vary
 
 if TYPE_CHECKING:
     from ldpsql.decoders.smooth_nodes import Tables

@@ -45,6 +45,7 @@ from ldpsql.decoders.linear import (
 )
 from ldpsql.decoders.nodes import Piece, cover_query
 from ldpsql.errors import UnsupportedSQL
+from ldpsql.guarantees import PUBLIC_IN_CLEAR, StatedGuarantee
 from ldpsql.numerics import Array
 from ldpsql.recipes.base import AnyOptions, Recipe, Task
 from ldpsql.recipes.hierarchical import TreeOptions, list_signed_combinations, trees_for
@@ -55,7 +56,6 @@ from ldpsql.trees import Tree, balance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import Face, Keep, Part, Plan, Step
 
 LARGEST_FAKES, LARGEST_FOREST = 8, 1 << 24
@@ -192,13 +192,13 @@ class LgrrDesign(LinearDesign[CellQuery]):
         return np.concatenate([spread(number, np.arange(size)) for number, size in parts])[nodes]
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """None, with a witness in words."""
-        return Guarantee(
+        return StatedGuarantee(
             "none",
             None,
-            "nothing: every report contains a node that holds the person's record",
-            ("every private attribute of the record", "public columns travel in clear"),
+            protects="nothing: every report contains a node that holds the person's record",
+            not_protected=("every private attribute of the record", PUBLIC_IN_CLEAR),
             witness=self._describe(self.witness) if self.witness else "",
         )
 

@@ -48,8 +48,8 @@ from ldpsql_device.plan import (
     Step,
     Term,
     subset_words,
-    vary,
 )
+from ldpsql_device.publish import vary
 
 Atoms = tuple[Atom, ...]
 CERTAIN: Atoms = ((Fraction(1), Fraction(1), Fraction(1)),)

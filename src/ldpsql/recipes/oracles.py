@@ -28,8 +28,8 @@ from ldpsql_device.plan import (
     Part,
     Plan,
     Step,
-    vary,
 )
+from ldpsql_device.publish import vary
 
 LARGEST = {"olh": 1 << 22, "hrr": 1 << 22, "oue": 1024}
 """Most nodes of a group, per oracle."""

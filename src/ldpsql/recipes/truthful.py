@@ -31,13 +31,13 @@ from ldpsql.decoders.cells import RowsDesign
 from ldpsql.decoders.groups import whole
 from ldpsql.decoders.linear import CellQuery
 from ldpsql.errors import UnsupportedSQL, list_some
+from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.recipes.base import Recipe, Takes, Task
 from ldpsql.record_domain import RecordDomain
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Rows
 
 MOST_CELLS = 128
@@ -153,7 +153,7 @@ class TruthfulDesign(RowsDesign):
         return tuple(cell for cell in range(len(self.prior)) if cell not in own)
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """(Epsilon, delta)-LDP, per set of reports."""
         plain = local_guarantee(self.epsilon)
         if not self.delta:

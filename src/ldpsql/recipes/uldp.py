@@ -44,6 +44,7 @@ from ldpsql.decoders.uldp import (
     separate_axes,
     shape_over,
 )
+from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.recipes.base import AnyOptions, NoOptions, Recipe, Takes, Task
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram
@@ -51,7 +52,6 @@ from ldpsql.workload import Workload
 from ldpsql_device.epsilon import LARGEST_EPSILON, LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import MOST_BITS, WORDS, Bits, Digit, Face, Ladder, Part, Plan, Rung, Term
 
 LARGEST_TABLE = 1 << 14
@@ -193,7 +193,7 @@ def _search(cost: Callable[[Point], float]) -> Point:
 
 def promise(
     kind: Promised, domain: RecordDomain, epsilon: Epsilon, disclosures: Sequence[float]
-) -> Guarantee:
+) -> StatedGuarantee:
     """The guarantee of a kind, or plain LDP where it holds for every record: where every value is
     sensitive, and for "uldp" where every record has a sensitive value.
 
@@ -235,7 +235,12 @@ def promise(
         )
     else:
         return general
-    return Guarantee(kind, epsilon, protects, (*unprotected, *general.not_protected))
+    return StatedGuarantee(
+        kind,
+        epsilon,
+        protects=protects,
+        not_protected=(*unprotected, *general.not_protected),
+    )
 
 
 # -- designs -----------------------------------------------------------------------------------
@@ -300,7 +305,7 @@ class CellDesign(SensitiveDesign):
         return Plan(sizes, (), (Face(1, parts),), tables)
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """For sensitive values; plain LDP where all are."""
         return promise(self.kind, self.domain, self.epsilon, self.disclosures)
 
@@ -388,7 +393,7 @@ class UrapDesign(SensitiveDesign):
         return BitChannel(self.axis, own, other, 1.0 - unnamed)
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """For sensitive values; plain LDP where all are."""
         return promise("uldp", self.domain, self.epsilon, [1.0 - self.thresholds[2] / WORDS])
 

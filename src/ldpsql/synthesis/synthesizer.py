@@ -18,6 +18,7 @@ from ldpsql import limits
 from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.result import GUARANTEE_KEY
 from ldpsql.errors import list_some
+from ldpsql.guarantees import StatedGuarantee
 from ldpsql.store.base import Store
 from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import PublicPeople, amounts_of, values_of
@@ -25,7 +26,6 @@ from ldpsql.synthesis.learning import Learned, ReportedShares, learn
 from ldpsql.synthesis.model import Axes
 from ldpsql_device.errors import InterfaceError, NotSupportedError, ProgrammingError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee
 
 BATCH = 1 << 17
 MOST_ROWS = 10**10
@@ -46,7 +46,7 @@ class Synthesizer:
     people: int
     learned: Learned
     public: PublicPeople | None
-    guarantee: Guarantee
+    guarantee: StatedGuarantee
 
     @classmethod
     def of(cls, store: Store, table: str | None = None) -> Synthesizer:

@@ -42,13 +42,13 @@ from ldpsql.decoders.fourier.translates import (
 from ldpsql.decoders.linear import describe_known, split_known
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
+from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import TYPES, Decoded, Histogram, Histograms
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.guarantee import Guarantee, local_guarantee
 from ldpsql_device.plan import WORDS, Plan
 from ldpsql_device.publish import plan_to_json
 
@@ -137,7 +137,7 @@ class FourierDesign(Design[BoxQuery]):
             raise SurveyError("a restricted design has no questions in product form")
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> StatedGuarantee:
         """Epsilon-LDP for the whole private record; the family is drawn without looking at it."""
         return local_guarantee(self.epsilon)
 

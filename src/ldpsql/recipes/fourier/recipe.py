@@ -51,9 +51,8 @@ from ldpsql_device.plan import (
     Step,
     Term,
     plan_from_json,
-    vary,
 )
-from ldpsql_device.publish import plan_to_json
+from ldpsql_device.publish import plan_to_json, vary
 
 DEFAULT_BINS = 4096
 _MOST_BINS = 1 << 24
