@@ -75,7 +75,7 @@ main()
 
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("command", ["serve", "demo"])
-@pytest.mark.parametrize("module", ["click", "numpy", "ldpsql.cli.serve", "duckdb"])
+@pytest.mark.parametrize("module", ["click", "numpy", "ldpsql.cli.ask", "duckdb"])
 def test_ctrl_c_while_a_command_is_loaded_says_nothing(tmp_path, command, module):
     source = LOADING.replace("MODULE", repr(module))
     done = subprocess.run(

@@ -6,29 +6,59 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from typing import Any, NoReturn
 
 import click
 
 from ldpsql.cli import options
-from ldpsql.cli.ask import explain, query, synthesize
-from ldpsql.cli.audit import audit, describe
-from ldpsql.cli.bench import bench
-from ldpsql.cli.collect import ingest, randomize, shuffle
-from ldpsql.cli.db import db
-from ldpsql.cli.demo import demo
-from ldpsql.cli.design import design, keygen, schema, sign, statement
+from ldpsql.cli.ask import query
 from ldpsql.cli.failure import INTERRUPTED, OK, report
-from ldpsql.cli.lookup import lookup
-from ldpsql.cli.publish import publish
-from ldpsql.cli.serve import serve, token
-from ldpsql.cli.shell import shell
 from ldpsql.errors import did_you_mean
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
+_MODULES = {
+    "design": "design",
+    "audit": "audit",
+    "describe": "audit",
+    "randomize": "collect",
+    "shuffle": "collect",
+    "ingest": "collect",
+    "serve": "serve",
+    "token": "serve",
+    "query": "ask",
+    "explain": "ask",
+    "shell": "shell",
+    "publish": "publish",
+    "schema": "design",
+    "db": "db",
+    "lookup": "lookup",
+    "keygen": "design",
+    "sign": "design",
+    "statement": "design",
+    "synthesize": "ask",
+    "bench": "bench",
+    "demo": "demo",
+}
+"""Where every command is: first those of the life of a survey, then the others."""
+
+
+class Commands(Mapping[str, click.Command]):
+    """The commands by name. Each is loaded when it is asked for: a question needs one of them."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        module = import_module(f"ldpsql.cli.{_MODULES[name]}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
 
 
 class Verbs(click.Group):
@@ -117,6 +147,7 @@ def _first_argument(args: list[str]) -> int | None:
 
 @click.group(
     cls=Verbs,
+    commands=Commands(),
     invoke_without_command=False,
     context_settings={
         "help_option_names": ["-h", "--help"],
@@ -135,26 +166,6 @@ def cli() -> None:
     an error bar. Without SQL a shell opens. Before that come `design`, `randomize` (on the devices)
     and `ingest`.
     """
-
-
-_LIFE_OF_A_SURVEY = (
-    design,
-    audit,
-    describe,
-    randomize,
-    shuffle,
-    ingest,
-    serve,
-    token,
-    query,
-    explain,
-    shell,
-    publish,
-    schema,
-)
-_OTHERS = (db, lookup, keygen, sign, statement, synthesize, bench, demo)
-for _command in (*_LIFE_OF_A_SURVEY, *_OTHERS):
-    cli.add_command(_command)
 
 
 class NoPandas(MetaPathFinder):
