@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.fourier import contributions
 from ldpsql.decoders.fourier.contributions import SecondMoments, choose_families, sum_spectra
 from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import batches
+from ldpsql.decoders.fourier.families import batches, mix
 from ldpsql.decoders.fourier.group import Axes
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum
 from ldpsql.recipes.registry import mechanism
@@ -105,6 +106,46 @@ def test_what_some_factors_tell_is_worked_out_on_these_alone(name: str) -> None:
         found = (part * batch.sum_unmoved(weights, moved)).sum()
         assert found == pytest.approx((whole * weights).sum(), rel=1e-9, abs=1e-9)
     assert shorter or all(len(cluster.factors) == 1 for cluster in design.table.clusters)
+
+
+def correlations(design: FourierDesign, shift: int = 0) -> tuple[dict[int, Any], dict[int, Any]]:
+    """c of every family for two random spectra: cluster by cluster, and mixed.  shift: of where
+    mixed spectra begin."""
+    collected, random = design.collected, np.random.default_rng(4)
+    every = np.arange(len(design.table.shares))
+    blocks, mixed = mix(design.table, collected.odds, every, (0,), most=40)
+    spectra = [
+        {face: random.normal(size=collected.face_shape(face)) for face in collected.information}
+        for _ in range(2)
+    ]
+    plain, together = dict[int, Any](), dict[int, Any]()
+    for batch in batches(design.table, collected.odds):
+        found = batch.correlate(collected.spread(spectra, batch.cluster.axes))
+        plain |= zip(batch.families.tolist(), found.swapaxes(0, 1), strict=True)
+    dense = np.roll(collected.spread(spectra, *blocks), shift, axis=1)
+    for batch, _ in mixed:
+        found = batch.correlate(dense)
+        together |= zip(batch.families.tolist(), found.swapaxes(0, 1), strict=True)
+    return plain, together
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_families_over_different_axes_are_correlated_as_one_by_one(name: str) -> None:
+    plain, together = correlations(DESIGNS[name])
+    assert plain.keys() == together.keys()
+    for family, own in plain.items():
+        np.testing.assert_allclose(together[family], own, rtol=1e-11, atol=1e-11)
+
+
+def test_families_that_differ_in_their_axes_are_in_one_batch() -> None:
+    collected = DESIGNS["with signs"].collected
+    _, mixed = mix(collected.table, collected.odds, np.arange(len(collected.table.shares)), (), 99)
+    assert len(mixed) < len(collected.table.clusters)
+
+
+def test_control_spectra_that_lie_elsewhere_are_told_apart() -> None:
+    plain, together = correlations(DESIGNS["with signs"], shift=1)
+    assert not any(np.allclose(together[family], own) for family, own in plain.items())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.boxes import Weight
-from ldpsql.decoders.fourier.families import Complexes, FamilyBatch, batches
+from ldpsql.decoders.fourier.families import Complexes, FamilyBatch, batches, mix
 from ldpsql.decoders.fourier.group import (
     Axes,
     Integers,
@@ -134,6 +134,8 @@ class SharedContributions:
         self.covariance = lru_cache(KEPT)(self._covariance)
         self.ends = lru_cache(FACES_KEPT)(self._ends)
         self.sample = lru_cache(FACES_KEPT)(self._sample)
+        self.mixed = lru_cache(FACES_KEPT)(self._mix)
+        self._choose = lru_cache(FACES_KEPT)(lambda faces: choose_families(self.collected, faces))
         self._kept_cells = lru_cache(KEPT)(lambda *asked: tuple(self._cells(*asked)))
 
     @cached_property
@@ -194,7 +196,7 @@ class SharedContributions:
         """c of some queries, without weights, at every phase of each batch of a sample that its
         factors `moved` tell apart, then of its reports in product form, but for those at f = 0:
         shapes (k, cells). They are kept where they are few, for others who ask the same."""
-        sample = self.sample(faces)
+        sample = self.mixed(faces)
         phases = sum(
             len(batch.families) * prod(batch.cluster.orders[place] for place in moved)
             for batch, moved in zip(sample.batches, sample.moved, strict=True)
@@ -205,33 +207,36 @@ class SharedContributions:
         return self._cells(faces, queries)
 
     def _cells(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterator[Reals]:
-        collected, dense = self.collected, dict[Axes, NDArray[np.complexfloating]]()
+        collected, sample = self.collected, self.mixed(faces)
         divided = [collected.divide(collected.spectrum(query)) for query in queries]
-
-        def over(axes: Axes) -> NDArray[np.complexfloating]:
-            if axes not in dense:
-                dense[axes] = collected.spread(divided, axes)
-            return dense[axes]
-
-        sample = self.sample(faces)
+        spectra = collected.spread(divided, *sample.blocks)
         for batch, moved in zip(sample.batches, sample.moved, strict=True):
-            found = batch.correlate(over(batch.cluster.axes), moved)
+            found = batch.correlate(spectra, moved)
             yield np.asarray(found.reshape(len(queries), -1))
         for reports, _ in sample.products:
-            yield np.asarray(reports.contributions(list(over(reports.face.axes))))
+            spectra = collected.spread(divided, reports.face.axes)
+            yield np.asarray(reports.contributions(list(spectra)))
 
     def _sample(self, faces: frozenset[Axes]) -> FamilySample:
         """Of the families that tell something about these faces."""
-        collected = self.collected
-        shares = choose_families(collected, faces)
+        collected, shares = self.collected, self._choose(faces)
         chosen = np.flatnonzero(shares)
         parts = tuple(batches(collected.table, collected.odds, chosen, _ENTRIES))
+        products = tuple(sample_products(collected, faces))
+        return FamilySample(parts, tuple(shares[own.families] for own in parts), products)
+
+    def _mix(self, faces: frozenset[Axes]) -> MixedSample:
+        """The same families, those that are alike together."""
+        collected, shares = self.collected, self._choose(faces)
         asked = tuple({axis for face in faces for axis in face})
-        return FamilySample(
-            parts,
-            tuple(shares[batch.families] for batch in parts),
-            tuple(batch.cluster.moved(asked) for batch in parts),
+        chosen = np.flatnonzero(shares)
+        blocks, mixed = mix(collected.table, collected.odds, chosen, asked, _ENTRIES)
+        return MixedSample(
+            tuple(batch for batch, _ in mixed),
+            tuple(shares[batch.families] for batch, _ in mixed),
             tuple(sample_products(collected, faces)),
+            blocks,
+            tuple(moved for _, moved in mixed),
         )
 
 
@@ -253,14 +258,24 @@ class FamilySample:
     """Families that stand for all that tell about some faces.
 
     batches: in batches of one cluster.  shares: of all reports, those for which each family of a
-    batch stands, shape (f,).  moved: of every batch the factors that hold axes of the faces.
-    products: reports to questions in product form, with the same.
+    batch stands, shape (f,).  products: reports to questions in product form, with the same.
     """
 
     batches: tuple[FamilyBatch, ...]
     shares: tuple[Reals, ...]
-    moved: tuple[tuple[int, ...], ...]
     products: tuple[tuple[ProductReports, Reals], ...] = ()
+
+
+@frozen(eq=False)
+class MixedSample(FamilySample):
+    """The same in batches of families over different axes.
+
+    blocks: the axes over which the spectra lie, one after the other, that the batches correlate.
+    moved: of every batch the factors that hold axes of the faces.
+    """
+
+    blocks: tuple[Axes, ...] = ()
+    moved: tuple[tuple[int, ...], ...] = ()
 
 
 def choose_families(collected: Collected, faces: frozenset[Axes]) -> Reals:
@@ -309,8 +324,8 @@ def _worth_by_axes(collected: Collected, faces: frozenset[Axes]) -> dict[Axes, f
     table = collected.table
     # What the families that tell about a face add to the moment together, per share of theirs.
     reach: dict[Axes, float] = {}
-    for cluster, first, last in zip(table.clusters, table.starts, table.starts[1:], strict=False):
-        own = float(table.shares[first:last].sum())
+    sums = np.add.reduceat(table.shares, table.starts[:-1]).tolist()
+    for cluster, own in zip(table.clusters, sums, strict=True):
         reach[cluster.axes] = reach.get(cluster.axes, 0.0) + own
     for questions in table.products:
         reach[questions.axes] = reach.get(questions.axes, 0.0) + questions.share
@@ -346,9 +361,7 @@ class SecondMoments:
     shared: SharedContributions
     moment: Callable[[Weight | None, Weight | None], float]
     population: Callable[[Pair], Spectrum]
-    _spread: dict[tuple[Axes, frozenset[Weight | None]], NDArray[np.complexfloating]] = field(
-        default_factory=dict
-    )
+    _spread: dict[Any, NDArray[np.complexfloating]] = field(default_factory=dict)
 
     @property
     def collected(self) -> Collected:
@@ -360,9 +373,13 @@ class SecondMoments:
         spectra = [self.collected.spectrum(query) for query in row]
         return self.shared.sample(find_asked_faces(spectra, self.collected))
 
-    def excess(self, batch: FamilyBatch, shares: Reals, pairs: Iterable[Pair]) -> dict[Pair, Reals]:
+    def excess(
+        self, batch: FamilyBatch, blocks: Sequence[Axes], shares: Reals, pairs: Iterable[Pair]
+    ) -> dict[Pair, Reals]:
         """Expected sums of products of weights per phase, less their mean over the family's phases,
         of the families of a sample and those that they stand for; shape (f, |H|) each.
+
+        blocks: the axes over which the spectra lie that the batch correlates.
 
         A report has the probability x / s, x = 1 or E: that is how far from their mean the phases
         of a family can be, whoever the people are. Where noise says more, all pairs are damped
@@ -370,7 +387,7 @@ class SecondMoments:
         """
         collected, phases = self.collected, batch.cluster.phases
         one = 1.0 / (phases + (collected.odds - 1.0) * collected.table.sizes[batch.families])
-        free = self._expect(batch, (None, None))
+        free = self._expect(batch, blocks, (None, None))
         people = self.moment(None, None)
         ends = (people * (odds * one - 1.0 / phases)[:, None] for odds in (1.0, collected.odds))
         damped = np.clip(free, *ends)
@@ -379,7 +396,7 @@ class SecondMoments:
         found: dict[frozenset[Weight | None], Reals] = {frozenset((None,)): free * scale}
         for pair in pairs:
             if frozenset(pair) not in found:
-                found[frozenset(pair)] = self._expect(batch, pair) * scale
+                found[frozenset(pair)] = self._expect(batch, blocks, pair) * scale
         return {pair: found[frozenset(pair)] for pair in pairs}
 
     def excess_of_products(
@@ -388,7 +405,7 @@ class SecondMoments:
         """The same for reports to questions in product form, shape (n,) each."""
 
         def expect(pair: Pair) -> Reals:
-            dense = self._population_over(reports.face.axes, pair)
+            dense = self._population_over((reports.face.axes,), pair)
             return np.asarray(reports.contributions([dense])[0])
 
         free, people = expect((None, None)), self.moment(None, None)
@@ -397,17 +414,17 @@ class SecondMoments:
         scale = np.divide(damped, free, out=np.ones_like(free), where=damped != free) * shares
         return {pair: expect(pair) * scale for pair in pairs}
 
-    def _population_over(self, axes: Axes, pair: Pair) -> NDArray[np.complexfloating]:
-        """The spectrum of the people, flat, shape (cells,); 0 at f = 0."""
-        key = axes, frozenset(pair)
+    def _population_over(self, blocks: Sequence[Axes], pair: Pair) -> NDArray[np.complexfloating]:
+        """The spectrum of the people over some sets of axes, flat, shape (cells,); 0 at f = 0."""
+        key = tuple(blocks), frozenset(pair)
         if key not in self._spread:
             people = self.population(pair)
-            own = {face: people[face] for face in parts_of((axes,))[1:] if face in people}
-            self._spread[key] = self.collected.spread([own], axes)
+            own = {face: people[face] for face in parts_of(blocks)[1:] if face in people}
+            self._spread[key] = self.collected.spread([own], *blocks)
         return np.asarray(self._spread[key][0])
 
-    def _expect(self, batch: FamilyBatch, pair: Pair) -> Reals:
-        spectrum = self._population_over(batch.cluster.axes, pair)
+    def _expect(self, batch: FamilyBatch, blocks: Sequence[Axes], pair: Pair) -> Reals:
+        spectrum = self._population_over(blocks, pair)
         return np.asarray(batch.correlate(spectrum[None])[0] / batch.cluster.phases)
 
     def sums(
@@ -438,7 +455,7 @@ class SecondMoments:
             rows = np.array([groups[n] for n in members], dtype=np.int64)
             rows = rows.reshape(len(members), len(kind))
             asked, places = np.unique(rows, return_inverse=True)
-            sample = self.shared.sample(faces)
+            sample = self.shared.mixed(faces)
             cells = self.shared.cells(faces, tuple(bare(queries[n]) for n in asked))
             first, second = self._sample_sums(
                 sample, cells, kind, places.reshape(rows.shape), whole[rows]
@@ -450,7 +467,7 @@ class SecondMoments:
 
     def _sample_sums(
         self,
-        sample: FamilySample,
+        sample: MixedSample,
         cells: Iterable[Reals],
         kind: Sequence[Weight | None],
         rows: Integers,
@@ -469,7 +486,7 @@ class SecondMoments:
         parts = zip(sample.batches, sample.shares, sample.moved, strict=True)
         for batch, shares, moved in limits.in_time(parts):
             amounts = next(amounts_of)
-            every = self.excess(batch, shares, pairs)
+            every = self.excess(batch, sample.blocks, shares, pairs)
             # What the contributions do not differ along is summed up before it is weighed by them.
             excess = {pair: batch.sum_unmoved(own, moved).ravel() for pair, own in every.items()}
             for start in range(0, amounts.shape[1], _AT_ONCE):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from itertools import chain, groupby, pairwise
+from itertools import accumulate, chain, groupby, pairwise
 from math import prod
 from typing import Any, Literal, cast
 
@@ -274,13 +274,10 @@ class FamilyBatch:
         """One value per family, shaped to be broadcast over H."""
         return values.reshape((-1,) + (1,) * len(self.cluster.orders))
 
-    def _harmonics(self, moved: tuple[int, ...] | None = None) -> list[Integers]:
+    def _harmonics(self, moved: tuple[int, ...] | None = None) -> tuple[Integers, ...]:
         """h on every factor, in the half that is kept; on factors that are not moved h = 0."""
         orders = self.cluster.orders
-        places = range(len(orders)) if moved is None else moved
-        kept = [np.arange(order if n in places else 1) for n, order in enumerate(orders)]
-        kept[places[-1]] = np.arange(orders[places[-1]] // 2 + 1)
-        return kept
+        return _list_harmonics(orders, tuple(range(len(orders))) if moved is None else moved)
 
     @cached_property
     def transform(self) -> Complexes:
@@ -346,17 +343,25 @@ class FamilyBatch:
 
         kept: the harmonics of every factor.
         """
-        cluster, group = self.cluster, self.cluster.group
-        strides = dict.fromkeys(cluster.axes, 0)
-        strides |= {axis: group.cells(axes[n + 1 :]) for n, axis in enumerate(axes)}
-        places = np.zeros(len(cluster), dtype=np.int64)
+        circles, strides = _lay_out(self.cluster, axes)
+        return self._walk(kept, circles, strides, np.zeros(len(self.cluster), dtype=np.int64))
+
+    def _walk(
+        self, kept: Sequence[Integers], circles: Integers, strides: Integers, places: Integers
+    ) -> Integers:
+        """Where f = h k lies, from where f = 0 does.
+
+        circles, strides: of every axis its order, and how far apart its frequencies lie, of all
+        families or of each, shape (f, axes).
+        """
+        cluster, first = self.cluster, 0
         for place, harmonics in enumerate(kept):
-            factor = cluster.factors[place]  # without axes where base sets are chosen alone
-            columns = [cluster.columns[axis] for axis in factor]
-            along = cluster.characters[:, columns, None] * harmonics
-            along %= np.array(group.shape(factor), dtype=np.int64)[:, None]
-            side = np.array([strides[axis] for axis in factor], dtype=np.int64) @ along
+            last = first + len(cluster.factors[place])  # without axes for base sets chosen alone
+            along = cluster.characters[:, first:last, None] * harmonics
+            along %= circles[..., first:last, None]
+            side = (strides[..., None, first:last] @ along)[:, 0]
             places = places[..., None] + side.reshape((len(side),) + (1,) * place + (-1,))
+            first = last
         return places
 
     @cached_property
@@ -432,6 +437,96 @@ def _halve(order: int) -> Reals:
     return np.where(2 * np.arange(order // 2 + 1) % order == 0, 0.5, 1.0)
 
 
+def _lay_out(cluster: Cluster, axes: Axes) -> tuple[Integers, Integers]:
+    """Of every axis of a cluster, as `characters` has them, its order, and how far apart its
+    frequencies lie in a dense array over some axes: 0 on the others."""
+    own, group = tuple(cluster.columns), cluster.group
+    strides = {axis: group.cells(axes[n + 1 :]) for n, axis in enumerate(axes)}
+    apart = [strides.get(axis, 0) for axis in own]
+    return np.array(group.shape(own), dtype=np.int64), np.array(apart, dtype=np.int64)
+
+
+@frozen(eq=False)
+class MixedBatch(FamilyBatch):
+    """Families of one shape over different axes, whose spectra lie one after the other.
+
+    cluster: with as many axes in each factor as any of them has; a family has the character 0 on
+    those that it lacks.  circles, strides: of every axis of a family its order, and how far apart
+    its frequencies lie, shape (f, axes).  starts: where the spectrum of every family begins, shape
+    (f,).
+    """
+
+    circles: Integers
+    strides: Integers
+    starts: Integers
+
+    def _places(self, axes: Axes, kept: Sequence[Integers]) -> Integers:
+        """See `FamilyBatch`: among all the spectra."""
+        return self._walk(kept, self.circles, self.strides, self.starts)
+
+
+def mix(
+    table: FamilyTable, odds: float, chosen: Integers, asked: Axes, most: int
+) -> tuple[tuple[Axes, ...], list[tuple[MixedBatch, tuple[int, ...]]]]:
+    """The chosen families, those together that differ in their axes alone, for NumPy takes about as
+    long for each as for all of them; with their factors that hold axes that are asked about. Before
+    them, the axes over which their spectra lie.
+
+    chosen, most: as of `batches`.
+    """
+    bounds, cells = np.searchsorted(chosen, table.starts), 0
+    alike: dict[Any, list[tuple[Cluster, Integers, Integers]]] = {}
+    starts = dict[Axes, int]()
+    for cluster, start, low, high in zip(
+        table.clusters, table.starts, bounds, bounds[1:], strict=False
+    ):
+        if low < high:
+            kind, own = (cluster.base, cluster.orders, cluster.moved(asked)), chosen[low:high]
+            alike.setdefault(kind, []).append((cluster, own - start, own))
+            if cluster.axes not in starts:
+                starts[cluster.axes] = cells
+                cells += cluster.group.cells(cluster.axes)
+    found = []
+    for (_, _, moved), members in in_time(alike.items()):
+        families = np.concatenate([own for *_, own in members])
+        joined, *places = _join(members, starts)
+        step = max(1, most // joined.phases)
+        for first in range(0, len(families), step):
+            rows = np.arange(first, min(first + step, len(families)))
+            own_places = (each[rows] for each in places)
+            found.append((MixedBatch(joined.pick(rows), families[rows], odds, *own_places), moved))
+    return tuple(starts), found
+
+
+def _join(
+    members: Sequence[tuple[Cluster, Integers, Integers]], starts: Mapping[Axes, int]
+) -> tuple[Cluster, Integers, Integers, Integers]:
+    """Some families of every cluster as one, and what a `MixedBatch` says of their places."""
+    factors = zip(*(cluster.factors for cluster, *_ in members), strict=True)
+    firsts = [0, *accumulate(max(map(len, sides)) for sides in factors)]
+    shape = (sum(len(numbers) for _, numbers, _ in members), firsts[-1])
+    characters, strides = np.zeros((2, *shape), dtype=np.int64)
+    circles, zeros = np.ones(shape, dtype=np.int64), np.empty(shape[0], dtype=np.int64)
+    first = 0
+    for cluster, numbers, _ in members:
+        rows = slice(first, first := first + len(numbers))
+        columns = [
+            at + n
+            for at, factor in zip(firsts, cluster.factors, strict=False)
+            for n in range(len(factor))
+        ]
+        characters[rows, columns] = cluster.characters[numbers]
+        circles[rows, columns], strides[rows, columns] = _lay_out(cluster, cluster.axes)
+        zeros[rows] = starts[cluster.axes]
+    joined = replace(
+        members[0][0],
+        factors=tuple(tuple(range(*ends)) for ends in pairwise(firsts)),
+        characters=characters,
+        parameters=np.concatenate([own.parameters[numbers] for own, numbers, _ in members]),
+    )
+    return joined, circles, strides, zeros
+
+
 def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complexes:
     """sum over o < L of exp(-2 pi i h o / r), shape (lengths, harmonics)."""
     # The geometric sum e^(-i (L-1) a) sin(L a) / sin(a) with a = pi h / r. Its zeros are set, for
@@ -442,6 +537,14 @@ def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complex
     size = np.where(zero, lengths[:, None], np.sin(np.outer(lengths, angles)) / below)
     size[~zero & (np.outer(lengths, harmonics) % order == 0)] = 0.0
     return np.asarray(size * np.exp(-1j * np.outer(lengths - 1, angles)))
+
+
+@lru_cache(maxsize=_TABULATED)
+def _list_harmonics(orders: tuple[int, ...], moved: tuple[int, ...]) -> tuple[Integers, ...]:
+    """See `FamilyBatch`."""
+    kept = [np.arange(order if n in moved else 1) for n, order in enumerate(orders)]
+    kept[moved[-1]] = np.arange(orders[moved[-1]] // 2 + 1)
+    return tuple(kept)
 
 
 @lru_cache(maxsize=_TABULATED)

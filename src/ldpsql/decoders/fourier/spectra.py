@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -422,11 +423,16 @@ class Collected:
         share = np.divide(explained, energy, out=np.ones_like(energy), where=energy > 0.0)
         return np.asarray(np.maximum(0.0, 1.0 - share)[bands].reshape(own.shape))
 
-    def spread(self, divided: Sequence[Spectrum], axes: Axes) -> NDArray[np.complexfloating]:
-        """Spectra over lambda, dense over some axes and flat, shape (k, cells)."""
-        shape = self.group.shape(axes)
-        dense = np.array([spread_faces(own, axes, shape).ravel() for own in divided])
-        return dense.astype(np.complex128)
+    def spread(self, divided: Sequence[Spectrum], *blocks: Axes) -> NDArray[np.complexfloating]:
+        """Spectra over lambda, dense over some axes, or one set of them after the other, and flat,
+        shape (k, cells)."""
+        ends = [0, *accumulate(map(self.group.cells, blocks))]
+        dense = np.zeros((len(divided), ends[-1]), dtype=np.complex128)
+        for axes, first, last in zip(blocks, ends, ends[1:], strict=False):
+            shape = self.group.shape(axes)
+            for number, own in enumerate(divided):
+                dense[number, first:last] = spread_faces(own, axes, shape).ravel()
+        return dense
 
 
 class RealCells:

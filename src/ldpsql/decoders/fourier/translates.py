@@ -129,7 +129,7 @@ def sum_translates(
         if axes not in dense:
             dense[axes] = collected.spread(divided, axes)
         cells = batch.correlate(dense[axes])
-        excess = moments.excess(batch, shares, pairs)
+        excess = moments.excess(batch, (axes,), shares, pairs)
         for one in range(count):
             correlate_moved(first[one], batch, excess[kinds[one], None], cells[one], moved)
             for other in range(one, count):
