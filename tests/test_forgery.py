@@ -147,12 +147,12 @@ def test_groups_that_nobody_draws_so_often_are_named() -> None:
     """A tenth more reports in one group; the negative control has them as drawn."""
     plan = design_for("hio").plan
     fair = np.random.default_rng(2).multinomial(100_000, question_shares(plan))
-    assert Spread.of(plan, fair).signs == []
+    assert Spread.of(question_shares(plan), fair).signs == []
     stuffed = fair.copy()
     stuffed[1] += round(0.1 * fair[1])
-    (seen,) = Spread.of(plan, stuffed).signs
+    (seen,) = Spread.of(question_shares(plan), stuffed).signs
     assert "not spread over the groups as devices draw them" in seen
-    assert Spread.of(plan, np.zeros(len(fair), dtype=np.int64)).signs == []
+    assert Spread.of(question_shares(plan), np.zeros(len(fair), dtype=np.int64)).signs == []
 
 
 def test_one_note_says_everything() -> None:

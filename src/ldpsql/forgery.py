@@ -38,9 +38,10 @@ class Spread:
     farthest: tuple[int, float]
 
     @classmethod
-    def of(cls, plan: Plan, sizes: Integers) -> Spread:
-        """Of reports by question, shape (questions,); rare questions count together."""
-        expected = question_shares(plan) * int(sizes.sum())
+    def of(cls, shares: Reals, sizes: Integers) -> Spread:
+        """Of reports by question, shape (questions,); rare questions count together.  shares:
+        probability of every question."""
+        expected = shares * int(sizes.sum())
         rare = expected < 5.0
         observed = np.append(sizes[~rare], sizes[rare].sum()).astype(np.float64)
         wanted = np.append(expected[~rare], expected[rare].sum())
@@ -74,7 +75,8 @@ class Spread:
 
 def find_signs(plan: Plan, histogram: Histogram) -> list[str]:
     """All signs that the reports of a survey show by themselves."""
-    return [*Spread.of(plan, histogram.sizes).signs, *signs_within_groups(plan, histogram)]
+    spread = Spread.of(question_shares(plan), histogram.sizes)
+    return [*spread.signs, *signs_within_groups(plan, histogram)]
 
 
 def signs_within_groups(plan: Plan, histogram: Histogram) -> list[str]:

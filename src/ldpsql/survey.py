@@ -14,12 +14,14 @@ from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from numpy.typing import NDArray
 
 from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.base import Codes
+from ldpsql.estimate import Array
 from ldpsql.guarantees import StatedGuarantee
 from ldpsql.recipes.base import Promise, check_promise
 from ldpsql.recipes.registry import mechanism
@@ -45,6 +47,7 @@ from ldpsql_device.survey import (
     canonical,
     check_period,
     parse_json,
+    read_heading,
     read_text,
     require_hashes,
     require_keys,
@@ -63,6 +66,8 @@ SHUFFLE_NOT_PROTECTED = (
 )
 CENSUS = "census"
 _DAMAGED = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+Recall = Callable[[int], Mapping[str, Array] | None]
+"""Finds what a version derived of a design (`Decoding`), which was checked; None for nothing."""
 _HEAD, _MIDDLE = '{"collector":', ',"survey":'
 _NEEDED = ("ldpsql_collector", "mechanism", "epsilon", "options", "decoder")
 _OPTIONAL = (
@@ -313,21 +318,55 @@ class Survey(Published):
         raise SurveyError(f"{where}not a survey: the collector's part is damaged ({problem})")
 
     @classmethod
-    def from_kept(cls, text: str, fingerprint: str) -> Survey:
+    def from_kept(cls, text: str, fingerprint: str, recall: Recall = lambda _: None) -> Survey:
         """Read what `to_json` wrote and a store kept; raises as `from_json`.
 
         fingerprint: that the store wrote down when the survey came. A part for devices that has it
         is that survey's canonical JSON, letter for letter, and need not be parsed with care for
-        its form and written anew. What it says is checked as ever, its odds among it.
+        its form and written anew. What it says is checked as ever, its odds among it, unless
+        `recall` returns what was derived of the design when that was done: then the plan is read,
+        and checked, when something asks for it.
         """
         with suppress(SurveyError, *_DAMAGED, RecursionError):
             rest, end = json.JSONDecoder().raw_decode(text, len(_HEAD))
             device_text = text[end + len(_MIDDLE) : -1]
             if text[end:].startswith(_MIDDLE) and sha256(device_text) == fingerprint:
+                collector = sha256(text[len(_HEAD) : end])
+                kept = cls._recall(device_text, collector, rest, recall)
+                if kept is not None:
+                    return kept
                 device = DeviceSurvey.from_data(json.loads(device_text), device_text)
-                if sha256(text[len(_HEAD) : end]) == device.collector:
+                if collector == device.collector:
                     return cls._restore(device, rest)
         return cls.from_json(text)
+
+    @classmethod
+    def _recall(cls, device_text: str, collector: str, rest: Any, recall: Recall) -> Survey | None:
+        """A survey that was checked before, without its plan; None where too little was kept.
+
+        collector: SHA-256 of its other part, `rest`.
+        """
+        recipe = mechanism(rest["mechanism"])
+        derived = None if recipe.decoding is None else recall(recipe.decoding)
+        if derived is None:
+            return None
+        # Canonical JSON has its keys in order, and a quote within a string behind a backslash.
+        start, end = device_text.find(',"plan":{'), len(device_text)
+        for following in ("promise", "previous"):
+            place = device_text.rfind(f',"{following}":', start, end)
+            end = place if place >= 0 else end
+        heading = json.loads(device_text[:start] + device_text[end:])
+        device = SimpleNamespace(device_text=device_text, **read_heading(heading))
+        if collector != device.collector:
+            return None
+        design = recipe.restore_kept(
+            RecordDomain.of(device.schema),
+            Epsilon.parse(rest["epsilon"]),
+            rest["decoder"],
+            derived,
+            lambda: DeviceSurvey.from_data(json.loads(device_text), device_text).plan,
+        )
+        return None if design is None else cls._join(device, design, rest)
 
     @classmethod
     def _restore(cls, device: DeviceSurvey, rest: Any) -> Survey:
@@ -339,10 +378,22 @@ class Survey(Published):
             raise SurveyError("not a survey: options must be an object")
         domain, epsilon = RecordDomain.of(device.schema), Epsilon.parse(rest["epsilon"])
         decoder = {**rest["decoder"], "plan": device.plan}
+        design = mechanism(rest["mechanism"]).restore(domain, epsilon, decoder)
+        survey = cls._join(device, design, rest)
+        if survey.plan != device.plan:  # devices follow the latter, and answers would be wrong
+            raise SurveyError(
+                f"not a survey: its decoder, as this version of {design.name} makes it, does not "
+                "fit its plan; use the version that designed it"
+            )
+        return survey
+
+    @classmethod
+    def _join(cls, device: DeviceSurvey | SimpleNamespace, design: Design, rest: Any) -> Survey:
+        """A survey from what its parts say, and its design."""
         survey = cls(
             device.table,
             device.schema,
-            mechanism(rest["mechanism"]).restore(domain, epsilon, decoder),
+            design,
             rest["options"],
             estimator=rest.get("estimator"),
             population=rest.get("population"),
@@ -363,11 +414,6 @@ class Survey(Published):
         keeps = (own.kind, own.epsilon) == (stated.kind, stated.epsilon)
         if not keeps or own.delta > stated.delta:
             raise SurveyError("not a survey: its promise is not that of its mechanism")
-        if survey.plan != device.plan:  # devices follow the latter, and answers would be wrong
-            raise SurveyError(
-                f"not a survey: its decoder, as this version of {survey.design.name} makes it, "
-                "does not fit its plan; use the version that designed it"
-            )
         # The texts as they were read: the hash of the second was compared.
         vars(survey).update(device_text=device.device_text, collector_text=canonical(rest))
         return survey

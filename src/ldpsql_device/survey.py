@@ -255,21 +255,25 @@ class Survey(Published):
         require_keys(data, "the survey", _NEEDED, _OPTIONAL)
         for key, value in data.items():
             expect(value is not None, f"not a survey: {key} is null; leave the key out")
-        guarantee, shuffled = read_promise(data["promise"])
-        survey = cls(
-            text or canonical(data),
-            schema=Schema.from_json(data["schema"]),
-            guarantee=guarantee,
-            plan=plan_from_json(data["plan"]),
-            shuffled=shuffled,
-            schedule=Schedule.from_json(data),
-            **{key: data[key] for key in _PLAIN if key in data},
-        )
+        heading, plan = read_heading(data), plan_from_json(data["plan"])
+        survey = cls(text or canonical(data), plan=plan, **heading)
         if survey.author is not None:
             # Who trusts nobody in particular learns from it only that the file is whole.
             with suppress(NotSupportedError):
                 survey.verify()
         return survey
+
+
+def read_heading(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a survey says besides its plan, by the names of the fields of `Survey`."""
+    guarantee, shuffled = read_promise(data["promise"])
+    return {
+        "schema": Schema.from_json(data["schema"]),
+        "guarantee": guarantee,
+        "shuffled": shuffled,
+        "schedule": Schedule.from_json(data),
+        **{key: data.get(key) for key in _PLAIN},
+    }
 
 
 def _require_kind(keys: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ from ldpsql.estimate import Array, Estimates, rows_of
 from ldpsql.guarantees import StatedGuarantee
 from ldpsql.limits import check
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Histograms, ReportFormat, Reports
+from ldpsql.report import Histogram, Histograms, ReportFormat, Reports, question_shares
 from ldpsql.shuffle.accountant import Blanket, clones
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
@@ -159,14 +159,14 @@ class Decoding:
     design, that add up over people; `report.TYPES` is among them. Many histograms at once take much
     less time than one by one.  derive: arrays that follow from the
     design alone and take long to make.  recall: gives them to the design, which then does not make
-    them.
+    them; None where it was made of them.
     """
 
     version: int
     numbers: int
     decode: Callable[[Sequence[Histogram]], Iterator[Mapping[str, Array]]]
     derive: Callable[[], Mapping[str, Array]]
-    recall: Callable[[Mapping[str, Array]], None]
+    recall: Callable[[Mapping[str, Array]], None] | None
 
 
 class Design(ABC, Generic[Q]):
@@ -286,6 +286,11 @@ class Design(ABC, Generic[Q]):
     def report_format(self) -> ReportFormat:
         """The columns of the plan; reports of single bits are counted bit by bit."""
         return ReportFormat.of(self.plan)
+
+    @cached_property
+    def question_shares(self) -> Array:
+        """Probability of every question, shape (questions,)."""
+        return question_shares(self.plan)
 
     def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
         """One report per row of `codes`, int64 (n, d + k): d codes, then k signs, as a device

@@ -261,14 +261,14 @@ class Session:
 
     def _signs_of(self, subject: Subject) -> list[str]:
         """Signs that reports are forged; within groups where all were read for an answer anyway."""
-        plan = subject.survey.plan
+        survey = subject.survey
         kept = self._kept.get("estimators", OrderedDict())
         everybody = kept.get(subject.key(Selection()))
         read = None if everybody is None else everybody.whole
 
         def find() -> list[str]:
-            signs = Spread.of(plan, self._sizes_of(subject)).signs
-            return signs if read is None else signs + signs_within_groups(plan, read)
+            signs = Spread.of(survey.design.question_shares, self._sizes_of(subject)).signs
+            return signs if read is None else signs + signs_within_groups(survey.plan, read)
 
         return [*self._keep("signs", subject.key(read is not None), find)]
 

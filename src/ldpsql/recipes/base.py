@@ -17,12 +17,14 @@ from typing import get_type_hints as type_hints
 
 from ldpsql.decoders.base import AnyDesign
 from ldpsql.errors import did_you_mean
+from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.shuffle.accountant import epsilon_of_batch, keeps, largest_local, largest_local_of_any
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
+from ldpsql_device.plan import Plan
 from ldpsql_device.shuffled import Central, Shuffled
 
 Promise = Epsilon | Central
@@ -148,7 +150,8 @@ class Recipe(ABC, Generic[O]):
     name: in the registry.  takes: the record domains.  options: a frozen dataclass with defaults.
     estimator_names: of its designs; some may be missing where a domain or options do not allow it.
     calibrates: whether it chooses its local budgets itself from a central promise (`calibrate`).
-    can_be_reserved: whether `reserved` may name a reason for some domain.
+    can_be_reserved: whether `reserved` may name a reason for some domain.  decoding: the version
+    of what is decoded of its designs' reports (`Decoding`), of those for which that is done.
     """
 
     name: str
@@ -157,6 +160,7 @@ class Recipe(ABC, Generic[O]):
     estimator_names: tuple[str, ...] = ("unbiased", "smooth")
     calibrates: ClassVar[bool] = False
     can_be_reserved: ClassVar[bool] = False
+    decoding: ClassVar[int | None] = None
 
     def make(self, task: Task[O]) -> AnyDesign:
         """The design for a task; SurveyError where there is none."""
@@ -244,6 +248,21 @@ class Recipe(ABC, Generic[O]):
         """
         self._check(domain)
         return self.remake(domain, epsilon, data)
+
+    def restore_kept(
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        data: AnyOptions,
+        derived: Mapping[str, Array],
+        read_plan: Callable[[], Plan],
+    ) -> AnyDesign | None:
+        """The same without reading its plan, from what was derived of the design (`Decoding`) after
+        all checks; None where that does not say enough.
+
+        data: without `plan`.  read_plan: SurveyError for one that cannot be used.
+        """
+        return None
 
     def _check(self, domain: RecordDomain) -> None:
         refusal = self.refusal(domain)

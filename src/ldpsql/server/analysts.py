@@ -145,7 +145,7 @@ class Analysts:
                 days = self._store.arrivals(intake.table)
                 survey = self._store.survey(intake.table)
                 sizes = self._store.sizes(intake.table)
-            spread = Spread.of(survey.plan, sizes)
+            spread = Spread.of(survey.design.question_shares, sizes)
             return {
                 "reports": sum(count for _, count in days),
                 "days": [{"day": day and day.isoformat(), "reports": n} for day, n in days],

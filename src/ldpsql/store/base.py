@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import date
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -18,6 +19,7 @@ import pyarrow as pa
 
 from ldpsql.boxes import Weight
 from ldpsql.errors import QueryError
+from ldpsql.estimate import Array
 from ldpsql.intake import (
     Intake,
     check_statement,
@@ -136,11 +138,21 @@ class Store(ABC):
                     hint="ingest the reports again with both parts (--survey)",
                 )
             try:
-                self._surveys[key] = survey = Survey.from_kept(text, fingerprint)
+                survey = Survey.from_kept(
+                    text, fingerprint, partial(self._recall_derived, key, fingerprint)
+                )
+                self._surveys[key] = survey
             except SurveyError as error:
                 raise SurveyError(f"survey {table}: {error}") from None
             self._intakes[text] = Intake.of(survey)
         return self._surveys[key]
+
+    def _recall_derived(
+        self, key: str, fingerprint: str, version: int
+    ) -> Mapping[str, Array] | None:
+        """What follows from the design of a survey alone, if a version of its decoder derived it
+        and it was kept."""
+        return None
 
     def intake(self, table: str) -> Intake:
         """What is needed of a survey to take its reports; QueryError if none has that name."""

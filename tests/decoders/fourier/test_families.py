@@ -116,3 +116,21 @@ def test_a_table_numbers_its_families_cluster_after_cluster() -> None:
             assert (table.phases[number], table.sizes[number]) == (cluster.phases, size)
             number += 1
     assert table.shares.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", list(DESIGNS))
+def test_packed_families_are_unpacked_as_they_were(name: str) -> None:
+    table, group = DESIGNS[name].table, DESIGNS[name].group
+    again = FamilyTable.unpack(table.pack(), group)
+    assert again is not None
+    assert [own.base for own in again.clusters] == [own.base for own in table.clusters]
+    for field in ("shares", "sizes", "phases", "starts"):
+        np.testing.assert_array_equal(getattr(again, field), getattr(table, field))
+    for own, other in zip(again.clusters, table.clusters, strict=True):
+        assert (own.factors, own.orders) == (other.factors, other.orders)
+        np.testing.assert_array_equal(own.characters, other.characters)
+        np.testing.assert_array_equal(own.parameters, other.parameters)
+
+
+def test_of_what_is_no_table_there_is_none() -> None:
+    assert FamilyTable.unpack({"face 0": np.ones(3)}, PLANE) is None

@@ -22,13 +22,14 @@ from support.surveys import boolean, integer, measure, public, survey_toml
 from support.tiers import keep_fast
 
 from ldpsql.boxes import Box, LinearQuery, Weight
+from ldpsql.decoders.fourier.design import KeptDesign
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.intake import Intake
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report import Decoded
 from ldpsql.simulation import SeededEntropy, accept_everything
-from ldpsql.store import Selection, open_store
+from ldpsql.store import Selection, open_store, read_store
 from ldpsql.store.duckdb import decoded
 from ldpsql.store.duckdb.store import DuckDBStore
 from ldpsql.survey import Survey
@@ -362,3 +363,108 @@ def test_a_survey_that_cannot_be_asked_keeps_nothing(tmp_path: Path) -> None:
         store.catch_up()
         assert is_kept(store)
         compare(store, asked, SELECTIONS)
+
+
+# -- what follows from a design --------------------------------------------------------------------
+
+EXCHANGED = (
+    "UPDATE derived_app SET sums = (SELECT max(sums) FROM derived_app d WHERE d.name LIKE 'face%' "
+    "AND octet_length(d.sums) = octet_length(derived_app.sums)) WHERE name LIKE 'face%'"
+)
+"""One face has what another one of its size had."""
+QUESTION = "SELECT COUNT(*), AVG(pay) FROM app WHERE age BETWEEN 2 AND 6"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A store of the survey, with its sums."""
+    with open_store(tmp_path / "app.duckdb", read_only=False) as store:
+        fill(store, survey())
+        store.catch_up()
+    return tmp_path / "app.duckdb"
+
+
+def ask(path: Path) -> tuple[list[Any], bool]:
+    """Estimates and covariance of the question, and whether the plan was not read."""
+    with read_store(path) as store:
+        found = Session(store).execute(QUESTION).estimates()
+        asked = store.survey("app")
+        answer = [found.values.tolist(), found.covariance.tolist()]
+        return answer, isinstance(asked.design, KeptDesign) and "plan" not in vars(asked.design)
+
+
+def change_derived(path: Path, statement: str) -> None:
+    """Change what is kept of the design, in the store and in its snapshot."""
+    with open_store(path, read_only=False) as store, store._change():
+        store._rows(statement)
+
+
+def test_a_question_reads_no_plan(place: Path) -> None:
+    answer, is_short = ask(place)
+    assert is_short
+    change_derived(place, "DROP TABLE derived_app")
+    again, is_short = ask(place)
+    assert not is_short
+    np.testing.assert_allclose(np.hstack(answer[0]), np.hstack(again[0]), rtol=1e-12)
+    np.testing.assert_allclose(np.hstack(answer[1]), np.hstack(again[1]), rtol=1e-12)
+
+
+def test_the_plan_is_read_and_checked_by_who_asks_for_it(place: Path) -> None:
+    asked = survey()
+    with read_store(place) as store:
+        kept = store.survey("app")
+        assert isinstance(kept.design, KeptDesign)
+        assert kept.design.report_format.limits.tolist() == asked.plan.limits.tolist()
+        assert kept.design.report_format.columns == asked.plan.columns
+        assert kept.design.question_shares.tolist() == asked.design.question_shares.tolist()
+        assert "plan" not in vars(kept.design)
+        assert kept.plan == asked.plan
+        assert kept.to_json() == asked.to_json()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        EXCHANGED,
+        "UPDATE derived_app SET name = replace(name, 'arcs', 'comb')",
+        "DELETE FROM derived_app WHERE name = 'seal'",
+        "DELETE FROM derived_app WHERE name LIKE 'face%'",
+        "UPDATE derived_app SET sums = sums[1:8] WHERE name LIKE 'face%'",
+    ],
+)
+def test_what_is_damaged_is_worked_out_anew(place: Path, damage: str) -> None:
+    answer, _ = ask(place)
+    change_derived(place, damage)
+    again, is_short = ask(place)
+    assert not is_short
+    np.testing.assert_allclose(np.hstack(answer[1]), np.hstack(again[1]), rtol=1e-12)
+
+
+def test_what_is_of_another_survey_or_version_is_not_taken(place: Path) -> None:
+    with read_store(place) as store, store._read_snapshot() as cursor:
+        version = decoded_version(store)
+        own = ("app", survey().fingerprint)
+        assert decoded.recall(cursor, *own, version)
+        assert decoded.recall(cursor, "app", "0" * 64, version) is None
+        assert decoded.recall(cursor, *own, version + 1) is None
+        assert decoded.recall(cursor, "other", own[1], version) is None
+
+
+def decoded_version(store: DuckDBStore) -> int:
+    decoding = store.survey("app").design.decoding
+    assert decoding is not None
+    return decoding.version
+
+
+def test_control_a_seal_that_says_nothing_lets_damage_through(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer, _ = ask(place)
+    with read_store(place) as store, store._read_snapshot() as cursor:
+        query = "SELECT sums FROM derived_app WHERE name = 'seal'"
+        [(seal,)] = cursor.execute(query).fetchall()
+    monkeypatch.setattr(decoded, "_seal", lambda *_: np.frombuffer(seal, dtype="<f8"))
+    change_derived(place, EXCHANGED)
+    again, is_short = ask(place)
+    assert is_short
+    assert not np.allclose(np.hstack(answer[1]), np.hstack(again[1]), rtol=1e-6)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array
 from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import TYPES, Decoded, Histogram, Histograms
+from ldpsql.report import TYPES, Decoded, Histogram, Histograms, ReportFormat
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-10
 """Of a query's largest coefficient: smaller ones of a spectrum are of rounding."""
 _PATTERNS = 256
+DECODING = 4
+"""Version of what reports are decoded to, and of what is derived from a design."""
 MOST_KEPT = 1 << 22
 """Numbers of decoded reports up to which they are kept; of more, reports are decoded anew."""
 MOST_DECODED = 1 << 25
@@ -283,7 +285,8 @@ class FourierDesign(Design[BoxQuery]):
     @cached_property
     def collected(self) -> Collected:
         """The table as the collector uses it."""
-        return Collected(self.group, self.table, self.plan.odds[0] / WORDS, self.restricted)
+        odds = int(self.epsilon.odds * WORDS) / WORDS  # those of the plan
+        return Collected(self.group, self.table, odds, self.restricted)
 
     @cached_property
     def _shared(self) -> SharedContributions:
@@ -294,12 +297,13 @@ class FourierDesign(Design[BoxQuery]):
         """People by question, and the sums B(f) of every face, unless there are too many."""
         if self._decoded_numbers > MOST_KEPT:
             return None
-        return Decoding(3, self._decoded_numbers, self._decode, self._derive, self._recall)
+        numbers = self._decoded_numbers
+        return Decoding(DECODING, numbers, self._decode, self._derive, self._recall)
 
     @cached_property
     def _decoded_numbers(self) -> int:
         """How many numbers reports decode to."""
-        return self.plan.questions + 2 * sum(self.group.cells(face) for face in self.group.faces)
+        return self.table.questions + 2 * sum(self.group.cells(face) for face in self.group.faces)
 
     def _decode(self, histograms: Sequence[Histogram]) -> Iterator[Mapping[str, Array]]:
         """See `Decoding`: real and imaginary parts by turns."""
@@ -313,9 +317,10 @@ class FourierDesign(Design[BoxQuery]):
                 yield {TYPES: histogram.sizes.astype(np.float64), **arrays}
 
     def _derive(self) -> Mapping[str, Array]:
-        """See `Decoding`: what a report tells about every frequency."""
+        """See `Decoding`: what a report tells about every frequency, and the families."""
         known = self.collected.information
-        return {face_name(face): np.asarray(known[face]).ravel() for face in known}
+        told = {face_name(face): np.asarray(known[face]).ravel() for face in known}
+        return told | self.table.pack()
 
     def _recall(self, derived: Mapping[str, Array]) -> None:
         collected = self.collected
@@ -436,3 +441,58 @@ class FourierDesign(Design[BoxQuery]):
             "blocks": [list(block) for block in self.group.blocks],
             "plan": plan_to_json(self.plan),
         }
+
+
+class KeptDesign(FourierDesign):
+    """A design of which the families were read and checked before, and were kept.
+
+    A plan of listed families takes most of the time that a question has. Here it is read, with all
+    its checks, by whoever asks for it, which no question that decoded sums answer does.
+    """
+
+    def __init__(
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        workload: Workload,
+        group: Group,
+        restricted: bool,
+        table: FamilyTable,
+        derived: Mapping[str, Array],
+        read_plan: Callable[[], Plan],
+    ) -> None:
+        """table, derived: what `_derive` made of the same design.  read_plan: SurveyError for one
+        that cannot be used."""
+        vars(self).update(
+            domain=domain,
+            epsilon=epsilon,
+            workload=workload,
+            group=group,
+            table=table,
+            restricted=restricted,
+            forms=None,
+            _read_plan=read_plan,
+        )
+        self._recall(derived)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What devices do."""
+        read: Callable[[], Plan] = vars(self)["_read_plan"]
+        return read()
+
+    @cached_property
+    def question_shares(self) -> Array:
+        """Of the families."""
+        return self.table.shares
+
+    @property
+    def decoding(self) -> Decoding | None:
+        """See `Design`."""
+        decoding = super().decoding
+        return decoding and replace(decoding, recall=None)
+
+    @cached_property
+    def report_format(self) -> ReportFormat:
+        """The number of a family, and a phase of it."""
+        return ReportFormat(("question", "answer0"), self.table.phases[:, None])

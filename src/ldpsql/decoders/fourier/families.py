@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, groupby, pairwise
 from math import prod
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ LARGEST_LOSS = 1.0 / (1 << 20)
 _BATCH, _TABULATED = 1 << 20, 64
 _FEW = 1 << 15
 """Phases of a batch of which all transforms are kept, for whoever asks about other factors."""
+_PACKED = "families"
 _DENSE = 8
 """Frequencies per informed one up to which products of matrices take less time."""
 
@@ -148,10 +149,7 @@ class FamilyTable:
     def __init__(
         self, clusters: Sequence[Cluster], shares: Reals, products: Sequence[ProductFace] = ()
     ) -> None:
-        self.clusters, self.shares, self.products = tuple(clusters), shares, tuple(products)
-        counts = list(map(len, clusters))
-        self.starts = np.cumsum([0, *counts])
-        self.phases = np.repeat(np.array([c.phases for c in clusters], dtype=np.int64), counts)
+        self._fill(clusters, shares, products)
         if (self.phases > LARGEST_PHASES).any():
             raise SurveyError("a family has at most 2^24 phases")
         if sum(c.phases * len(c) for c in clusters if c.base != "arcs") > MOST_LISTED:
@@ -162,6 +160,67 @@ class FamilyTable:
         self.sizes = np.concatenate([none, *(cluster.sizes for cluster in clusters)])
         if (self.sizes >= self.phases).any():
             raise SurveyError("a base set must not be everything")
+
+    def _fill(
+        self, clusters: Sequence[Cluster], shares: Reals, products: Sequence[ProductFace]
+    ) -> None:
+        self.clusters, self.shares, self.products = tuple(clusters), shares, tuple(products)
+        counts = list(map(len, clusters))
+        self.starts = np.cumsum([0, *counts])
+        self.phases = np.repeat(np.array([c.phases for c in clusters], dtype=np.int64), counts)
+
+    @property
+    def questions(self) -> int:
+        """How many questions a device can draw."""
+        return len(self.shares) + sum(face.questions for face in self.products)
+
+    def pack(self) -> dict[str, Reals]:
+        """The families as few arrays by name, of which `unpack` makes them again: of all with the
+        same factors a row each of share, size, orders, characters and parameters. Nothing for
+        questions in product form, of which a plan is short."""
+        if self.products:
+            return {}
+        sides = np.column_stack([self.shares, self.sizes])
+        starts, packed = iter(self.starts.tolist()), dict[str, Reals]()
+        for (base, factors), alike in groupby(self.clusters, lambda own: (own.base, own.factors)):
+            text = ";".join(",".join(map(str, factor)) for factor in factors)
+            rows = [
+                np.column_stack(
+                    [
+                        sides[first : first + len(own)],
+                        np.tile(own.orders, (len(own), 1)),
+                        own.characters,
+                        own.parameters,
+                    ]
+                )
+                for own, first in zip(alike, starts, strict=False)
+            ]
+            packed[f"{_PACKED} {len(packed):05} {base} {text}"] = np.concatenate(rows).ravel()
+        return packed
+
+    @classmethod
+    def unpack(cls, packed: Mapping[str, Reals], group: Group) -> Self | None:
+        """The table that was packed, which was checked before; None where there is none."""
+        clusters, shares, sizes = list[Cluster](), list[Reals](), list[Integers]()
+        for name in sorted(name for name in packed if name.startswith(_PACKED)):
+            *_, base, text = name.split(" ")
+            sides = (filter(None, own.split(",")) for own in text.split(";"))
+            factors = tuple(tuple(map(int, own)) for own in sides)
+            orders = 2 + len(factors)
+            parameters = orders + sum(map(len, factors))
+            width = parameters + (len(factors) if base == "arcs" else 3)
+            rows = packed[name].reshape(-1, width)
+            whole = rows.astype(np.int64)
+            shares.append(rows[:, 0])
+            sizes.append(whole[:, 1])
+            columns = (whole[:, 2:orders], whole[:, orders:parameters], whole[:, parameters:])
+            clusters += _split(cast(Base, base), factors, *columns, group)
+        if not clusters:
+            return None
+        table = cls.__new__(cls)
+        table._fill(clusters, np.concatenate(shares), ())
+        table.sizes = np.concatenate(sizes)
+        return table
 
     @classmethod
     def of_plan(cls, plan: Plan, group: Group) -> FamilyTable:
@@ -246,11 +305,22 @@ def _clusters(face: Face, looks: Sequence[Look], group: Group) -> list[Cluster]:
         raise SurveyError("a character does not fit the order of its phase")
     characters = scaled // divisors
     numbers = response.counts if isinstance(response, Arcs) else response.numbers
-    base, parameters = cast(Base, response.kind), columns(numbers)
+    return _split(cast(Base, response.kind), factors, orders, characters, columns(numbers), group)
+
+
+def _split(
+    base: Base,
+    factors: tuple[Axes, ...],
+    orders: Integers,
+    characters: Integers,
+    parameters: Integers,
+    group: Group,
+) -> list[Cluster]:
+    """Families with the same factors, a row each: a cluster for each run with the same orders."""
     ends = np.flatnonzero((orders[1:] != orders[:-1]).any(axis=1)) + 1
     return [
         Cluster(base, factors, tuple(orders[a].tolist()), characters[a:b], parameters[a:b], group)
-        for a, b in pairwise([0, *ends.tolist(), count])
+        for a, b in pairwise([0, *ends.tolist(), len(orders)])
     ]
 
 

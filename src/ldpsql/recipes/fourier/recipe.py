@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, lcm, log2, prod, sqrt
 from typing import Literal
@@ -18,10 +18,12 @@ from typing import Literal
 import numpy as np
 
 from ldpsql.boxes import CodeSet
-from ldpsql.decoders.fourier.design import Forms, FourierDesign
+from ldpsql.decoders.fourier.design import DECODING, Forms, FourierDesign, KeptDesign
+from ldpsql.decoders.fourier.families import FamilyTable
 from ldpsql.decoders.fourier.group import MOST_TOGETHER, Axes, Group, Integers, Look
 from ldpsql.decoders.fourier.spectra import RealCells, class_power, demand, floor
 from ldpsql.decoders.groups import whole
+from ldpsql.estimate import Array
 from ldpsql.recipes.base import AnyOptions, Promise, Recipe, Task
 from ldpsql.recipes.fourier.candidates import Emitted
 from ldpsql.recipes.fourier.optimise import design_families, find_equality_axes
@@ -100,6 +102,7 @@ class Fourier(Recipe[FourierOptions]):
 
     name = "fourier"
     estimator_names = ("unbiased", "smooth", "robust")
+    decoding = DECODING
     options = FourierOptions
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
@@ -143,24 +146,46 @@ class Fourier(Recipe[FourierOptions]):
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> FourierDesign:
         """From `FourierDesign.to_json`; every family is checked."""
-        group = Group(
-            tuple(map(whole, data["orders"])),
-            tuple(map(whole, data["bins"])),
-            domain.sizes,
-            tuple(tuple(map(whole, block)) for block in data["blocks"]),
-            tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes))),
-        )
-        _check_axes(group, domain)
-        restricted = data.get("restricted", False)
-        if type(restricted) is not bool:
-            raise SurveyError("whether a design is restricted is true or false")
-        workload = Workload.from_json(domain, data["workload"])
+        group, restricted, workload = _read_form(domain, data)
         given = data["plan"]
         plan = given if isinstance(given, Plan) else plan_from_json(given)
         return FourierDesign(domain, epsilon, workload, group, plan, restricted)
 
+    def restore_kept(
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        data: AnyOptions,
+        derived: Mapping[str, Array],
+        read_plan: Callable[[], Plan],
+    ) -> KeptDesign | None:
+        """See `Recipe`: where all its questions are listed."""
+        group, restricted, workload = _read_form(domain, data)
+        table = FamilyTable.unpack(derived, group)
+        if table is None:
+            return None
+        form = (workload, group, restricted, table)
+        return KeptDesign(domain, epsilon, *form, derived, read_plan)
+
 
 FOURIER = Fourier()
+
+
+def _read_form(domain: RecordDomain, data: AnyOptions) -> tuple[Group, bool, Workload]:
+    """Group, whether it is restricted, and workload, as `FourierDesign.to_json` wrote them."""
+    group = Group(
+        tuple(map(whole, data["orders"])),
+        tuple(map(whole, data["bins"])),
+        domain.sizes,
+        tuple(tuple(map(whole, block)) for block in data["blocks"]),
+        tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes))),
+    )
+    _check_axes(group, domain)
+    restricted = data.get("restricted", False)
+    if type(restricted) is not bool:
+        raise SurveyError("whether a design is restricted is true or false")
+    return group, restricted, Workload.from_json(domain, data["workload"])
+
 
 # -- the group ------------------------------------------------------------------------------------
 

@@ -5,8 +5,9 @@ do not have the store open between two questions: they load the snapshot into me
 store without reports and ids: surveys, batches, look-up tables, what is kept of decoded reports,
 and the counts of equal reports of every survey that has few of them. It is put in its place whole
 after every change, and says of which state of the store it is (`opening.find_state`), so that an
-outdated one is told. Nobody writes into a snapshot, so what is most of it, the counts and the sums
-of single parts, is read when it is needed, from the file that was found, which stays open.
+outdated one is told. Nobody writes into a snapshot, so what is most of it, the counts, the sums of
+single parts, and what follows from designs, is read when it is needed, from the file that was
+found, which stays open.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ldpsql.store.duckdb import fold
 from ldpsql.store.duckdb.copying import put_in_place, write_beside
 from ldpsql.store.duckdb.layout import (
     ALONE,
+    DERIVED,
     FORMAT,
     HISTOGRAM,
     LOOKUPS,
@@ -84,14 +86,14 @@ def load(path: Path) -> Snapshot | None:
 
 
 def _take(connection: Connection) -> None:
-    """Copy what is attached into memory, but for counts and the sums of parts, for which views
-    stand."""
+    """Copy what is attached into memory, but for counts, the sums of parts, and what follows from
+    designs, for which views stand."""
     connection.execute("BEGIN")
     has_views = False
     for schema, name, comment in _list_tables(connection, _COPY):
         place = f"{quote(schema)}.{quote(name)}"
         # Where a file that is open cannot be replaced, none is to stay open.
-        is_large = schema == "main" and name.startswith((SUMS, HISTOGRAM))
+        is_large = schema == "main" and name.startswith((SUMS, DERIVED, HISTOGRAM))
         is_view = os.name == "posix" and is_large
         has_views |= is_view
         if schema != "main":
@@ -202,7 +204,7 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
         last = "SELECT max(number) FROM batches b WHERE b.survey = d.survey"
         yield f"CREATE TABLE {_COPY}.decoded AS FROM decoded d WHERE batch >= ({last})"
         for (key,) in cursor.execute(f"SELECT survey FROM {_COPY}.decoded").fetchall():
-            for table in (f"parts_{key}", f"{SUMS}{key}", f"whole_{key}"):
+            for table in (f"parts_{key}", f"{SUMS}{key}", f"whole_{key}", f"{DERIVED}{key}"):
                 yield f"CREATE TABLE {_COPY}.{quote(table)} AS FROM {quote(table)}"
     for layout in layouts:
         progress = fold.FoldProgress.of(cursor, layout)

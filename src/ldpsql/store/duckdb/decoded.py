@@ -4,7 +4,9 @@
                     batch whose reports are in
     parts_<survey>  groups of people who are alike in the first public columns
     sums_<survey>   the arrays of every part by name
-    whole_<survey>  those of everybody, and those that follow from the design alone
+    whole_<survey>  those of everybody
+    derived_<survey>
+                    those that follow from the design alone
 
 Parts are combinations of values of the first public columns of the schema: of as many columns as
 make at most MOST_PARTS parts, and MOST_NUMBERS numbers in all of them. What is asked about these
@@ -15,6 +17,7 @@ the number of the last batch.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +34,7 @@ from ldpsql.sql import literal, quote
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, names, order_ascending
 from ldpsql.store.duckdb import fold
-from ldpsql.store.duckdb.layout import ALONE, BATCH_COLUMN, SUMS, Layout, create
+from ldpsql.store.duckdb.layout import ALONE, BATCH_COLUMN, DERIVED, SUMS, Layout, create
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql_device.arrow import ARROW_TYPES
@@ -40,8 +43,10 @@ from ldpsql_device.schema import RESERVED_PREFIX
 
 MOST_PARTS, MOST_NUMBERS = 64, 1 << 22
 _PART = Column(f"{RESERVED_PREFIX}part", "BIGINT")
-_SUMS = (_PART, Column("name", "VARCHAR"), Column("sums", "BLOB"))
-EVERYBODY, _DESIGN = -1, -2
+_NAMED = (Column("name", "VARCHAR"), Column("sums", "BLOB"))
+_SUMS = (_PART, *_NAMED)
+EVERYBODY = -1
+_SEAL, _ARRAYS = "seal", "ldpsql_arrays"
 _LATER, _GROUP = "ldpsql_later", f"{RESERVED_PREFIX}group"
 _DDL = "CREATE TABLE IF NOT EXISTS decoded (survey VARCHAR, version BIGINT, batch BIGINT)"
 _ALONE_DDL = f"CREATE TABLE IF NOT EXISTS {ALONE} (survey VARCHAR, number BIGINT)"
@@ -75,8 +80,13 @@ class StoredSums:
 
     @property
     def whole(self) -> str:
-        """That of the other arrays: DuckDB would read all of a table for those of one part."""
+        """That of everybody's: DuckDB would read all of a table for those of one part."""
         return quote(f"whole_{self.layout.key}")
+
+    @property
+    def derived(self) -> str:
+        """That of what follows from the design, quoted."""
+        return quote(f"{DERIVED}{self.layout.key}")
 
     @property
     def later(self) -> str:
@@ -104,9 +114,7 @@ class StoredSums:
         """Put arrays in the place of those of a part."""
         table = self._table(part)
         cursor.execute(f"DELETE FROM {table} WHERE {_PART.sql} = {part}")
-        rows = [(part, name, own.astype("<f8").tobytes()) for name, own in arrays.items()]
-        if rows:
-            cursor.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+        _insert(cursor, table, f"{part}, *", arrays)
 
     def _table(self, part: int) -> str:
         return self.sums if part >= 0 else self.whole
@@ -169,7 +177,7 @@ def drop(cursor: Connection, layout: Layout) -> None:
     """Delete what is kept of decoded reports."""
     forget(cursor, layout)
     place = StoredSums(layout, (), 0)
-    for table in (place.parts, place.sums, place.whole):
+    for table in (place.parts, place.sums, place.whole, place.derived):
         cursor.execute(f"DROP TABLE IF EXISTS {table}")
 
 
@@ -245,8 +253,20 @@ def begin(cursor: Connection, layout: Layout, decoding: Decoding) -> StoredSums:
     cursor.execute(create(place.sums, _SUMS))
     cursor.execute(create(place.whole, _SUMS))
     cursor.execute(create(place.parts, (_PART, *place.columns)))
-    place.write(cursor, _DESIGN, decoding.derive())
+    cursor.execute(create(place.derived, _NAMED))
+    derived = dict(decoding.derive())
+    derived[_SEAL] = _seal(layout.intake.fingerprint, decoding.version, derived)
+    _insert(cursor, place.derived, "*", derived)
     return place
+
+
+def _insert(cursor: Connection, table: str, columns: str, arrays: Arrays) -> None:
+    """Put arrays into a table.  columns: what it holds, where * stands for name and array."""
+    blobs = [own.astype("<f8").tobytes() for own in arrays.values()]
+    rows = pa.table([pa.array(arrays, pa.string()), pa.array(blobs, pa.binary())], ["name", "sums"])
+    cursor.register(_ARRAYS, rows)
+    cursor.execute(f"INSERT INTO {table} SELECT {columns} FROM {_ARRAYS}")
+    cursor.unregister(_ARRAYS)
 
 
 def add(
@@ -303,9 +323,28 @@ def _narrow(cursor: Connection, place: StoredSums, rows: DecodedRows, most: int)
     return narrow
 
 
-def recall(cursor: Connection, place: StoredSums, decoding: Decoding) -> None:
-    """Give a design what follows from it alone."""
-    decoding.recall(place.read(cursor, [_DESIGN])[_DESIGN])
+def recall(cursor: Connection, key: str, fingerprint: str, version: int) -> Arrays | None:
+    """What follows from the design of a survey alone; None where nothing is kept, or not what this
+    version of its decoder derived of this survey."""
+    table = f"{DERIVED}{key}"
+    query = f"SELECT 1 FROM duckdb_tables() WHERE table_name = {literal(table)}"
+    if not cursor.execute(query).fetchall():
+        return None
+    found = cursor.execute(f"SELECT {names(_NAMED)} FROM {quote(table)}").fetchall()
+    derived = {name: np.frombuffer(sums, dtype="<f8") for name, sums in found}
+    seal = derived.pop(_SEAL, np.zeros(0))
+    return derived if np.array_equal(seal, _seal(fingerprint, version, derived)) else None
+
+
+def _seal(fingerprint: str, version: int, derived: Arrays) -> Reals:
+    """A digest of what was derived of a survey, as an array among the others: whatever does not
+    bear it is damaged, or another survey's, or another version's."""
+    digest = hashlib.sha256(f"{fingerprint} {version}".encode())
+    for name in sorted(derived):
+        digest.update(f"{name} {derived[name].size} ".encode())
+        digest.update(np.ascontiguousarray(derived[name], dtype="<f8").data)
+    # Whole numbers of 32 bits, for four floats of any bits may be no numbers.
+    return np.frombuffer(digest.digest(), dtype="<u4").astype(np.float64)
 
 
 def read(
@@ -347,7 +386,7 @@ def _select(
     """The parts of the people who are selected, by key values; those of later reports are parts of
     their own."""
     types = [pa.int64(), *(ARROW_TYPES[c.type] for c in place.layout.intake.public)]
-    numbered = [(_DESIGN - 1 - number, *values) for number, (values, _) in enumerate(later)]
+    numbered = [(EVERYBODY - 1 - number, *values) for number, (values, _) in enumerate(later)]
     columns = zip(*numbered, strict=True) if numbered else ([] for _ in (0, *place.columns))
     arrays = [pa.array(own, kind) for own, kind in zip(columns, types, strict=False)]
     listed = (_PART, *place.columns)
@@ -363,7 +402,7 @@ def _select(
     ).fetchall()
     cursor.unregister(_LATER)
     found = place.read(cursor, [row[1] for row in rows if row[1] >= 0])
-    found |= {_DESIGN - 1 - number: dict(arrays) for number, (_, arrays) in enumerate(later)}
+    found |= {EVERYBODY - 1 - number: dict(arrays) for number, (_, arrays) in enumerate(later)}
     groups = []
     for _, members in groupby(rows, key=lambda row: row[0]):
         own = list(members)

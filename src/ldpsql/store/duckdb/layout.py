@@ -11,7 +11,7 @@
     reports_<survey>   the reports, with the number of their batch
     ids_<survey>       the ids of reports that a device may send again, and until when it may
     histogram_<survey> counts of equal reports
-    decoded, parts_<survey>, sums_<survey>, whole_<survey>
+    decoded, parts_<survey>, sums_<survey>, whole_<survey>, derived_<survey>
                        what reports decode to: see `decoded`
     decoded_alone      the batches of which nothing else is there any more
     lookups.<name>     a table that everybody may see, with the digest of its rows as its comment
@@ -49,6 +49,8 @@ LOOKUPS = "lookups"
 ALONE = "decoded_alone"
 SUMS = "sums_"
 """How the names of tables with the sums of parts begin (see `decoded`)."""
+DERIVED = "derived_"
+"""How the names of tables with what follows from a design begin (see `decoded`)."""
 HISTOGRAM = "histogram_"
 """How the names of tables with the counts of equal reports begin."""
 LAST_COLUMN = f"{RESERVED_PREFIX}last"
@@ -92,7 +94,7 @@ class Layout(ReportTable):
 
 def survey_tables(key: str) -> tuple[str, ...]:
     """The names of all tables that belong to one survey."""
-    kinds = ("reports", "ids", "histogram", "parts", "sums", "whole")
+    kinds = ("reports", "ids", "histogram", "parts", "sums", "whole", "derived")
     return tuple(f"{kind}_{key}" for kind in kinds)
 
 

@@ -148,7 +148,7 @@ class DuckDBReader(DuckDBStore):
 
     def _forget_replaced(self) -> None:
         """Forget surveys that were removed, and came again as others."""
-        known = {survey.key: survey.fingerprint for survey in self._known_surveys()}
+        known = dict(self._rows("SELECT name, fingerprint FROM surveys"))
         for key, fingerprint in self._known.items():
             if known.get(key) != fingerprint:
                 self._forget_survey(key)

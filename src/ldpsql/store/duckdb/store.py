@@ -172,6 +172,10 @@ class DuckDBStore(Store):
         self._rows("UPDATE surveys SET json = ? WHERE name = ?", intake.text, intake.key)
         self._make_log()
 
+    def _recall_derived(self, key: str, fingerprint: str, version: int) -> decoded.Arrays | None:
+        with self._read_snapshot() as cursor:
+            return decoded.recall(cursor, key, fingerprint, version)
+
     def _read_statement(self, key: str) -> str | None:
         if not self._has_table("statements"):
             return None
@@ -740,7 +744,9 @@ class DuckDBStore(Store):
         if decoding is None or place is None:
             return None
         if layout.key not in self._recalled:
-            decoded.recall(cursor, place, decoding)
+            own = (layout.key, layout.intake.fingerprint)
+            if decoding.recall and (derived := decoded.recall(cursor, *own, decoding.version)):
+                decoding.recall(derived)
             self._recalled.add(layout.key)
         found = decoded.read(cursor, place, decoding, selection)
         self._pinned.last = (layout.key, selection, found)
