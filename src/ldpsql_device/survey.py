@@ -267,13 +267,9 @@ class Survey(Published):
 def read_heading(data: Mapping[str, Any]) -> dict[str, Any]:
     """What a survey says besides its plan, by the names of the fields of `Survey`."""
     guarantee, shuffled = read_promise(data["promise"])
-    return {
-        "schema": Schema.from_json(data["schema"]),
-        "guarantee": guarantee,
-        "shuffled": shuffled,
-        "schedule": Schedule.from_json(data),
-        **{key: data.get(key) for key in _PLAIN},
-    }
+    own = {"guarantee": guarantee, "shuffled": shuffled, "schedule": Schedule.from_json(data)}
+    plain = {key: data.get(key) for key in _PLAIN}
+    return {"schema": Schema.from_json(data["schema"]), **own, **plain}
 
 
 def _require_kind(keys: Mapping[str, Any]) -> None:
