@@ -175,6 +175,12 @@ def test_what_is_missing_is_said(home):
     refusal(run("ingest", "nothing.parquet"), 1)
 
 
+def test_no_database_is_made_for_a_file_that_is_not_there(home):
+    why = refusal(run("ingest", "nothing.parquet", "--db", "new.duckdb"), 1)
+    assert "there is no file nothing.parquet" in why
+    assert not list(home.glob("new.duckdb*"))
+
+
 def test_a_survey_without_a_guarantee_needs_its_flag(home):
     (home / "app.json").write_text(unsound().to_json())
     assert "--accept-no-guarantee" in refusal(run(*RANDOMIZE), 1)

@@ -55,9 +55,11 @@ def test_batches_are_listed_withdrawn_and_their_reports_deleted(database: Path) 
 
 
 def test_a_database_named_as_a_survey_is_refused_with_the_option(database: Path) -> None:
-    assert f"is no survey but a file: write --db {database}" in refusal(
-        run("db", "list", database, "--db", database), 2
-    )
+    folder = database.parent
+    for place, what in ((database, "file"), (folder, "folder")):
+        assert f"{place} is a {what} and not a survey: write --db {place}" in refusal(
+            run("db", "list", place, "--db", database), 2
+        )
 
 
 @pytest.mark.parametrize("keep", ["reports", "counts"])
@@ -140,7 +142,7 @@ def test_what_to_forget_must_be_said(database: Path) -> None:
 
 
 @pytest.mark.fast(1)
-@pytest.mark.parametrize("command", [("ingest", "x.csv"), ("db", "vacuum")])
+@pytest.mark.parametrize("command", [("ingest", __file__), ("db", "vacuum")])
 def test_a_command_waits_as_long_as_it_is_told(database: Path, command: tuple[str, ...]) -> None:
     script = (
         "import sys; from ldpsql.store import open_store; "

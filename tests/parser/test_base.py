@@ -239,6 +239,8 @@ def test_a_query_that_only_picks_columns_needs_no_database() -> None:
             "No function",
         ),
         ("SELECT LOWER(state), COUNT(*) FROM app", UnsupportedSQL, "state", "not a GROUP BY key"),
+        ("SELECT COUNT(*) FROM app GROUP BY lower('A')", UnsupportedSQL, "lower('A')", "constant"),
+        ("SELECT COUNT(*) FROM app GROUP BY random()", UnsupportedSQL, "random()", "RANDOM"),
         ("SELECT getenv('X'), COUNT(*) FROM app", UnsupportedSQL, "getenv('X')", "GETENV"),
         ("SELECT [COUNT(*)] FROM app", UnsupportedSQL, None, "not supported here"),
         ("SELECT {'a': COUNT(*)} FROM app", UnsupportedSQL, None, "not supported here"),

@@ -49,3 +49,18 @@ def test_ctes_that_double_at_every_step_are_bound_in_no_time() -> None:
     steps = ", ".join(f"t{i + 1} AS (SELECT a.n FROM t{i} a, t{i} b)" for i in range(60))
     sql = f"WITH t0 AS (SELECT COUNT(*) AS n FROM app), {steps} SELECT n FROM t60"
     assert [output.name for output in parsed(sql).outputs] == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason", "hint"),
+    [
+        ("regexp_matches(state, '[')", "missing ]", "check the constants in it"),
+        ("lower(age) = 'a'", "No function matches", "check the types of what it is"),
+    ],
+)
+def test_what_is_wrong_over_declared_values_is_told_by_its_kind(
+    condition: str, reason: str, hint: str
+) -> None:
+    error = refusal(f"SELECT COUNT(*) FROM app WHERE {condition}")
+    assert reason in error.reason
+    assert error.hint.startswith(hint)

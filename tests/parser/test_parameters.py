@@ -99,6 +99,12 @@ def test_parameters_that_do_not_fit_are_refused(sql: str, parameters: Any, where
     assert marked(error) == where
 
 
+@pytest.mark.parametrize("written", [":a", "$a"])
+def test_a_parameter_without_a_value_is_named_as_it_is_written(written: str) -> None:
+    error = refusal(f"SELECT COUNT(*) FROM app WHERE age = {written}", {})
+    assert error.reason == f"no value for the parameter {written}"
+
+
 @pytest.mark.parametrize("parameters", [{"a": 1, "b": 2}, {"a": 1, "": 2}])
 def test_an_unused_name_is_refused(parameters: Any) -> None:
     assert "does not occur" in refusal("SELECT COUNT(*) FROM app WHERE age = :a", parameters).reason

@@ -353,6 +353,13 @@ def test_text_of_wide_letters_is_refused_by_its_encoding(store, tmp_path, encodi
             store.ingest([tmp_path / name], survey=fake_survey(), skip_invalid=skips)
 
 
+def test_zeros_without_letters_are_not_said_to_be_of_an_encoding(store, tmp_path):
+    (tmp_path / "r.csv").write_bytes(b"\0")
+    with pytest.raises(ReportError) as refused:
+        store.ingest([tmp_path / "r.csv"], survey=fake_survey())
+    assert "UTF" not in str(refused.value)
+
+
 def test_a_pipe_is_not_waited_for(store, tmp_path):
     os.mkfifo(tmp_path / "r.csv")
     with pytest.raises(ReportError, match="is a pipe or a device"):

@@ -189,8 +189,9 @@ def ingest(
     command; the files before it stay taken. A survey with trust = "shuffle" takes only batches that
     `ldpsql shuffle` wrote.
     """
-    from ldpsql.intake import Intake  # noqa: PLC0415
+    from ldpsql.intake import Intake, expand  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
+    from ldpsql.store.incoming import SUFFIXES  # noqa: PLC0415
 
     def tell(batch: Batch) -> None:
         taken = pluralize(batch.reports, "report")
@@ -201,6 +202,7 @@ def ingest(
         click.echo(f"{batch.name}: {taken}{repeats}{skipped}", err=True)
 
     asked = None if survey is None else Intake.read(survey)
+    files = expand(paths, SUFFIXES)  # before a database is made for none
     opened: Store | RemoteStore
     if options.is_collector(database):
         from ldpsql.remote import RemoteStore  # noqa: PLC0415  (it loads what answers)
@@ -209,4 +211,4 @@ def ingest(
     else:
         opened = open_store(database, read_only=False, patience=patience)
     with closing(opened) as store, Progress("ingesting", sys.stderr) as progress:
-        store.ingest(paths, survey=asked, tell=tell, progress=progress.advance, **settings)
+        store.ingest(files, survey=asked, tell=tell, progress=progress.advance, **settings)

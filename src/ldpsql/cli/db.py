@@ -42,7 +42,8 @@ def list_batches(table: str | None, database: Path) -> None:
     from ldpsql.store import read_store  # noqa: PLC0415  (what is heavy is loaded when needed)
 
     if table and not table.isidentifier() and Path(table).exists():
-        raise click.UsageError(f"{table} is no survey but a file: write --db {table}")
+        what = "folder" if Path(table).is_dir() else "file"
+        raise click.UsageError(f"{table} is a {what} and not a survey: write --db {table}")
     with closing(read_store(database)) as store:
         tables = [table] if table else [intake.table for intake in store.intakes()]
         found = [

@@ -112,7 +112,9 @@ def find_scalar_kind(
             found = str(cursor.sql(f"SELECT {text} FROM {DECLARED}").types[0])
         except duckdb.Error as error:
             line = str(error).splitlines()[0].split(": ", 1)[-1].split(". ")[0].rstrip("!.")
-            raise wrong(line, node, "check the types of what it is written over") from None
+            is_type = isinstance(error, duckdb.BinderException)
+            checked = "types of what it is written over" if is_type else "constants in it"
+            raise wrong(line, node, f"check the {checked}") from None
     return _kind(found, node)
 
 

@@ -31,7 +31,7 @@ from ldpsql.aggregates import (
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import did_you_mean
 from ldpsql.limits import in_time
-from ldpsql.parser.allowed import function_name, is_outer, is_scalar
+from ldpsql.parser.allowed import function_name, is_deterministic, is_outer, is_scalar
 from ldpsql.parser.columns import Columns, LookupColumn, outside_queries
 from ldpsql.parser.predicate import read_predicate
 from ldpsql.parser.query import And, GroupKey, Measurement, Predicate, Query, What
@@ -306,7 +306,8 @@ class SelectReader:
         else:
             if has_aggregate(node):
                 raise wrong("an aggregate cannot be a GROUP BY key", node)
-            if not node.find(exp.Column, LookupColumn):
+            is_constant = all(map(is_deterministic, node.walk()))
+            if is_constant and not node.find(exp.Column, LookupColumn):
                 raise refuse("a constant is not a GROUP BY key", node, "leave it out")
             scalar = read_scalar(node, self.columns)
             used = next(iter(scalar.columns), "")

@@ -168,19 +168,24 @@ _OPERANDS = {
 class Placeholder(NamedTuple):
     """A place for a value.
 
-    key: a name, or a place in the sequence of values.  name: as written, "" for `?`.
-    start, end: its offsets in the text.
+    key: a name, or a place in the sequence of values.  mark: what it begins with, one of ?, : and
+    $.  name: what is written behind that, or "".  start, end: its offsets in the text.
     """
 
     key: str | int
+    mark: str
     name: str
     start: int
     end: int
 
     def error(self, reason: str) -> Refusal:
         """An error at the placeholder; {} in the reason is how it is written."""
-        written = f":{self.name}" if self.name else "?"
-        return wrong(reason.format(written), (self.start, self.end))
+        return wrong(reason.format(self.mark + self.name), self.place)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Both offsets."""
+        return self.start, self.end
 
 
 def bind(
@@ -199,7 +204,7 @@ def bind(
         if name is not None:
             end = tokens[position + bool(name)].end
             key = int(name) - 1 if name.isdigit() else name or len(placeholders)
-            placeholders.append(Placeholder(key, name, token.start, end))
+            placeholders.append(Placeholder(key, token.text, name, token.start, end))
             token = Token(TokenType.NUMBER, "0", token.line, token.col, token.start, end)
         bound.append(token)
         position += 2 if name else 1
@@ -267,7 +272,7 @@ def _find_values(placeholders: Sequence[Placeholder], parameters: Parameters) ->
         raise wrong(f"the parameter {unused!r} does not occur in the SQL")
     if set(given) != set(keys):
         taken = max((key + 1 for key in keys if isinstance(key, int)), default=0)
-        where = placeholders[0][2:] if placeholders else None
+        where = placeholders[0].place if placeholders else None
         raise wrong(f"the SQL takes {taken} parameters, {len(given)} were given", where)
     return [given[key] for key in keys]
 

@@ -413,7 +413,8 @@ def _require_bytes_of_letters(path: Path, name: str) -> None:
     """ReportError for text whose letters are of two or four bytes."""
     with path.open("rb") as opened:
         start = opened.read(4)
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in start:
+    has_wide_letters = b"\0" in start and start.strip(b"\0")
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or has_wide_letters:
         raise ReportError(f"{name} is text in UTF-16 or UTF-32; save it in UTF-8")
 
 
