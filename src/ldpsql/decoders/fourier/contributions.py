@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -42,6 +43,8 @@ KEPT, FACES_KEPT = 8, 32
 MOST_CELLS = 1 << 25
 """Cells of all queries together whose contributions are kept."""
 _ENTRIES, _AT_ONCE = 1 << 15, 1 << 12
+_CELLS_AT_ONCE = 1 << 20
+"""Cells of spectra, beyond one block's, that are laid side by side for all families."""
 _PHASES_AT_ONCE = 1 << 18
 """Phases that are transformed at once: few enough for a processor's cache."""
 MOST_ENTRIES = 1 << 22
@@ -177,11 +180,12 @@ class SharedContributions:
                 axis for place in np.flatnonzero(own) for face in divided[place] for axis in face
             }
             about.setdefault(tuple(sorted(axes)), []).append(number)
-        for batch in batches(collected.table, collected.odds):
-            spectra = collected.spread(divided, batch.cluster.axes)
-            for asked, numbers in about.items():
-                if moved := batch.cluster.moved(asked):
-                    amounts = batch.correlate(slopes[numbers] @ spectra, moved)
+        for (asked, numbers), families in product(about.items(), self._divide_families()):
+            blocks, mixed = mix(collected.table, collected.odds, families, asked, _PHASES_AT_ONCE)
+            spectra = slopes[numbers] @ collected.spread(divided, *blocks)
+            for batch, moved in mixed:
+                if moved:
+                    amounts = batch.correlate(spectra, moved)
                     own_ends = ends[0].copy()
                     own_ends[:, numbers] = amounts.min(axis=(1, 2)), amounts.max(axis=(1, 2))
                     ends.append(own_ends)
@@ -191,6 +195,16 @@ class SharedContributions:
             spectra = slopes @ collected.spread(divided, face.axes)
             found = face.extremes(list(spectra), collected.odds, found - whole) + whole
         return found
+
+    def _divide_families(self) -> list[Integers]:
+        """The numbers of all families, those apart whose spectra have too many cells together."""
+        table, cells, parts = self.collected.table, 0, dict[Axes, int]()
+        for axes in dict.fromkeys(cluster.axes for cluster in table.clusters):
+            parts[axes] = cells // _CELLS_AT_ONCE
+            cells += self.collected.group.cells(axes)
+        counts = list(map(len, table.clusters))
+        own = np.repeat([parts[cluster.axes] for cluster in table.clusters], counts)
+        return [np.flatnonzero(own == part) for part in dict.fromkeys(parts.values())]
 
     def cells(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterable[Reals]:
         """c of some queries, without weights, at every phase of each batch of a sample that its
