@@ -6,7 +6,7 @@ It counts the words by the functions with which `draw` reads them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -28,6 +28,9 @@ from ldpsql_device.plan import (
 )
 
 Report = tuple[int, ...]
+_Known = dict[tuple[int, ...], list[tuple[Report, Fraction]]]
+"""Reports of a face with their probabilities, by all that they depend on: the numbers of the face
+and of the secret choice, and the symbols of the record."""
 LARGEST_LAW = 1 << 22
 
 
@@ -41,41 +44,72 @@ def law(plan: Plan, record: Sequence[int]) -> dict[Report, Fraction]:
 
     Raises ValueError where there are more than LARGEST_LAW reports.
     """
+    return laws(plan, [record])[0]
+
+
+def laws(plan: Plan, records: Iterable[Sequence[int]]) -> list[dict[Report, Fraction]]:
+    """The law of each record; what several of them share is found once."""
     if count_reports(plan) > LARGEST_LAW:
         raise ValueError("the reports of this plan are too many to enumerate")
-    found: dict[Report, Fraction] = {}
-    for number, face in enumerate(plan.faces):
-        for row, chance in _face_law(plan, number, face, record):
-            found[row] = found[row] + chance if row in found else chance
-    return found
+    known: _Known = {}
+    every: list[dict[Report, Fraction]] = []
+    for record in records:
+        codes, found = np.array([record], dtype=np.int64), dict[Report, Fraction]()
+        for number, face in enumerate(plan.faces):
+            for row, chance in _face_law(plan, number, face, codes, known):
+                found[row] = found[row] + chance if row in found else chance
+        every.append(found)
+    return every
 
 
 def _face_law(
-    plan: Plan, number: int, face: Face, record: Sequence[int]
+    plan: Plan, number: int, face: Face, codes: Integers, known: _Known
 ) -> Iterator[tuple[Report, Fraction]]:
     """The reports of one face with their probabilities, one secret choice after the other."""
-    codes = np.array([record], dtype=np.int64)
     for combination in range(face.choices):
         choices = [choice[combination : combination + 1] for choice in face.combinations]
-        halves = plan.face_choice.preimages[number]
-        for step, choice in zip(face.steps, choices, strict=True):
-            halves *= step.preimages[int(choice[0])]
-        question = plan.first_questions[number] + int(face.question_of(choices, 1)[0])
         ranges = [int(np.asarray(value_of(coin, choices)).item()) for coin in face.coins]
-        blank = (0,) * (plan.coin_columns - len(ranges))
-        for coins in product(*map(range, ranges)):
-            words = math.prod(map(_coin_words, coins, ranges))
-            everything = HALVES ** (1 + len(face.steps)) * WORDS ** len(coins)
-            drawn = [np.array([coin]) for coin in coins]
-            laws = [
-                part_law(plan, part, symbols(plan, part, codes, choices, drawn), choices).items()
+        asked = {
+            coins: [
+                symbols(plan, part, codes, choices, [np.array([coin]) for coin in coins])
                 for part in face.parts
             ]
-            for answers in product(*laws):
-                row = (question, *coins, *blank, *(n for columns, _ in answers for n in columns))
-                blind = Fraction(halves * words, everything)
-                chance = math.prod((share for _, share in answers), start=blind)
-                yield (*row, *(0,) * (len(plan.columns) - len(row))), chance
+            for coins in product(*map(range, ranges))
+        }
+        own = (int(digit[0]) for each in asked.values() for symbol in each for digit in symbol)
+        key = (number, combination, *own)
+        if key not in known:
+            known[key] = list(_choice_law(plan, number, face, choices, ranges, asked))
+        yield from known[key]
+
+
+def _choice_law(
+    plan: Plan,
+    number: int,
+    face: Face,
+    choices: Sequence[Integers],
+    ranges: Sequence[int],
+    asked: Mapping[Report, Sequence[Sequence[Integers]]],
+) -> Iterator[tuple[Report, Fraction]]:
+    """The same after one secret choice.  asked: the symbols of all parts, by coins, of which there
+    are as many as `ranges` says."""
+    halves = plan.face_choice.preimages[number]
+    for step, choice in zip(face.steps, choices, strict=True):
+        halves *= step.preimages[int(choice[0])]
+    question = plan.first_questions[number] + int(face.question_of(choices, 1)[0])
+    blank = (0,) * (plan.coin_columns - len(ranges))
+    for coins, parts in asked.items():
+        words = math.prod(map(_coin_words, coins, ranges))
+        everything = HALVES ** (1 + len(face.steps)) * WORDS ** len(coins)
+        blind = Fraction(halves * words, everything)
+        answered = [
+            part_law(plan, part, symbol, choices).items()
+            for part, symbol in zip(face.parts, parts, strict=True)
+        ]
+        for answers in product(*answered):
+            row = (question, *coins, *blank, *(n for columns, _ in answers for n in columns))
+            chance = math.prod((share for _, share in answers), start=blind)
+            yield (*row, *(0,) * (len(plan.columns) - len(row))), chance
 
 
 def _coin_words(coin: int, limit: int) -> int:

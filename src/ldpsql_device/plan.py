@@ -140,7 +140,7 @@ def find_columns(value: Any) -> Iterator[Varying]:
         for name in declared_fields(type(value)):
             yield from find_columns(getattr(value, name))
     elif isinstance(value, tuple):
-        for entry in value:
+        for entry in (each for each in value if not isinstance(each, int)):  # most are
             yield from find_columns(entry)
 
 
@@ -441,16 +441,16 @@ class Staircase(Rows):
         require(enough, "a bit for every symbol")
         largest = max(map(max, self.favoured), default=0)
         require(largest < 1 << 32, "32 symbols that an answer favours to a number")
-        vars(self).update(rows=tuple(map(self._row, range(self.symbols))))
+        most = [weight * self.favour // WORDS for weight in self.weights]
+        vars(self).update(rows=tuple(self._row(symbol, most) for symbol in range(self.symbols)))
         super()._check()
 
-    def _row(self, symbol: int) -> tuple[int, ...]:
-        most = [weight * self.favour // WORDS for weight in self.weights]
+    def _row(self, symbol: int, most: Sequence[int]) -> tuple[int, ...]:
         is_favoured = [bits[symbol // 32] >> symbol % 32 & 1 for bits in self.favoured]
         row = [m if f else w for m, f, w in zip(most, is_favoured, self.weights, strict=True)]
         left = WORDS - sum(row)
-        for answer, favoured in enumerate(is_favoured):
-            more = 0 if favoured else max(min(left, most[answer] - row[answer]), 0)
+        for answer in (answer for answer, f in enumerate(is_favoured) if not f and left > 0):
+            more = min(left, most[answer] - row[answer])
             row[answer], left = row[answer] + more, left - more
         require(left == 0, "the weights of a staircase do not sum to 2^64")
         return tuple(row)

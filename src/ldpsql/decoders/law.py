@@ -8,8 +8,7 @@ from fractions import Fraction
 from itertools import product
 
 from ldpsql_device.frozen import frozen
-from ldpsql_device.law import count_reports
-from ldpsql_device.law import law as law_of
+from ldpsql_device.law import count_reports, laws
 from ldpsql_device.plan import Plan
 
 LARGEST_LAW = 4_000_000
@@ -89,7 +88,7 @@ def enumerate_law(plan: Plan) -> Law:
     if count * reports > LARGEST_LAW:
         raise ValueError(f"{count} x {reports} probabilities are too many to enumerate")
     inputs = tuple(product(*map(range, plan.sizes)))
-    channel = [law_of(plan, record) for record in inputs]
+    channel = laws(plan, inputs)
     rows = tuple(sorted(set().union(*channel)))
     nothing = Fraction(0)
     return Law(inputs, rows, tuple(tuple(law.get(row, nothing) for row in rows) for law in channel))
