@@ -117,10 +117,11 @@ def find_published(path: Path) -> str | None:
     """Of which state of a store its snapshot is; None where there is none, or one that more people
     may read than the store."""
     companion = companion_of(path)
-    with suppress(duckdb.Error, ValueError, OSError), open_memory() as connection:
+    with suppress(duckdb.Error, ValueError, OSError):
         more = companion.stat().st_mode & ~path.stat().st_mode & 0o777
         if not more and _is_genuine(companion, path):
-            return _attach(connection, companion)[0]
+            with open_memory() as connection:
+                return _attach(connection, companion)[0]
     return None
 
 

@@ -321,12 +321,13 @@ class DuckDBStore(Store):
 
     def _latest_day(self) -> date | None:
         self._rows("CREATE TABLE IF NOT EXISTS seen (latest DATE)")
-        return self._find_latest_day()
+        return self._read_latest_day()
 
     def _find_latest_day(self) -> date | None:
         """As `_latest_day`, of a store that is open for reading only."""
-        if not self._has_table("seen"):
-            return None
+        return self._read_latest_day() if self._has_table("seen") else None
+
+    def _read_latest_day(self) -> date | None:
         latest: date | None = self._rows("SELECT max(latest) FROM seen")[0][0]
         return latest
 
