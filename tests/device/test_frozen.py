@@ -180,7 +180,7 @@ ACTS: dict[str, Callable[[SimpleNamespace], object]] = {
     "parameters": lambda c: [
         (p.name, p.kind) for p in inspect.signature(c.Base).parameters.values()
     ],
-    "annotations": lambda c: inspect.get_annotations(c.Heir.__init__).keys() - {"return"},
+    "annotations": lambda c: sorted(inspect.get_annotations(c.Heir.__init__).keys() - {"return"}),
     "an heir in dataclasses": lambda c: dataclass(frozen=True)(derive(c.Heir))(1, extra=2),
     "an heir of dataclasses": lambda c: frozen(derive(c.Heir))(1, extra=2),
     "an heir that thaws": lambda c: dataclass(derive(c.Heir)),
