@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from benchmarks.field import many_values, means
 from benchmarks.field.ranges import BIASED, LEAN, NAMES, UNBIASED
@@ -317,7 +317,7 @@ def ratio_of(
         return math.exp(mean), None
     # Welch and Satterthwaite, as in `verdicts.is_above`, for a sum of several means.
     freedom = spread**4 / math.fsum(error**4 / (runs - 1) for error, runs in parts)
-    far = float(student.ppf(1.0 - LEVEL / 2.0 / cases, freedom)) * spread
+    far = float(stdtrit(freedom, 1.0 - LEVEL / 2.0 / cases)) * spread
     return math.exp(mean), True if mean > far else False if mean < -far else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import signal
 from collections.abc import Callable, Iterator
@@ -64,11 +65,8 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
+        atexit.register(gc.unfreeze)  # or libraries would call it leaked
         gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # or libraries would call it leaked
 
 
 @pytest.fixture(autouse=True)

@@ -329,7 +329,8 @@ def test_rounds_that_do_not_follow_each_other_are_refused(number, names, message
 
 def test_devices_need_their_part_alone(tmp_path):
     """Of a design with a plan."""
-    survey = Survey.of("app", published().schema, "1", "fourier")
+    schema = Schema.from_keys({"dimension": {"age": {"type": "int", "domain": [0, 9]}}})
+    survey = Survey.of("app", schema, "1", "fourier")
     path = tmp_path / "app.survey.json"
     beside = survey.write(path)
     both = tmp_path / "both.json"

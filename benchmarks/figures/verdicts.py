@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from benchmarks.figures.cases import Row
 
@@ -61,7 +61,7 @@ def is_above(one: Value, other: Value, factor: float = 1.0, cases: int = 1) -> V
         return difference > 0.0 if difference else None
     # Welch and Satterthwaite: the degrees of freedom of a sum of estimated variances.
     freedom = spread**4 / math.fsum(error**4 / (runs - 1) for error, runs in parts)
-    far = float(student.ppf(1.0 - LEVEL / 2.0 / cases, freedom)) * spread
+    far = float(stdtrit(freedom, 1.0 - LEVEL / 2.0 / cases)) * spread
     return True if difference > far else False if difference < -far else None
 
 
@@ -106,7 +106,7 @@ def band(values: Sequence[Value]) -> tuple[list[float], list[float]]:
     for value in values:
         half = 0.0
         if value.runs > 1 and math.isfinite(value.stderr):
-            half = float(student.ppf(1.0 - LEVEL / 2.0, value.runs - 1)) * value.stderr
+            half = float(stdtrit(value.runs - 1, 1.0 - LEVEL / 2.0)) * value.stderr
         # Below a tenth of the value a logarithmic axis would show nothing else.
         low.append(max(value.mean - half, value.mean / 10.0))
         high.append(value.mean + half)

@@ -37,7 +37,7 @@ def test_other_numbers_make_another_page() -> None:
     before, after = (field_page.votes_of(one, "error")["HIO"] for one in (stored, turned))
     assert True in before.values()
     assert True not in after.values()
-    assert field_page.text_of(turned) != field_page.text_of(stored)
+    assert field_page.text_of(turned) != field_page.PAGE.read_text("utf-8")
 
 
 def test_each_verdict_is_that_of_its_rows() -> None:

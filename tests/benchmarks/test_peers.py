@@ -53,7 +53,7 @@ def test_a_peer_gets_the_task_and_gives_answers(tmp_path: Path) -> None:
         ("raise ValueError('no')", "failed: ValueError: no"),
         ("", "wrote no answers.parquet"),
         (ANSWER.format("[float('nan'), 1.0]"), "gave 1 numbers to 2"),
-        (ANSWER.format("[0.5]"), "gave 1 numbers to 2"),
+        pytest.param(ANSWER.format("[0.5]"), "gave 1 numbers to 2", marks=pytest.mark.slow),
     ],
 )
 def test_a_peer_that_cannot(tmp_path: Path, text: str, reason: str) -> None:

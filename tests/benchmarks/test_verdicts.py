@@ -41,7 +41,7 @@ def test_runs_tell_what_is_beyond_chance() -> None:
 def test_the_level_is_kept() -> None:
     """Of two equal means a difference is told in one case of twenty, both sides together."""
     random = np.random.default_rng(4)
-    runs = random.normal(size=(5_000, 2, 6))
+    runs = random.normal(size=(2_500, 2, 6))
     told = [is_above(*(Value.over(part.tolist()) for part in both)) is not None for both in runs]
     expected, spread = LEVEL, math.sqrt(LEVEL * (1 - LEVEL) / len(told))
     assert abs(np.mean(told) - expected) < 5.5 * spread

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -32,6 +31,7 @@ from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.schema import Schema
 from ldpsql_device.shuffled import Shuffled
 
 QUICK = ("audit", "--quick")
@@ -409,7 +409,7 @@ def test_sensitive_codes_that_do_not_fit_are_refused(sensitive):
 def shuffled(tmp_path):
     path = tmp_path / "shuffled.json"
     trust = Shuffled.parse("0.5", "1e-6", 20_000, "0.9")
-    schema = replace(design(TOML).schema, public=(), measures=())
+    schema = Schema.from_keys({"dimension": {"age": {"type": "int", "domain": [0, 9]}}})
     path.write_text(Survey.of("app", schema, trust, "hio").to_json())
     return path
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.histograms import histogram_of
 from support.surveys import boolean, category, integer, measure, public, survey_toml
+from support.tiers import runs
 
 from ldpsql.designer import design_survey, predict_errors
 from ldpsql.designer.file import read_workload
@@ -270,7 +271,7 @@ def test_sums_do_not_count_towards_a_typical_count(survey):
     assert 0 < sums.forecast.half_width < 1
 
 
-FORECAST_PEOPLE, FORECAST_RUNS = 500, 150
+FORECAST_PEOPLE, FORECAST_RUNS = 500, runs(150)
 
 
 @pytest.mark.fast(1)

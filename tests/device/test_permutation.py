@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.significance import chi_square, chi_square_bound
+from support.tiers import runs
 
 from ldpsql.simulation import SeededEntropy
 from ldpsql_device import permutation
@@ -66,7 +67,7 @@ def test_all_orders_are_equally_likely(tmp_path, monkeypatch, capacity, buckets)
     def draw():
         return places(shuffled(4, tmp_path, entropy, part=3)).tolist()
 
-    statistic, degrees = orders(draw, 24 * 50, 4)
+    statistic, degrees = orders(draw, 24 * runs(50), 4)
     assert degrees == math.factorial(4) - 1
     assert statistic < chi_square_bound(degrees)
 
@@ -82,7 +83,7 @@ def test_buckets_alone_would_be_seen(tmp_path, monkeypatch):
     def draw():
         return places(shuffled(4, tmp_path, entropy, part=3)).tolist()
 
-    statistic, degrees = orders(draw, 24 * 50, 4)
+    statistic, degrees = orders(draw, 24 * runs(50), 4)
     assert statistic > chi_square_bound(degrees)
 
 

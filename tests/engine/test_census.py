@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from support.fourier_designs import domain_of
 from support.significance import coverage_fits
 from support.surveys import category, integer, measure, survey_toml
-from support.tiers import keep_fast
+from support.tiers import keep_fast, runs
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign, Estimator
@@ -32,7 +32,7 @@ from ldpsql_device.errors import InterfaceError, SurveyError
 
 Numbers = NDArray[Any]
 
-PEOPLE, SURVEYS = 2_000, 400
+PEOPLE, SURVEYS = 2_000, runs(400)
 EDGES = (0, 1, 3, 8)
 MECHANISMS_TRIED = ("fourier", "grr", "hio")
 

@@ -241,7 +241,7 @@ def connection() -> Iterator[Connection]:
         yield opened
 
 
-@pytest.mark.fast(4)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(
     "sql",
     [

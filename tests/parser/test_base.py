@@ -439,5 +439,5 @@ def test_the_branches_of_a_case_are_read_in_a_time_that_grows_with_their_number(
         return lines_run(lambda: base_of(f"SELECT SUM(CASE {whens} END) FROM app"))
 
     read("hours", 1)  # imports what is only now needed
-    assert read("hours", 60) < 2.2 * read("hours", 30)
-    assert read("build", 60) > 3 * read("build", 30)  # the negative control
+    assert read("hours", 40) < 2.2 * read("hours", 20)
+    assert read("build", 40) > 3 * read("build", 20)  # the negative control

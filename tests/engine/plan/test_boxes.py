@@ -64,15 +64,15 @@ def test_too_many_public_conditions_are_refused() -> None:
 
     at_most = MAX_SLICES.bit_length() - 1
     assert len(compiled(f"SELECT COUNT(*) FROM app WHERE {where(at_most)}").slices) > 8
-    for count in (at_most + 1, 60, 2000):
+    for count in (at_most + 1, 60, 500):
         with pytest.raises(UnsupportedSQL) as caught:
             compiled(f"SELECT COUNT(*) FROM app WHERE {where(count)}")
         assert caught.value.place is not None
 
 
 def test_public_conditions_that_leave_the_same_question_are_looked_at_once() -> None:
-    """Of people who satisfy one of them no other matters; 2^200 assignments leave one box."""
-    where = " OR ".join(f"(build > {i} AND age = 20)" for i in range(200))
+    """Of people who satisfy one of them no other matters; 2^60 assignments leave one box."""
+    where = " OR ".join(f"(build > {i} AND age = 20)" for i in range(60))
     [piece] = compiled(f"SELECT COUNT(*) FROM app WHERE {where}").slices
     assert [*piece.boxes] == [*compiled("SELECT COUNT(*) FROM app WHERE age = 20").slices[0].boxes]
 
@@ -88,7 +88,7 @@ def test_a_column_that_equals_one_literal_equals_no_other() -> None:
 
 
 def test_public_conditions_in_one_place_count_as_one() -> None:
-    where = " OR ".join(f"build = {i}" for i in range(5_000))
+    where = " OR ".join(f"build = {i}" for i in range(1_000))
     plan = compiled(f"SELECT COUNT(*) FROM app WHERE ({where}) AND age = 20")
     assert len(plan.slices) == 1
 

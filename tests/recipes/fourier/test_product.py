@@ -302,7 +302,7 @@ def test_large_surveys_stay_listed_where_product_form_has_too_many_questions(
 ) -> None:
     """More than a plan may have are no reason to leave the mechanism out."""
     monkeypatch.setattr(recipe, "LARGE_PLAN", 100)
-    domain = domain_of((24, 20), 1)
+    domain = domain_of((12, 10), 1)
     workload, epsilon = Workload.everyday(domain), Epsilon.parse("1")
     usual = FOURIER.design(domain, epsilon, {}, workload)
     assert usual.table.products

@@ -92,7 +92,7 @@ def test_commits_of_a_day_become_one_batch_and_change_no_count(store, clock, opt
 def test_after_tidying_no_order_tells_when_a_report_came(store):
     survey = fake_survey(public=PUBLIC)
     store.register(survey)
-    tables = [reports_of(survey, 1, seed) for seed in range(60)]
+    tables = [reports_of(survey, 1, seed) for seed in range(20)]
     for table in tables:
         take(store, survey, table)
     store.tidy()
@@ -102,7 +102,7 @@ def test_after_tidying_no_order_tells_when_a_report_came(store):
     kept = rows(store, "SELECT * EXCLUDE ldpsql_batch FROM reports_app")
     ordered = rows(store, "SELECT * EXCLUDE ldpsql_batch FROM reports_app ORDER BY ALL")
     assert kept == ordered
-    assert {row[0] for row in rows(store, "SELECT ldpsql_batch FROM reports_app")} == {60}
+    assert {row[0] for row in rows(store, "SELECT ldpsql_batch FROM reports_app")} == {20}
 
 
 def test_a_batch_that_is_partly_counted_is_counted_once(store):

@@ -62,7 +62,7 @@ def count_by_commits(store, seed, monkeypatch):
     def fails(*_):
         raise StoreError("the disk is full")
 
-    for _ in range(40):
+    for _ in range(20):
         rows = generator.choices(range(len(ids)), k=generator.choice((1, 5, 60)))
         body, way = pool.take(pa.array(rows)), generator.choice(("take", "take", "file", "fails"))
         if way == "fails":

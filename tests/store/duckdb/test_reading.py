@@ -19,9 +19,12 @@ MOMENTS = ((AMOUNT, AMOUNT), (AMOUNT, DAYS), (GROUP, None))
 ALL = (*MOMENTS, (AMOUNT, None), (DAYS, None))
 
 
+ORACLE = duckdb.connect()
+
+
 def query(table: pa.Table, sql: str) -> pa.Table:
     """DuckDB's answer over the table, which is called raw."""
-    with duckdb.connect() as connection:
+    with ORACLE.cursor() as connection:
         connection.register("raw", table)
         return connection.sql(sql).to_arrow_table()
 
