@@ -47,7 +47,7 @@ def ratios(shape: tuple[int, int, float], odds: float, counts: float, sums: floa
     return np.array(found)
 
 
-@pytest.mark.fast(4)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("counts", "sums"), [(0.0, 1.0), (1.0, 0.6)])

@@ -36,8 +36,8 @@ def test_the_same_seed_gives_the_same_answers() -> None:
 
 
 def test_another_seed_gives_other_answers() -> None:
-    """Ten seeds, ten answers."""
-    assert len({answers(seed=seed) for seed in range(10)}) == 10
+    """Four seeds, four answers."""
+    assert len({answers(seed=seed) for seed in range(4)}) == 4
 
 
 def test_answers_are_estimates_of_the_table() -> None:

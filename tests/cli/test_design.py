@@ -194,6 +194,7 @@ def test_many_kinds_of_queries_are_shown_by_size_and_target(source):
     assert "SUM(spent), 2 predicates " in text
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("target", ["±2%", "+-2%", "+/-2%", "2%", "0.02", " ± 2 % "])
 def test_planning_questions(source, target):
     shown = run("design", source, "--mechanism", "olh", "--users", "200000", "--target", target)

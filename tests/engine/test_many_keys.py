@@ -129,7 +129,7 @@ def test_many_keys_at_once_get_the_same_numbers(
     require_same(many, one_by_one(filled, QUESTIONS[question]))
 
 
-@pytest.mark.fast(5)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("mechanism", OTHERS)
 @pytest.mark.parametrize("question", ["by a dimension too", "slices"])
 def test_of_tables_and_marginals_too(

@@ -130,6 +130,7 @@ def test_answers_are_unbiased():
     assert not is_unbiased(np.array(found), 260.0)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("epsilon", ["2", "4", "8"])
 def test_intervals_hold_of_few_people_who_hardly_name_a_value(epsilon: str) -> None:
     """A tenth tells the truth beside the epsilon 0.1, so that of 30 people one names the second

@@ -141,6 +141,7 @@ def test_the_others_are_taken_where_some_lines_are_no_reports(app):
     assert [each["line"] for each in none.json["refused"]] == [1, 2]
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize(
     "value", ["NaN", "1e3", "0.5", "9007199254740993.5", "Infinity", '"7"', "1e999", "9" * 5000]
 )
