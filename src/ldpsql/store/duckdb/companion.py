@@ -206,7 +206,8 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
         yield f"CREATE TABLE {_COPY}.decoded AS FROM decoded d WHERE batch >= ({last})"
         for (key,) in cursor.execute(f"SELECT survey FROM {_COPY}.decoded").fetchall():
             for table in (f"parts_{key}", f"{SUMS}{key}", f"whole_{key}", f"{DERIVED}{key}"):
-                yield f"CREATE TABLE {_COPY}.{quote(table)} AS FROM {quote(table)}"
+                if ("main", table) in there:  # sums of earlier versions lack what was derived
+                    yield f"CREATE TABLE {_COPY}.{quote(table)} AS FROM {quote(table)}"
     for layout in layouts:
         progress = fold.FoldProgress.of(cursor, layout)
         if progress.merged + progress.recent <= MOST_COUNTS:
