@@ -136,7 +136,7 @@ def test_few_sets_of_a_large_design_are_not_decoded(monkeypatch: pytest.MonkeyPa
     assert made.prefers_sets(together, [row])
 
     def each(lengths: bool) -> list[list[BoxQuery]]:
-        places = [(a, b) for a in range(12) for b in range(9)]
+        places = [(a, b) for a in range(6) for b in range(6)]
         boxes = [
             Box((((0 if lengths else a, a + 1),), ((0 if lengths else b, b + 1),), None))
             for a, b in places

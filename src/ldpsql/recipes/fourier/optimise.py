@@ -33,20 +33,18 @@ from ldpsql.recipes.fourier.folding import Folding, Symmetry
 from ldpsql.workload import Workload
 from ldpsql_device.frozen import frozen
 
-GAP = 1e-3
+GAP, STALL = 1e-3, 2e-5
 MOST_CELLS, MOST_CROWDED = 1 << 25, 1 << 26
 """Phases of all families, and that where not every character has an arc."""
 MOST_FAMILIES = 40_000
-_CAREFUL = 20
 _FEW_CELLS, _TURN, _LONG_TURN = 200, 5, 15
 _CANDIDATES = 1500
 _COVERED, _SPANNING = 0.3, 8
 _LEAST_COVERED, _MOST_ROUNDS = 1e-4, 12
-_LARGE, _MANY_HARMONICS, _HUGE_HARMONICS = 8000, 1 << 21, 1 << 22
-_STEPS = ((100, 300, 150), (60, 140, 60), (25, 35, 20), (12, 12, 8), (6, 6, 4))
-_FEW_STEPS, _BRIEF = 12, 2
-"""Where at most so many steps follow pruning, a round that brings arcs back takes the second."""
-_HARMONIC_COST, _PRODUCT_COST, _COMPONENT_COST, _MOST_SECONDS = 4e-8, 1e-9, 1e-4, 18.0
+_STEPS = ((100, 200, 100), (40, 30, 20), (25, 20, 12), (16, 12, 8), (12, 8, 6), (6, 6, 4))
+_BRIEF = 2
+"""Steps of a round that brings arcs back."""
+_HARMONIC_COST, _PRODUCT_COST, _COMPONENT_COST, _MOST_SECONDS = 4e-8, 1e-9, 1e-4, 9.0
 """Rough seconds of one step per harmonic, multiplication and component, and of all steps."""
 _ROUNDS = 4
 _FAINT = 1e-6
@@ -143,9 +141,7 @@ class DesignProblem:
 
     def steps(self) -> tuple[int, int, int]:
         """How many to take before, between and after pruning: fewer where one costs much."""
-        arcs = sum(c.harmonics.size for c in self.components if isinstance(c, ArcBundle))
-        is_large = self.folding.classes > _LARGE or arcs > _MANY_HARMONICS
-        tier = 2 if arcs > _HUGE_HARMONICS else int(is_large)
+        tier = 0
         while tier < len(_STEPS) - 1 and self.cost * sum(_STEPS[tier]) > _MOST_SECONDS:
             tier += 1
         return _STEPS[tier]
@@ -173,7 +169,7 @@ class DesignProblem:
         """Better weights after at most so many steps."""
         if self.continued is None:
             return optimise_weights(
-                self._gains, weights, steps=steps, gap=GAP, floor=self.floor, careful=_CAREFUL
+                self._gains, weights, steps=steps, gap=GAP, floor=self.floor, stall=STALL
             )
         cells, grams = self.continued
         turn = _TURN if cells.count <= _FEW_CELLS else _LONG_TURN
@@ -305,8 +301,7 @@ def _prune(problem: DesignProblem, weights: Reals, steps: int) -> tuple[DesignPr
             is_lost &= known < _LEAST_COVERED * before
         if not is_lost.any():
             break
-        own = steps if steps > _FEW_STEPS else _BRIEF
-        kept = problem.solve(_restore_arcs(problem, full, kept, np.flatnonzero(is_lost)), own)
+        kept = problem.solve(_restore_arcs(problem, full, kept, np.flatnonzero(is_lost)), _BRIEF)
     return problem, problem.solve(kept, steps)
 
 
