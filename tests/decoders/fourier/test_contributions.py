@@ -100,7 +100,8 @@ def test_what_some_factors_tell_is_worked_out_on_these_alone(name: str) -> None:
         if not moved:
             continue
         dense = collected.spread(divided, batch.cluster.axes)
-        whole, part = batch.correlate(dense)[0], batch.correlate(dense, moved)[0]
+        some = collected.spread(divided, batch.cluster.axes_of(moved))
+        whole, part = batch.correlate(dense)[0], batch.correlate(some, moved)[0]
         weights = random.normal(size=whole.shape)
         shorter += part.shape[1] < whole.shape[1]
         found = (part * batch.sum_unmoved(weights, moved)).sum()
@@ -113,7 +114,7 @@ def correlations(design: FourierDesign, shift: int = 0) -> tuple[dict[int, Any],
     mixed spectra begin."""
     collected, random = design.collected, np.random.default_rng(4)
     every = np.arange(len(design.table.shares))
-    blocks, mixed = mix(design.table, collected.odds, every, (0,), most=40)
+    blocks, _, mixed = mix(design.table, collected.odds, every, (0,), most=40)
     spectra = [
         {face: random.normal(size=collected.face_shape(face)) for face in collected.information}
         for _ in range(2)
@@ -123,7 +124,7 @@ def correlations(design: FourierDesign, shift: int = 0) -> tuple[dict[int, Any],
         found = batch.correlate(collected.spread(spectra, batch.cluster.axes))
         plain |= zip(batch.families.tolist(), found.swapaxes(0, 1), strict=True)
     dense = np.roll(collected.spread(spectra, *blocks), shift, axis=1)
-    for batch, _ in mixed:
+    for batch in mixed:
         found = batch.correlate(dense)
         together |= zip(batch.families.tolist(), found.swapaxes(0, 1), strict=True)
     return plain, together
@@ -139,7 +140,8 @@ def test_families_over_different_axes_are_correlated_as_one_by_one(name: str) ->
 
 def test_families_that_differ_in_their_axes_are_in_one_batch() -> None:
     collected = DESIGNS["with signs"].collected
-    _, mixed = mix(collected.table, collected.odds, np.arange(len(collected.table.shares)), (), 99)
+    every = np.arange(len(collected.table.shares))
+    *_, mixed = mix(collected.table, collected.odds, every, (), 99)
     assert len(mixed) < len(collected.table.clusters)
 
 

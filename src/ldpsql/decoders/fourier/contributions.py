@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.boxes import Weight
-from ldpsql.decoders.fourier.families import Complexes, FamilyBatch, batches, mix
+from ldpsql.decoders.fourier.families import Complexes, FamilyBatch, MixedBatch, batches, mix
 from ldpsql.decoders.fourier.group import (
     Axes,
     Integers,
@@ -181,11 +181,13 @@ class SharedContributions:
             }
             about.setdefault(tuple(sorted(axes)), []).append(number)
         for (asked, numbers), families in product(about.items(), self._divide_families()):
-            blocks, mixed = mix(collected.table, collected.odds, families, asked, _PHASES_AT_ONCE)
+            _, blocks, mixed = mix(
+                collected.table, collected.odds, families, asked, _PHASES_AT_ONCE
+            )
             spectra = slopes[numbers] @ collected.spread(divided, *blocks)
-            for batch, moved in mixed:
-                if moved:
-                    amounts = batch.correlate(spectra, moved)
+            for batch in mixed:
+                if batch.moved:
+                    amounts = batch.correlate(spectra, batch.moved)
                     own_ends = ends[0].copy()
                     own_ends[:, numbers] = amounts.min(axis=(1, 2)), amounts.max(axis=(1, 2))
                     ends.append(own_ends)
@@ -212,8 +214,8 @@ class SharedContributions:
         shapes (k, cells). They are kept where they are few, for others who ask the same."""
         sample = self.mixed(faces)
         phases = sum(
-            len(batch.families) * prod(batch.cluster.orders[place] for place in moved)
-            for batch, moved in zip(sample.batches, sample.moved, strict=True)
+            len(batch.families) * prod(batch.cluster.orders[place] for place in batch.moved)
+            for batch in sample.batches
         )
         phases += sum(map(len, (shares for _, shares in sample.products)))
         if phases * len(queries) <= MOST_ENTRIES:
@@ -223,9 +225,9 @@ class SharedContributions:
     def _cells(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterator[Reals]:
         collected, sample = self.collected, self.mixed(faces)
         divided = [collected.divide(collected.spectrum(query)) for query in queries]
-        spectra = collected.spread(divided, *sample.blocks)
-        for batch, moved in zip(sample.batches, sample.moved, strict=True):
-            found = batch.correlate(spectra, moved)
+        spectra = collected.spread(divided, *sample.blocks_moved)
+        for batch in sample.batches:
+            found = batch.correlate(spectra, batch.moved)
             yield np.asarray(found.reshape(len(queries), -1))
         for reports, _ in sample.products:
             spectra = collected.spread(divided, reports.face.axes)
@@ -244,14 +246,10 @@ class SharedContributions:
         collected, shares = self.collected, self._choose(faces)
         asked = tuple({axis for face in faces for axis in face})
         chosen = np.flatnonzero(shares)
-        blocks, mixed = mix(collected.table, collected.odds, chosen, asked, _ENTRIES)
-        return MixedSample(
-            tuple(batch for batch, _ in mixed),
-            tuple(shares[batch.families] for batch, _ in mixed),
-            tuple(sample_products(collected, faces)),
-            blocks,
-            tuple(moved for _, moved in mixed),
-        )
+        blocks, blocks_moved, mixed = mix(collected.table, collected.odds, chosen, asked, _ENTRIES)
+        products = tuple(sample_products(collected, faces))
+        parts = tuple(shares[own.families] for own in mixed)
+        return MixedSample(tuple(mixed), parts, products, blocks, blocks_moved)
 
 
 def bare(query: BoxQuery) -> BoxQuery:
@@ -285,11 +283,12 @@ class MixedSample(FamilySample):
     """The same in batches of families over different axes.
 
     blocks: the axes over which the spectra lie, one after the other, that the batches correlate.
-    moved: of every batch the factors that hold axes of the faces.
+    blocks_moved: the same of spectra about axes of the faces alone.
     """
 
+    batches: tuple[MixedBatch, ...]
     blocks: tuple[Axes, ...] = ()
-    moved: tuple[tuple[int, ...], ...] = ()
+    blocks_moved: tuple[Axes, ...] = ()
 
 
 def choose_families(collected: Collected, faces: frozenset[Axes]) -> Reals:
@@ -497,12 +496,13 @@ class SecondMoments:
         columns = {w: np.array([n for n, own in enumerate(kind) if own == w]) for w in kind}
         pairs = [(one, other) for one in columns for other in (None, *columns)]
         amounts_of = iter(cells)
-        parts = zip(sample.batches, sample.shares, sample.moved, strict=True)
-        for batch, shares, moved in limits.in_time(parts):
+        for batch, shares in limits.in_time(zip(sample.batches, sample.shares, strict=True)):
             amounts = next(amounts_of)
             every = self.excess(batch, sample.blocks, shares, pairs)
             # What the contributions do not differ along is summed up before it is weighed by them.
-            excess = {pair: batch.sum_unmoved(own, moved).ravel() for pair, own in every.items()}
+            excess = {
+                pair: batch.sum_unmoved(own, batch.moved).ravel() for pair, own in every.items()
+            }
             for start in range(0, amounts.shape[1], _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
                 own = {weight: amounts[rows[:, place], part] for weight, place in columns.items()}

@@ -5,7 +5,7 @@ Source: docs/spec/fourier.md#1.1, docs/spec/fourier.md#1.2 and docs/spec/fourier
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, groupby, pairwise
@@ -126,6 +126,10 @@ class Cluster:
         """The factors along which what depends on some axes alone differs."""
         factors = enumerate(self.factors)
         return tuple(place for place, factor in factors if not set(factor).isdisjoint(axes))
+
+    def axes_of(self, places: Iterable[int]) -> Axes:
+        """The axes that some factors hold, ascending."""
+        return tuple(sorted(chain(*(self.factors[place] for place in places))))
 
     def mask(self, number: int) -> NDArray[np.bool_]:
         """The base set of one family as an indicator over H, shape (|H|,)."""
@@ -467,27 +471,41 @@ class FamilyBatch:
         axes = range(1, 1 + len(orders))
         return np.fft.rfftn(counts.reshape(-1, *orders), axes=axes)
 
+    @property
+    def _is_few(self) -> bool:
+        return len(self.cluster) * self.cluster.phases <= _FEW
+
+    def _keeps(self, moved: tuple[int, ...] | None) -> bool:
+        """Whether the whole transform is worked out and kept: for whoever asks about other factors
+        next, or because all of it is asked for."""
+        return self._is_few or moved is None or len(moved) == len(self.cluster.orders)
+
+    def _find(self, moved: tuple[int, ...] | None) -> Integers:
+        """Where f = h k lies in a dense array over the axes of the factors that are moved."""
+        if moved is None or len(moved) == len(self.cluster.orders):
+            return self.frequencies
+        return self._places(self.cluster.axes_of(moved), self._harmonics(moved))
+
     def correlate(
         self, spectra: NDArray[Any], moved: tuple[int, ...] | None = None
     ) -> NDArray[np.floating]:
         """c of every phase: the correlation of X / s with spectra, shape (k, f, |H|).
 
-        spectra: q^ / (N lambda) over the cluster's axes, flat, shape (k, cells); the result is in
-        their precision.  moved: factors off which they are 0, all by default; along the others c is
-        the same everywhere, and H has one phase.
+        spectra: q^ / (N lambda), flat, shape (k, cells); the result is in their precision.  moved:
+        the factors over whose axes they are, all by default; on others they are 0, c is the same
+        everywhere along these, and H has one phase.
         """
         # c(phi) = (1 / s) sum_u a(u) x(theta(u) - phi), with a = X^-1 q: in the Fourier domain of H
         # the product of a^ at f = h k with the conjugate of X. irfftn divides by |H|, which is
         # taken back.
         orders, harmonics = self.cluster.orders, self._harmonics(moved)
         places = range(len(orders)) if moved is None else moved
-        is_few = len(self.cluster) * self.cluster.phases <= _FEW
-        if is_few or len(places) == len(orders) or self.cluster.base != "arcs":
+        if self._keeps(moved) or self.cluster.base != "arcs":
             part = (slice(None), *(slice(len(own)) for own in harmonics))
-            factors, frequencies = self.transform[part], self.frequencies[part]
+            factors = self.transform[part]
         else:
             factors = self._transform_arcs(harmonics)
-            frequencies = self._places(self.cluster.axes, harmonics)
+        frequencies = self._find(moved)
         product = spectra[:, frequencies] * np.conj(factors).astype(spectra.dtype)
         shape = [orders[place] for place in places]
         axes = [2 + place for place in places]
@@ -517,84 +535,140 @@ def _lay_out(cluster: Cluster, axes: Axes) -> tuple[Integers, Integers]:
 
 
 @frozen(eq=False)
+class Layout:
+    """How spectra lie one after the other: where that of every family begins, shape (f,), and how
+    far apart its frequencies lie on every axis, shape (f, axes)."""
+
+    starts: Integers
+    strides: Integers
+
+    def pick(self, rows: Integers) -> Layout:
+        """Of some families."""
+        return Layout(self.starts[rows], self.strides[rows])
+
+
+@frozen(eq=False)
 class MixedBatch(FamilyBatch):
     """Families of one shape over different axes, whose spectra lie one after the other.
 
     cluster: with as many axes in each factor as any of them has; a family has the character 0 on
-    those that it lacks.  circles, strides: of every axis of a family its order, and how far apart
-    its frequencies lie, shape (f, axes).  starts: where the spectrum of every family begins, shape
-    (f,).
+    those that it lacks.  circles: of every axis of a family its order, shape (f, axes).
+    moved: the factors that hold axes that are asked about.  layout, layout_moved: of spectra over
+    all axes of the families, and over those of these factors.
     """
 
     circles: Integers
-    strides: Integers
-    starts: Integers
+    moved: tuple[int, ...]
+    layout: Layout
+    layout_moved: Layout
 
-    def _places(self, axes: Axes, kept: Sequence[Integers]) -> Integers:
+    def _keeps(self, moved: tuple[int, ...] | None) -> bool:
+        """See `FamilyBatch`; a sample is kept for long, so only where it is small."""
+        return self._is_few
+
+    def _find(self, moved: tuple[int, ...] | None) -> Integers:
         """See `FamilyBatch`: among all the spectra."""
-        return self._walk(kept, self.circles, self.strides, self.starts)
+        if not self._is_few:
+            return self._walk_over(moved)
+        return self._kept_places if moved is None else self._kept_places_moved
+
+    @cached_property
+    def _kept_places(self) -> Integers:
+        return self._walk_over(None)
+
+    @cached_property
+    def _kept_places_moved(self) -> Integers:
+        return self._walk_over(self.moved)
+
+    def _walk_over(self, moved: tuple[int, ...] | None) -> Integers:
+        layout = self.layout if moved is None else self.layout_moved
+        return self._walk(self._harmonics(moved), self.circles, layout.strides, layout.starts)
 
 
 def mix(
     table: FamilyTable, odds: float, chosen: Integers, asked: Axes, most: int
-) -> tuple[tuple[Axes, ...], list[tuple[MixedBatch, tuple[int, ...]]]]:
-    """The chosen families, those together that differ in their axes alone, for NumPy takes about as
-    long for each as for all of them; with their factors that hold axes that are asked about. Before
-    them, the axes over which their spectra lie.
+) -> tuple[tuple[Axes, ...], tuple[Axes, ...], list[MixedBatch]]:
+    """The axes over which spectra lie, and those over which spectra lie that are about what is
+    asked; and the chosen families, those together that differ in their axes alone, for NumPy takes
+    about as long for each as for all of them.
 
     chosen, most: as of `batches`.
     """
-    bounds, cells = np.searchsorted(chosen, table.starts), 0
+    bounds = np.searchsorted(chosen, table.starts)
     alike: dict[Any, list[tuple[Cluster, Integers, Integers]]] = {}
-    starts = dict[Axes, int]()
     for cluster, start, low, high in zip(
         table.clusters, table.starts, bounds, bounds[1:], strict=False
     ):
         if low < high:
             kind, own = (cluster.base, cluster.orders, cluster.moved(asked)), chosen[low:high]
             alike.setdefault(kind, []).append((cluster, own - start, own))
-            if cluster.axes not in starts:
-                starts[cluster.axes] = cells
-                cells += cluster.group.cells(cluster.axes)
-    found = []
+    found, begins, begins_moved = list[MixedBatch](), dict[Axes, int](), dict[Axes, int]()
     for (_, _, moved), members in in_time(alike.items()):
         families = np.concatenate([own for *_, own in members])
-        joined, *places = _join(members, starts)
+        clusters = [cluster.pick(numbers) for cluster, numbers, _ in members]
+        joined, columns, circles = _join(clusters)
+        layout = _lay_out_all(clusters, columns, [own.axes for own in clusters], begins)
+        about = [own.axes_of(moved) for own in clusters]
+        layout_moved = _lay_out_all(clusters, columns, about, begins_moved)
         step = max(1, most // joined.phases)
         for first in range(0, len(families), step):
             rows = np.arange(first, min(first + step, len(families)))
-            own_places = (each[rows] for each in places)
-            found.append((MixedBatch(joined.pick(rows), families[rows], odds, *own_places), moved))
-    return tuple(starts), found
+            layouts = layout.pick(rows), layout_moved.pick(rows)
+            picked = joined.pick(rows), families[rows]
+            found.append(MixedBatch(*picked, odds, circles[rows], moved, *layouts))
+    return tuple(begins), tuple(begins_moved), found
 
 
-def _join(
-    members: Sequence[tuple[Cluster, Integers, Integers]], starts: Mapping[Axes, int]
-) -> tuple[Cluster, Integers, Integers, Integers]:
-    """Some families of every cluster as one, and what a `MixedBatch` says of their places."""
-    factors = zip(*(cluster.factors for cluster, *_ in members), strict=True)
+def _join(clusters: Sequence[Cluster]) -> tuple[Cluster, list[list[int]], Integers]:
+    """Clusters of one shape as one; of each the columns that hold its axes; and the order of every
+    axis of a family, shape (f, axes)."""
+    factors = zip(*(cluster.factors for cluster in clusters), strict=True)
     firsts = [0, *accumulate(max(map(len, sides)) for sides in factors)]
-    shape = (sum(len(numbers) for _, numbers, _ in members), firsts[-1])
-    characters, strides = np.zeros((2, *shape), dtype=np.int64)
-    circles, zeros = np.ones(shape, dtype=np.int64), np.empty(shape[0], dtype=np.int64)
-    first = 0
-    for cluster, numbers, _ in members:
-        rows = slice(first, first := first + len(numbers))
-        columns = [
+    columns = [
+        [
             at + n
             for at, factor in zip(firsts, cluster.factors, strict=False)
             for n in range(len(factor))
         ]
-        characters[rows, columns] = cluster.characters[numbers]
-        circles[rows, columns], strides[rows, columns] = _lay_out(cluster, cluster.axes)
-        zeros[rows] = starts[cluster.axes]
+        for cluster in clusters
+    ]
+    shape = (sum(map(len, clusters)), firsts[-1])
+    characters, circles = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
+    for rows, cluster, own in zip(_rows_of(clusters), clusters, columns, strict=True):
+        characters[rows, own] = cluster.characters
+        circles[rows, own] = cluster.group.shape(tuple(cluster.columns))
     joined = replace(
-        members[0][0],
+        clusters[0],
         factors=tuple(tuple(range(*ends)) for ends in pairwise(firsts)),
         characters=characters,
-        parameters=np.concatenate([own.parameters[numbers] for own, numbers, _ in members]),
+        parameters=np.concatenate([cluster.parameters for cluster in clusters]),
     )
-    return joined, circles, strides, zeros
+    return joined, columns, circles
+
+
+def _lay_out_all(
+    clusters: Sequence[Cluster],
+    columns: Sequence[Sequence[int]],
+    axes: Sequence[Axes],
+    begins: dict[Axes, int],
+) -> Layout:
+    """Of the families of clusters that are one, over some axes of each.
+
+    begins: where the spectra over some axes begin; those of others come to lie behind them.
+    """
+    group, shape = clusters[0].group, (sum(map(len, clusters)), 1 + max(map(max, columns)))
+    layout = Layout(np.empty(shape[0], dtype=np.int64), np.zeros(shape, dtype=np.int64))
+    for rows, cluster, own, block in zip(_rows_of(clusters), clusters, columns, axes, strict=True):
+        if block not in begins:
+            begins[block] = sum(map(group.cells, begins))
+        layout.starts[rows] = begins[block]
+        layout.strides[rows, own] = _lay_out(cluster, block)[1]
+    return layout
+
+
+def _rows_of(clusters: Sequence[Cluster]) -> Iterator[slice]:
+    """Of the families of each, one cluster after the other."""
+    return (slice(*ends) for ends in pairwise(accumulate(map(len, clusters), initial=0)))
 
 
 def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complexes:

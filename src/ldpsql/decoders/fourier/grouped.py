@@ -325,7 +325,7 @@ def _batch_reports(
     collected: Collected, rows: Rows, queries: Sequence[BoxQuery], divided: Sequence[Spectrum]
 ) -> Iterator[tuple[FamilyBatch, tuple[int, ...], Integers, NDArray[np.complexfloating]]]:
     """Families that some rows of reports are of; the factors along which what is contributed to
-    the queries differs, some at least; the rows; and the queries' spectra over the family's axes.
+    the queries differs, some at least; the rows; and the queries' spectra over their axes.
 
     divided: the spectra over lambda.
     """
@@ -337,9 +337,10 @@ def _batch_reports(
     # Those over the axes of the batch before, which are often the same, and may be large.
     spread: dict[Axes, NDArray[np.complexfloating]] = {}
     for batch in batches(table, collected.odds, np.unique(owners)):
-        axes, moved = batch.cluster.axes, batch.cluster.moved(about)
+        moved = batch.cluster.moved(about)
         if not moved:  # it tells what the whole is, and no more
             continue
+        axes = batch.cluster.axes_of(moved)
         if axes not in spread:
             spread = {axes: collected.spread(divided, axes)}
         mine = order[slice(*np.searchsorted(owners, batch.families[[0, -1]] + [0, 1]))]
