@@ -225,9 +225,9 @@ def optimise_weights(
 
     gains: for weights that sum to 1, -dF/dw_i of every candidate, and F.  weights: the first ones,
     positive for every candidate that may be used.  gap: ends the steps once no used candidate's
-    gain exceeds F by more than this part of F + floor; as F is convex, F is then at most that much
-    above its minimum over these candidates.  stall: ends them, too, once the last _PATIENCE changed
-    F by less than this part of F + floor.
+    gain exceeds their mean by more than this part of F + floor; as F is convex, F is then at most
+    that much above its minimum over these candidates.  stall: ends them, too, once the last
+    _PATIENCE changed F by less than this part of F + floor.
 
     A step begins where the last two designs point to: the later one times their ratio to the power
     k / (k + 2), k being the number of steps since one raised F. This is Nesterov's method in the
@@ -238,7 +238,7 @@ def optimise_weights(
         gain, objective = gains(weights)
         objectives.append(objective)
         best = float(gain[weights > 0.0].max(initial=0.0))
-        if best - objective <= gap * (objective + floor):
+        if best - float(gain @ weights) <= gap * (objective + floor):
             return weights
         before, found = found, step_weights(weights, gain)
         if step >= _PATIENCE:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -387,6 +388,45 @@ def test_a_design_for_smooth_answers_asks_what_a_prior_leaves_open() -> None:
         for share in (0.01, 0.1):
             moved = problem.information((1.0 - share) * lean + share * other)
             assert shrunk_error(problem, moved, prior) > shrunk_error(problem, after, prior)
+
+
+def test_a_design_for_smooth_answers_ends_near_the_best_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is known beforehand counts in F, or a stall of its slope passes for one of F."""
+    workload, lean = all_of((32, 32), "range"), optimise._lean
+    asked = list[tuple[DesignProblem, Reals, Reals, int]]()
+
+    def record(*given: Any) -> Reals:
+        asked.append(given)
+        return lean(*given)
+
+    group = group_of(workload.domain, workload, 4096)
+    with monkeypatch.context() as patch:
+        patch.setattr(optimise, "_lean", record)
+        design_families(group, workload, float(np.e), smooth_for=10_000)
+    [(problem, plain, power, steps)] = asked
+    prior = np.divide(1.0, power, out=np.zeros_like(power), where=power > 0.0)
+
+    def lean_error(most: int = steps) -> float:
+        weights = lean(problem, plain, power, most)
+        return shrunk_error(problem, problem.information(weights), prior)
+
+    usual = lean_error()
+    with monkeypatch.context() as patch:
+        patch.setattr(optimise, "GAP", 1e-9)
+        patch.setattr(optimise, "STALL", 0.0)
+        best = lean_error(STEPS)
+    assert best <= usual < (1.0 + 2.0 * optimise.GAP) * best
+    # The control: steps that are judged by the mean gain, which is F only where nothing is known.
+    own = DesignProblem._gains
+
+    def judge_by_slopes(self: DesignProblem, weights: Reals) -> tuple[Reals, float]:
+        gains, _ = own(self, weights)
+        return gains, float(gains @ weights)
+
+    monkeypatch.setattr(DesignProblem, "_gains", judge_by_slopes)
+    assert lean_error() > (1.0 + 5.0 * optimise.GAP) * best
 
 
 def test_more_people_need_less_of_a_prior() -> None:
