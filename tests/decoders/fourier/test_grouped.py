@@ -17,6 +17,7 @@ from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import MANY
 from ldpsql.decoders.fourier.grouped import _Sets, answer_sets, contributions, find_patterns
 from ldpsql.decoders.fourier.spectra import BoxQuery
+from ldpsql.decoders.fourier.translates import Translate
 from ldpsql.designer import design
 from ldpsql.engine.sample import Estimators
 from ldpsql.report import Histogram, Histograms
@@ -214,3 +215,17 @@ def test_queries_moved_about_are_correlated_with_all_reports_at_once(sets: int) 
         np.testing.assert_allclose(covariances[:, number], covariance[:, 0], rtol=1e-9, atol=1e-8)
     assert not np.allclose(values[:, 0], values[:, 1])
     assert not np.allclose(values[:, 0], values[:, 12])
+
+
+def test_rows_that_lie_in_one_place_are_added_up() -> None:
+    """They differ in what is known of them, and are moved along no axis."""
+    made = make("listed", "4", bins=4)
+    together, _ = several(made, 200)
+    asked = made.prepare(LinearQuery.count(Box((None, ((3, 10),), None))))
+    rows = [(replace(asked, known=known),) for known in (0.0, 0.5)]
+    assert not Translate.of(rows[0], made.group).moved
+    # So few phases that a correlation would take less time.
+    sets = _Sets(made._shared, together, together.load())
+    assert sets.divide_rows(rows) == ([], rows)
+    values, _ = answer_sets(made._shared, together, rows)
+    np.testing.assert_allclose(values[:, 1] - values[:, 0], 100.0)

@@ -193,9 +193,12 @@ class _Sets:
 
     def _is_correlated(self, rows: Sequence[Row]) -> bool:
         group, row = self.shared.collected.group, rows[0]
-        held = len(self.histograms) * numbers(Translate.of(row, group), group)
+        translate = Translate.of(row, group)
+        if len(rows) == 1 or not translate.moved:  # those that lie in one place differ in `known`
+            return False
+        held = len(self.histograms) * numbers(translate, group)
         added_up = len(rows) * len(self.histograms.counts) * _count_sums(row)
-        return len(rows) > 1 and held <= LARGEST and self.count_correlated(row) < added_up
+        return held <= LARGEST and self.count_correlated(row) < added_up
 
     def count_correlated(self, row: Row) -> int:
         """How many numbers a correlation goes through, for all rows that are one row moved; each
