@@ -184,7 +184,9 @@ class SharedContributions:
             _, blocks, mixed = mix(
                 collected.table, collected.odds, families, asked, _PHASES_AT_ONCE
             )
-            spectra = slopes[numbers] @ collected.spread(divided, *blocks)
+            added = np.flatnonzero(slopes[numbers].any(axis=0))
+            parts = collected.spread([divided[place] for place in added], *blocks)
+            spectra = slopes[numbers][:, added] @ parts
             for batch in mixed:
                 if batch.moved:
                     amounts = batch.correlate(spectra, batch.moved)

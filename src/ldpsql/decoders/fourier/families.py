@@ -199,14 +199,15 @@ class FamilyTable:
                 )
                 for own, first in zip(alike, starts, strict=False)
             ]
-            packed[f"{_PACKED} {len(packed):05} {base} {text}"] = np.concatenate(rows).ravel()
+            packed[f"{_PACKED} {len(packed)} {base} {text}"] = np.concatenate(rows).ravel()
         return packed
 
     @classmethod
     def unpack(cls, packed: Mapping[str, Reals], group: Group) -> Self | None:
         """The table that was packed, which was checked before; None where there is none."""
         clusters, shares, sizes = list[Cluster](), list[Reals](), list[Integers]()
-        for name in sorted(name for name in packed if name.startswith(_PACKED)):
+        named = {int(name.split(" ")[1]): name for name in packed if name.startswith(_PACKED)}
+        for _, name in sorted(named.items()):
             *_, base, text = name.split(" ")
             sides = (filter(None, own.split(",")) for own in text.split(";"))
             factors = tuple(tuple(map(int, own)) for own in sides)
