@@ -373,6 +373,7 @@ EXCHANGED = (
     "AND octet_length(d.sums) = octet_length(derived_app.sums)) WHERE name LIKE 'face%'"
 )
 """One face has what another one of its size had."""
+MISTAKEN = "survey app: what is kept of its design is not what follows from it"
 QUESTION = "SELECT COUNT(*), AVG(pay) FROM app WHERE age BETWEEN 2 AND 6"
 
 
@@ -432,6 +433,8 @@ def test_the_plan_is_read_and_checked_by_who_asks_for_it(place: Path) -> None:
         "DELETE FROM derived_app WHERE name = 'seal'",
         "DELETE FROM derived_app WHERE name LIKE 'face%'",
         "UPDATE derived_app SET sums = sums[1:8] WHERE name LIKE 'face%'",
+        "UPDATE derived_app SET sums = sums[1:7] WHERE name LIKE 'face%'",
+        "UPDATE derived_app SET sums = NULL WHERE name = 'seal'",
     ],
 )
 def test_what_is_damaged_is_worked_out_anew(place: Path, damage: str) -> None:
@@ -440,6 +443,23 @@ def test_what_is_damaged_is_worked_out_anew(place: Path, damage: str) -> None:
     again, is_short = ask(place)
     assert not is_short
     np.testing.assert_allclose(np.hstack(answer[1]), np.hstack(again[1]), rtol=1e-12)
+    with open_store(place, read_only=False) as store:
+        assert store.check() == [MISTAKEN]
+
+
+def test_what_bears_its_seal_but_does_not_follow_from_the_design_is_told(place: Path) -> None:
+    with open_store(place, read_only=False) as store:
+        assert store.check() == []
+        own = survey().fingerprint, decoded_version(store)
+        with store._change(), store._read_snapshot() as cursor:
+            forged = dict(decoded.recall(cursor, "app", *own) or {})
+            name = next(name for name in forged if name.startswith("families"))
+            forged[name] = forged[name].copy()
+            forged[name][0] *= 1.01  # the share of the first one
+            forged["seal"] = decoded._seal(*own, forged)
+            cursor.execute("DELETE FROM derived_app")
+            decoded._insert(cursor, "derived_app", "*", forged)
+        assert store.check() == [MISTAKEN]
 
 
 def test_what_is_of_another_survey_or_version_is_not_taken(place: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from ldpsql.decoders.base import Decoding
 from ldpsql.intake import Intake
 from ldpsql.lookups import PublicTable
 from ldpsql.report import TYPES, Reals
@@ -178,6 +179,15 @@ def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[
         )
     if differs:
         yield "what is kept of its decoded reports is not what they decode to"
+    yield from _check_derived(cursor, layout, decoding)
+
+
+def _check_derived(cursor: Connection, layout: Layout, decoding: Decoding) -> Iterator[str]:
+    """Whoever asks a question trusts that its plan was checked when this was derived of it."""
+    own = (layout.key, layout.intake.fingerprint)
+    kept = decoded.recall(cursor, *own, decoding.version)
+    if kept is None or not _agree([kept], [decoding.derive()]):
+        yield "what is kept of its design is not what follows from it"
 
 
 def _check_totals(

@@ -331,6 +331,8 @@ def recall(cursor: Connection, key: str, fingerprint: str, version: int) -> Arra
     if not cursor.execute(query).fetchall():
         return None
     found = cursor.execute(f"SELECT {names(_NAMED)} FROM {quote(table)}").fetchall()
+    if not all(name and sums is not None and len(sums) % 8 == 0 for name, sums in found):
+        return None
     derived = {name: np.frombuffer(sums, dtype="<f8") for name, sums in found}
     seal = derived.pop(_SEAL, np.zeros(0))
     return derived if np.array_equal(seal, _seal(fingerprint, version, derived)) else None
