@@ -72,7 +72,6 @@ def test_all_orders_are_equally_likely(tmp_path, monkeypatch, capacity, buckets)
     assert statistic < chi_square_bound(degrees)
 
 
-@pytest.mark.slow
 def test_buckets_alone_would_be_seen(tmp_path, monkeypatch):
     """Negative control: without the second pass rows keep their order within a bucket."""
     monkeypatch.setattr(permutation, "CAPACITY", 1)
