@@ -156,8 +156,10 @@ def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[
     alone = decoded.list_alone(cursor, layout.key)
     if alone:
         yield from _check_totals(cursor, layout, place)
-        return
     if decoding is None or place is None:
+        return
+    yield from _check_derived(cursor, layout, decoding)
+    if alone:
         return
     counts = fold.counts(layout, fold.FoldProgress.of(cursor, layout).counted)
     anew, later = (
@@ -179,7 +181,6 @@ def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[
         )
     if differs:
         yield "what is kept of its decoded reports is not what they decode to"
-    yield from _check_derived(cursor, layout, decoding)
 
 
 def _check_derived(cursor: Connection, layout: Layout, decoding: Decoding) -> Iterator[str]:
