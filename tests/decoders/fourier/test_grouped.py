@@ -205,7 +205,7 @@ def test_queries_moved_about_are_correlated_with_all_reports_at_once(sets: int) 
         for known in (0.0, 0.5)
         for box in boxes
     ]
-    divided = _Sets(made._shared, weighed, weighed.load()).divide_rows([*map(tuple, rows)])
+    divided = _Sets(made._shared, weighed).divide_rows([*map(tuple, rows)])
     assert [len(members) for members in divided[0]] == [24]
     assert not divided[1]
     values, covariances = answer_sets(made._shared, weighed, rows)
@@ -225,7 +225,7 @@ def test_rows_that_lie_in_one_place_are_added_up() -> None:
     rows = [(replace(asked, known=known),) for known in (0.0, 0.5)]
     assert not Translate.of(rows[0], made.group).moved
     # So few phases that a correlation would take less time.
-    sets = _Sets(made._shared, together, together.load())
+    sets = _Sets(made._shared, together)
     assert sets.divide_rows(rows) == ([], rows)
     values, _ = answer_sets(made._shared, together, rows)
     np.testing.assert_allclose(values[:, 1] - values[:, 0], 100.0)

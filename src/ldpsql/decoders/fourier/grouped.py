@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -57,7 +58,7 @@ def answer_sets(
     asked = [tuple(row) for row in rows]
     cuts = [find_cuts(row, shared.collected.group) for row in asked]
     parts = dict.fromkeys((cut.part,) for own in cuts for _, cut in own)
-    sets = _Sets(shared, histograms, histograms.load())
+    sets = _Sets(shared, histograms)
     sums = sets.sum_up([*(dict.fromkeys(asked) | parts)])
     found = [sets.answer(*own, sums) for own in in_time(zip(asked, cuts, strict=True))]
     values, covariances = zip(*found, strict=True)
@@ -102,7 +103,7 @@ def count_work(
 ) -> int:
     """How many numbers `answer_sets` works out: contributions of every pattern and family, and of
     every query and report, and products of two within each row; or their correlations."""
-    sets = _Sets(shared, histograms, histograms.load())
+    sets = _Sets(shared, histograms)
     moved, others = sets.divide_rows(list(dict.fromkeys(map(tuple, rows))))
     queries = list(dict.fromkeys(bare(query) for row in others for query in row))
     patterns = [pattern.query for pattern in find_patterns(shared.collected, queries)]
@@ -129,12 +130,16 @@ def _count_sums(row: Row) -> int:
 
 @dataclass(eq=False)
 class _Sets:
-    """Sets of people, and the rows of their reports."""
+    """Sets of people, and what their reports add up to."""
 
     shared: SharedContributions
     histograms: Histograms
-    reports: Rows
     _moments: dict[Pair, Reals] = field(default_factory=dict)
+
+    @cached_property
+    def _reports(self) -> Rows:
+        """The rows of their reports, of which counting the work needs none."""
+        return self.histograms.load()
 
     def _moment(self, left: Weight | None, right: Weight | None) -> Reals:
         """See `Histograms.moment`: all rows of queries ask for the same few."""
@@ -216,7 +221,7 @@ class _Sets:
             asked |= dict.fromkeys(map(bare, row))
             spectra = len(find_patterns(collected, list(asked))) * largest
             if len(asked) >= most or spectra >= _AT_ONCE or last == len(rows):
-                amounts = contributions(self.shared, list(asked), self.reports)
+                amounts = contributions(self.shared, list(asked), self._reports)
                 own = dict(zip(asked, amounts, strict=True))
                 for each in in_time(rows[first:last]):
                     yield each, self._add_up_row(each, [own[bare(query)] for query in each])
@@ -224,7 +229,7 @@ class _Sets:
 
     def _add_up_row(self, row: Row, own: Sequence[Reals]) -> Sums:
         """own: what every report contributes to each query, shape (r,)."""
-        histograms, reports, count = self.histograms, self.reports, len(row)
+        histograms, reports, count = self.histograms, self._reports, len(row)
         first = np.zeros((len(histograms), count))
         second = np.zeros((len(histograms), count, count))
         for a, one in enumerate(row):
@@ -236,7 +241,7 @@ class _Sets:
 
     def _correlate(self, rows: Sequence[Row]) -> Iterator[Sums]:
         """Of rows that are one row moved about."""
-        collected, reports = self.shared.collected, self.reports
+        collected, reports = self.shared.collected, self._reports
         translates = [Translate.of(row, collected.group) for row in rows]
         row, moved = translates[0].pattern, translates[0].moved
         kinds, sets, count = [query.weight for query in row], len(self.histograms), len(row)
