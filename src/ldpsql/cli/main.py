@@ -70,7 +70,8 @@ class Verbs(click.Group):
             return super().parse_args(ctx, self._verb_first(args, ctx))
 
     def _verb_first(self, args: list[str], ctx: click.Context) -> list[str]:
-        if args and args[0] in _GROUP_OPTIONS:
+        is_asked_by_shell = ctx.resilient_parsing and not args  # which commands there are
+        if is_asked_by_shell or (args and args[0] in _GROUP_OPTIONS):
             return args
         if args[:1] == ["help"] or (not args and sys.stdin.isatty()):
             return [*args[1:], "--help"]
