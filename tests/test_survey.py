@@ -74,10 +74,17 @@ def test_another_survey_has_another_fingerprint(change):
 def test_what_a_store_kept_is_read_as_it_was_published():
     survey = published()
     text = survey.to_json()
-    for fingerprint in (survey.fingerprint, "0" * 64):
-        kept = Survey.from_kept(text, fingerprint)
+    for written in (text, f" {text}"):
+        kept = Survey.from_kept(written, survey.fingerprint)
         assert kept == survey
         assert (kept.to_json(), kept.fingerprint) == (text, survey.fingerprint)
+
+
+def test_what_a_store_kept_of_another_survey_is_not_read():
+    """Its reports would be read by another plan."""
+    text = design(TOML.replace("fanout = 3", "fanout = 4")).to_json()
+    with pytest.raises(SurveyError, match="its text is not the one that its fingerprint names"):
+        Survey.from_kept(text, published().fingerprint)
 
 
 @pytest.mark.parametrize("fingerprint", ["own", "0" * 64])

@@ -338,7 +338,10 @@ class Survey(Published):
                 device = DeviceSurvey.from_data(json.loads(device_text), device_text)
                 if collector == device.collector:
                     return cls._restore(device, rest)
-        return cls.from_json(text)
+        survey = cls.from_json(text)
+        if survey.fingerprint != fingerprint:  # its reports would be read by another plan
+            raise SurveyError("its text is not the one that its fingerprint names")
+        return survey
 
     @classmethod
     def _recall(cls, device_text: str, collector: str, rest: Any, recall: Recall) -> Survey | None:

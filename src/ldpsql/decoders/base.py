@@ -155,15 +155,16 @@ class Decoding:
     """What of reports a store keeps decoded, so that no question has to read them.
 
     version: of `decode`; what another version made is made anew.  numbers: how many numbers the
-    arrays are at most.  decode: of every histogram arrays by name, of the same lengths for all of a
-    design, that add up over people; `report.TYPES` is among them. Many histograms at once take much
-    less time than one by one.  derive: arrays that follow from the
-    design alone and take long to make.  recall: gives them to the design, which then does not make
-    them; None where it was made of them.
+    arrays are at most.  entries: how many they are, which may take time to tell.  decode: of every
+    histogram arrays by name, of the same lengths for all of a design, that add up over people;
+    `report.TYPES` is among them. Many histograms at once take much less time than one by one.
+    derive: arrays that follow from the design alone and take long to make.  recall: gives them to
+    the design, which then does not make them; None where it was made of them.
     """
 
     version: int
     numbers: int
+    entries: Callable[[], int]
     decode: Callable[[Sequence[Histogram]], Iterator[Mapping[str, Array]]]
     derive: Callable[[], Mapping[str, Array]]
     recall: Callable[[Mapping[str, Array]], None] | None

@@ -29,13 +29,14 @@ from ldpsql.intake import Intake
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report import Decoded
 from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.sql import literal
 from ldpsql.store import Selection, open_store, read_store
 from ldpsql.store.duckdb import companion, decoded
 from ldpsql.store.duckdb.opening import find_state
 from ldpsql.store.duckdb.store import DuckDBStore
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import StoreError, SurveyError
 from ldpsql_device.table import randomize_batch
 
 TESTS = Path(__file__).parents[2]
@@ -248,7 +249,7 @@ def test_the_numbers_of_a_decoding_are_those_of_its_arrays(form: str) -> None:
     decoding = asked.design.decoding
     assert decoding is not None
     numbers = sum(own.size for own in found.arrays.values())
-    assert numbers <= decoding.numbers <= 1.5 * numbers
+    assert decoding.entries() == numbers <= decoding.numbers <= 1.5 * numbers
 
 
 def test_another_version_of_the_decoder_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -460,6 +461,50 @@ def test_what_bears_its_seal_but_does_not_follow_from_the_design_is_told(place: 
             cursor.execute("DELETE FROM derived_app")
             decoded._insert(cursor, "derived_app", "*", forged)
         assert store.check() == [MISTAKEN]
+
+
+@pytest.mark.parametrize(
+    ("table", "question"),
+    [
+        ("whole_app", QUESTION),
+        ("sums_app", "SELECT day, COUNT(*) FROM app GROUP BY day"),
+    ],
+)
+@pytest.mark.parametrize(
+    "damage",
+    keep_fast(
+        [
+            "UPDATE {} SET sums = NULL",
+            "UPDATE {} SET sums = 'abc'::BLOB",
+            "UPDATE {} SET sums = sums[1:8]",
+            "DELETE FROM {} WHERE name = 'face 0'",
+        ],
+        ("UPDATE {} SET sums = sums[1:8]",),
+    ),
+)
+def test_damaged_sums_answer_nothing(place: Path, table: str, question: str, damage: str) -> None:
+    """And are named by who checks the store, and replaced by who decodes the reports anew."""
+    with read_store(place) as store:
+        answer = Session(store).execute(question).estimates().values.tolist()
+    change_derived(place, damage.format(table))
+    with read_store(place) as store:
+        with pytest.raises(StoreError, match="decoded reports of app is damaged") as caught:
+            Session(store).execute(question)
+        assert len(str(caught.value).splitlines()) == 1
+    with open_store(place, read_only=False) as store:
+        assert any("damaged" in fault for fault in store.check())
+        store.refresh("app")
+        assert not store.check()
+    with read_store(place) as store:
+        again = Session(store).execute(question).estimates().values.tolist()
+    np.testing.assert_allclose(again, answer, rtol=1e-12)
+
+
+def test_the_text_of_another_survey_answers_nothing(place: Path) -> None:
+    other = survey(one_sided="yes").to_json()
+    change_derived(place, f"UPDATE surveys SET json = {literal(other)}")
+    with read_store(place) as store, pytest.raises(SurveyError, match="its fingerprint names"):
+        Session(store).execute(QUESTION)
 
 
 def test_what_is_of_another_survey_or_version_is_not_taken(place: Path) -> None:

@@ -297,13 +297,18 @@ class FourierDesign(Design[BoxQuery]):
         """People by question, and the sums B(f) of every face, unless there are too many."""
         if self._decoded_numbers > MOST_KEPT:
             return None
-        numbers = self._decoded_numbers
-        return Decoding(DECODING, numbers, self._decode, self._derive, self._recall)
+        form = (DECODING, self._decoded_numbers, self._count_entries)
+        return Decoding(*form, self._decode, self._derive, self._recall)
 
     @cached_property
     def _decoded_numbers(self) -> int:
         """How many numbers reports decode to."""
         return self.table.questions + 2 * sum(self.group.cells(face) for face in self.group.faces)
+
+    def _count_entries(self) -> int:
+        """See `Decoding`: people by question, and a complex number per frequency."""
+        frequencies = sum(known.size for known in self.collected.information.values())
+        return self.table.questions + 2 * frequencies
 
     def _decode(self, histograms: Sequence[Histogram]) -> Iterator[Mapping[str, Array]]:
         """See `Decoding`: real and imaginary parts by turns."""

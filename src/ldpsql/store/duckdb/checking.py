@@ -25,7 +25,7 @@ from ldpsql.store.duckdb.layout import (
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.rules import KnownSurvey
 from ldpsql.survey import Survey
-from ldpsql_device.errors import Error
+from ldpsql_device.errors import Error, StoreError
 
 _ROWS = 100_000
 _TOLERANCE = 1e-9
@@ -49,7 +49,10 @@ def check_survey(cursor: Connection, known: KnownSurvey) -> Iterator[str]:
         faults += [*_check_batches(cursor, layout), *_check_reports(cursor, layout)]
         faults += [*_check_ids(cursor, layout), *_check_counts(cursor, layout)]
         if not faults and survey is not None:
-            faults += [*_check_sums(cursor, layout, survey)]
+            try:
+                faults += [*_check_sums(cursor, layout, survey)]
+            except StoreError:
+                faults.append("what is kept of its decoded reports is damaged")
     for fault in faults:
         yield f"survey {known.key}: {fault}"
 
@@ -150,12 +153,12 @@ def _check_counts(cursor: Connection, layout: Layout) -> Iterator[str]:
 
 
 def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[str]:
-    """What is kept of decoded reports is what they decode to."""
+    """What is kept of decoded reports is what they decode to; StoreError where it is damaged."""
     decoding = survey.design.decoding
     place = None if decoding is None else decoded.find(cursor, layout, decoding)
     alone = decoded.list_alone(cursor, layout.key)
     if alone:
-        yield from _check_totals(cursor, layout, place)
+        yield from _check_totals(cursor, layout, place, decoding)
     if decoding is None or place is None:
         return
     yield from _check_derived(cursor, layout, decoding)
@@ -168,6 +171,7 @@ def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[
     )
     numbers = place.number_parts(cursor)
     stored = place.read(cursor, [decoded.EVERYBODY, *numbers.values()])
+    place.require(filter(None, stored.values()), decoding)
     everybody = [stored[decoded.EVERYBODY], *(arrays for _, arrays in later)]
     differs = not _agree([arrays for _, arrays in anew], everybody)
     if place.columns:
@@ -192,17 +196,21 @@ def _check_derived(cursor: Connection, layout: Layout, decoding: Decoding) -> It
 
 
 def _check_totals(
-    cursor: Connection, layout: Layout, place: decoded.StoredSums | None
+    cursor: Connection,
+    layout: Layout,
+    place: decoded.StoredSums | None,
+    decoding: Decoding | None,
 ) -> Iterator[str]:
     """The sums are those of as many reports as there should be, and those of parts add up to those
     of everybody: all that can be said once counts were deleted."""
-    if place is None:
+    if place is None or decoding is None:
         yield "nothing is there of some of its batches but sums that this version does not read"
         return
     query = "SELECT coalesce(sum(reports), 0)::BIGINT FROM batches WHERE survey = ? AND number <= ?"
     [(reports,)] = cursor.execute(query, [layout.key, place.batch]).fetchall()
     numbers = place.number_parts(cursor).values() if place.columns else ()
     stored = place.read(cursor, [decoded.EVERYBODY, *numbers])
+    place.require(filter(None, stored.values()), decoding)
     everybody = stored.pop(decoded.EVERYBODY)
     people = round(float(everybody[TYPES].sum())) if TYPES in everybody else 0
     if people != reports:

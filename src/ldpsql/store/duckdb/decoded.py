@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from math import isnan
@@ -38,6 +38,7 @@ from ldpsql.store.duckdb.layout import ALONE, BATCH_COLUMN, DERIVED, SUMS, Layou
 from ldpsql.store.duckdb.opening import Connection
 from ldpsql.store.duckdb.reading import Reading
 from ldpsql_device.arrow import ARROW_TYPES
+from ldpsql_device.errors import StoreError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX
 
@@ -101,14 +102,30 @@ class StoredSums:
         return {key_of(own): part for part, *own in cursor.execute(f"FROM {self.parts}").fetchall()}
 
     def read(self, cursor: Connection, numbers: Sequence[int]) -> dict[int, dict[str, Reals]]:
-        """The arrays of some parts."""
+        """The arrays of some parts; StoreError for what are none."""
         found: dict[int, dict[str, Reals]] = {number: {} for number in numbers}
         for table in {self._table(number) for number in numbers}:
             wanted = ", ".join(str(number) for number in numbers if self._table(number) == table)
             query = f"SELECT {names(_SUMS)} FROM {table} WHERE {_PART.sql} IN ({wanted})"
             for part, name, sums in cursor.execute(query).fetchall():
-                found[part][name] = np.frombuffer(sums, dtype="<f8")
+                try:
+                    found[part][name] = np.frombuffer(sums, dtype="<f8")
+                except (TypeError, ValueError):
+                    raise self.damage() from None
         return found
+
+    def require(self, parts: Iterable[Arrays], decoding: Decoding) -> None:
+        """StoreError for a part that has other arrays than reports decode to."""
+        entries = decoding.entries()
+        if any(sum(own.size for own in part.values()) != entries for part in parts):
+            raise self.damage()
+
+    def damage(self) -> StoreError:
+        """What to say of sums that cannot be those of the survey."""
+        return StoreError(
+            f"what the store keeps of the decoded reports of {self.layout.intake.table} is "
+            "damaged; decode them anew with refresh() of the store, or restore it from a copy"
+        )
 
     def write(self, cursor: Connection, part: int, arrays: Arrays) -> None:
         """Put arrays in the place of those of a part."""
@@ -363,8 +380,9 @@ def read(
     )
     if not (selection.condition or selection.keys or selection.moments):
         stored = place.read(cursor, [EVERYBODY])[EVERYBODY]
+        place.require([stored] if stored else [], decoding)  # nobody has none
         return [((), _stack([stored, *(arrays for _, arrays in later)], {}))]
-    return _select(cursor, place, later, selection)
+    return _select(cursor, place, decoding, later, selection)
 
 
 def _are_told(place: StoredSums, selection: Selection) -> bool:
@@ -382,6 +400,7 @@ def _are_told(place: StoredSums, selection: Selection) -> bool:
 def _select(
     cursor: Connection,
     place: StoredSums,
+    decoding: Decoding,
     later: Sequence[tuple[Values, Arrays]],
     selection: Selection,
 ) -> list[tuple[Values, Decoded]]:
@@ -404,6 +423,7 @@ def _select(
     ).fetchall()
     cursor.unregister(_LATER)
     found = place.read(cursor, [row[1] for row in rows if row[1] >= 0])
+    place.require(found.values(), decoding)
     found |= {EVERYBODY - 1 - number: dict(arrays) for number, (_, arrays) in enumerate(later)}
     groups = []
     for _, members in groupby(rows, key=lambda row: row[0]):
