@@ -475,3 +475,23 @@ def test_pruning_brings_no_listed_sets_back(monkeypatch: pytest.MonkeyPatch) -> 
     assert (problem.information(found)[problem.demand > 0.0] > 0.0).all()
     back = zip(is_listed, problem.split(found), problem.split(kept), strict=True)
     assert all((own[before == 0.0] == 0.0).all() for listed, own, before in back if listed)
+
+
+def test_listed_sets_come_back_where_nothing_else_tells_the_same() -> None:
+    """Of equality alone, some faces may have no other candidates."""
+    domain = domain_of((6, 7))
+    workload = Workload.everyday(domain, {0: "equality", 1: "equality"}, max_predicates=2)
+    group = group_of(domain, workload, 4096)
+    folding = Folding(group)
+    needed = folding.fold_faces(demand(workload, group))
+    made = Dictionary(folding, needed, 3.0, optimise.find_equality_axes(workload)).components()
+    left = [own for own in made if isinstance(own, ListedSets) or len(own.axes) == 1]
+    problem = DesignProblem(folding, needed, 0.0, left)
+    weights = problem.start()
+    parts = zip(problem.components, problem.split(weights), strict=True)
+    kept = np.concatenate([own.ravel() * (len(c.axes) == 1) for c, own in parts])
+    wanted = problem.demand > 0.0
+    assert (problem.information(weights)[wanted] > 0.0).all()
+    assert not (problem.information(kept)[wanted] > 0.0).all()
+    found = optimise._keep_informed(problem, weights, kept / kept.sum())
+    assert (problem.information(found)[wanted] > 0.0).all()

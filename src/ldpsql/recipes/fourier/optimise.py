@@ -311,12 +311,18 @@ def _keep_informed(problem: DesignProblem, weights: Reals, kept: Reals) -> Reals
     before, kept = problem.information(weights), kept.copy()
     pairs = list(zip(problem.components, problem.split(kept), problem.split(weights), strict=True))
     needed = (problem.demand > 0.0) & ~_find_arcs(problem)
-    # Sets that are listed point by point may have too many points together, and arcs tell the same.
-    products = [
-        (component, left, own)
-        for component, left, own in pairs
-        if isinstance(component, Products) and not isinstance(component, ListedSets)
-    ]
+    # Sets that are listed point by point may have too many points together; they come back where
+    # nothing else tells the same.
+    others, listed = list[tuple[Products, Reals, Reals]](), list[tuple[Products, Reals, Reals]]()
+    for component, left, own in pairs:
+        if isinstance(component, Products):
+            kind = listed if isinstance(component, ListedSets) else others
+            kind.append((component, left, own))
+    told = np.zeros_like(before)
+    for component, _, own in others:
+        component.inform(own, told)
+    alone = needed & (told < _LEAST_COVERED * before)
+    products = [*others, *(each for each in listed if alone[each[0].classes].any())]
     wanted, cells = _COVERED, MOST_CELLS / max(len(products), 1)
     known = problem.information(kept)  # of what is kept, and of what comes back beside it
     for _ in range(_MOST_ROUNDS):
