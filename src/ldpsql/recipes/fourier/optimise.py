@@ -321,7 +321,7 @@ def _keep_informed(problem: DesignProblem, weights: Reals, kept: Reals) -> Reals
     told = np.zeros_like(before)
     for component, _, own in others:
         component.inform(own, told)
-    alone = needed & (told < _LEAST_COVERED * before)
+    alone = needed & (told == 0.0)
     products = [*others, *(each for each in listed if alone[each[0].classes].any())]
     wanted, cells = _COVERED, MOST_CELLS / max(len(products), 1)
     known = problem.information(kept)  # of what is kept, and of what comes back beside it
@@ -331,12 +331,11 @@ def _keep_informed(problem: DesignProblem, weights: Reals, kept: Reals) -> Reals
             break
         # What a candidate would add to the lost frequencies, as a part of what they had.
         slope = np.divide(1.0, before, out=np.zeros_like(before), where=is_lost & (before > 0.0))
-        counted = slope * problem.folding.multiplicity
         for component, left, own in products:
-            if is_lost[component.classes].any():
-                chosen = _heaviest(
-                    component, own * component.gains(slope, counted), _SPANNING, cells
-                )
+            wanting = np.where(alone, slope, 0.0) if isinstance(component, ListedSets) else slope
+            if wanting[component.classes].any():
+                gains = component.gains(wanting, wanting * problem.folding.multiplicity)
+                chosen = _heaviest(component, own * gains, _SPANNING, cells)
                 back = np.zeros_like(left)
                 back.ravel()[chosen] = own.ravel()[chosen] - left.ravel()[chosen]
                 component.inform(back, known)
