@@ -258,6 +258,7 @@ class _Sets:
             told[mine] = True
             amounts = batch.correlate(spectra, factors)
             (cells,) = _find_cells(batch, reports, mine, factors, nowhere)
+            both = {(a, b): amounts[a] * amounts[b] for a in range(count) for b in range(a + 1)}
             owners = self.histograms.owners[mine]
             for number in np.unique(owners):
                 own = owners == number
@@ -268,10 +269,9 @@ class _Sets:
                 for a, kind in enumerate(kinds):
                     counts = there[kind, None].reshape(amounts[a].shape)
                     correlate_moved(first[number, a], batch, counts, amounts[a], moved, factors)
-                    for b in range(a + 1):
-                        counts = there[kind, kinds[b]].reshape(amounts[a].shape)
-                        both = amounts[a] * amounts[b]
-                        correlate_moved(second[number, a, b], batch, counts, both, moved, factors)
+                for (a, b), own_both in both.items():
+                    counts = there[kinds[a], kinds[b]].reshape(own_both.shape)
+                    correlate_moved(second[number, a, b], batch, counts, own_both, moved, factors)
         rest = np.flatnonzero(~told)
         others = {pair: self.histograms.add_up(own[rest], rest) for pair, own in weights.items()}
         once = evaluate_everywhere(first, moved).reshape(sets, count, -1)
