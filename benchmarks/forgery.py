@@ -1,4 +1,4 @@
-"""What one forged report can do, by mechanism; which attacks the signs catch; what clipping costs.
+"""What one forged report can do, by mechanism, and which attacks the signs catch.
 
 The attacks of Cao, Jia and Gong (USENIX Security 2021) on frequencies: random reports (RPA), honest
 reports of a chosen record (RIA), and the report that moves the answer most (MGA), which for bits is
@@ -22,11 +22,6 @@ from numpy.typing import NDArray
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign, PlannedQuery
-from ldpsql.decoders.cells import TableDesign
-from ldpsql.decoders.fourier.contributions import bare
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.marginals import CollectedMarginals
-from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.forgery import find_signs
 from ldpsql.recipes.registry import MECHANISMS, mechanism
 from ldpsql.record_domain import RecordDomain
@@ -51,7 +46,7 @@ SHARES, RUNS, MOVED, HONEST = (0.001, 0.01, 0.05), 10, 3, 700
 CHECKED = ("grr", "olh", "hio", "haarhrr", "fourier", "hrr", "oue", "hgrr", "urap")
 MOST_REPORTS = 6_000
 MOVED_BY = 0.01
-OTHERS = ("robust", "em", "maxent")
+OTHERS = ("em", "maxent")
 
 
 def design_of(name: str, domain: RecordDomain, epsilon: str, **more: object) -> AnyDesign:
@@ -105,8 +100,8 @@ def told(ends: tuple[float, float]) -> str:
 
 
 def gains() -> Iterator[list[object]]:
-    """For every mechanism what a report adds to a count and takes away, and to a sum; after it what
-    is left."""
+    """For every mechanism what a report adds to a count and takes away, and to a sum; of trees also
+    what is left by least squares."""
     for name in sorted(MECHANISMS):
         row: list[object] = [title(find_design(name, "1"))]
         for epsilon in EPSILONS:
@@ -122,123 +117,14 @@ def gains() -> Iterator[list[object]]:
 
 
 def after(design: AnyDesign, error: float) -> list[str]:
-    """What is left of a gain by the robust estimator, or of trees without one by least squares, and
-    the standard error over that before; nothing where there is no other unbiased answer."""
+    """What is left of a gain from trees by least squares, and the standard error over that before;
+    nothing where there are no trees."""
+    if design.name not in TREES:
+        return ["", ""]
     query = LinearQuery.count(half(design.domain))
-    if "robust" not in design.estimators:
-        if design.name not in TREES:
-            return ["", ""]
-        other = find_design(design.name, str(design.epsilon), inference="consistent")
-        ratio = sqrt(other.variance([other.prepare(query)], PEOPLE)[0]) / error
-        return [told(least_and_most(other)), f"{ratio:.3f}"]
-    _, known, bounded, variance = contributions(design, query)
-    ends = (float(bounded.min()) + known, float(bounded.max()) + known)
-    return [told(ends), f"{sqrt(PEOPLE * variance(bounded)) / error:.3f}"]
-
-
-def contributions(
-    design: AnyDesign, query: LinearQuery
-) -> tuple[NDArray[np.float64], float, NDArray[np.float64], Callable[..., float]]:
-    """The usual contributions of every report, what everybody adds besides, the bounded ones, and
-    what tells their variance for evenly spread records."""
-    planned = design.prepare(query)
-    if isinstance(design, FourierDesign):
-        own, asked = design._bounded, bare(planned)
-        return design._shared.of(asked), planned.known, own.of(asked), own.variance
-    assert isinstance(design, GroupDesign | TableDesign | CollectedMarginals)
-    members, asked = tuple(range(len(design.answers))), design.ask(planned)
-    listed = design._bounded.of_groups(members)
-    mean, rest = listed.centre(asked.counted)
-    found = design._bounded.of(members, asked.counted)
-    return listed.contribute(rest), asked.known + mean, found[1], listed.variance
-
-
-def examples() -> Iterator[list[object]]:
-    """What the robust estimator does to the largest contribution, and to the error, of what is the
-    most accurate without it."""
-    plane = RecordDomain(("x", "y"), (8, 8), (), (), ())
-    cube = RecordDomain(("x", "y", "z"), (24, 7, 10), ("pay",), ((0.0, 1.0),), (None,))
-    corner, slab = Box((((2, 6),), ((2, 6),))), Box((((3, 12),), None, ((2, 6),)))
-    middle, wide = Box((((11, 50),),)), Box((((40, 200),),))
-    asked = [(line(64), middle, None), (plane, corner, None), (SIGNED, half(LINE), 0)]
-    cases = [("fourier", *each, epsilon) for each in asked for epsilon in EPSILONS]
-    cases += [("fourier", line(256), wide, None, "1"), ("fourier", cube, slab, None, "1")]
-    cases += [("fourier", cube, slab, 0, "1")]
-    for name in ("olh", "hio", "hgrr", "staircase", "solh"):
-        own = {"hio": asked[:2], "staircase": asked[2:], "solh": asked[:1]}.get(name, asked)
-        cases += [(name, *each, "1") for each in own]
-    for name, domain, box, measure, epsilon in cases:
-        design = design_of(name, domain, epsilon)
-        usual, _, bounded, variance = contributions(design, LinearQuery(((1.0, box),), measure))
-        largest = [float(np.abs(own).max()) for own in (usual, bounded)]
-        yield [
-            f"`{name}`",
-            " x ".join(map(str, domain.sizes)) + (", sum" if measure is not None else ""),
-            epsilon,
-            f"{largest[0]:.2f}",
-            f"{largest[1]:.2f}",
-            f"{largest[0] / largest[1]:.2f}",
-            f"{sqrt(variance(bounded) / variance(usual)):.3f}",
-        ]
-
-
-def line(size: int) -> RecordDomain:
-    return RecordDomain(("x",), (size,), (), (), ())
-
-
-def bounds() -> Iterator[list[object]]:
-    """The least error of any unbiased sum over reports whose contributions are held to a part of
-    the largest usual one, over the usual error, by a quadratic program over all reports."""
-    wide = Box((((11, 50),),))
-    cases = [(name, LINE, half(LINE), "direct") for name in ("fourier", "olh", "haarhrr", "grr")]
-    cases += [("hio", LINE, half(LINE), "direct"), ("hio", LINE, half(LINE), "consistent")]
-    cases += [("hgrr", line(64), wide, "direct"), ("hgrr", line(64), wide, "consistent")]
-    for name, domain, box, inference in cases:
-        more = {} if inference == "direct" else {"inference": inference}
-        design = design_of(name, domain, "1", **more)
-        planned = design.prepare(LinearQuery.count(box))
-        people = 10**6
-        largest = float(np.abs(design.influence([planned], np.eye(1), people)).max())
-        error = sqrt(design.variance([planned], people)[0] / people)
-        chances = np.array([[float(p) for p in row] for row in design.law().probabilities])
-        (side,) = box.sides[0] or ()
-        counted = np.zeros(domain.sizes[0])
-        counted[slice(*side)] = 1.0
-        row: list[object] = [f"`{name}`" + (", consistent" if more else ""), domain.sizes[0]]
-        for part in (np.inf, 0.8, 0.7, 0.6, 0.5):
-            square = least_square(chances, counted, part * largest)
-            error_then = sqrt(max(square - counted.mean() ** 2, 0.0)) / error
-            row.append(f"{error_then:.3f}" if np.isfinite(square) else "none")
-        yield row
-
-
-def least_square(chances: NDArray[np.float64], counted: NDArray[np.float64], most: float) -> float:
-    """min E[c^2] over even records with |c| <= most and mean `counted` (K,) by record, infinite if
-    there is none; chances: shape (K, reports). Newton's method on the concave dual problem."""
-    even = chances.mean(axis=0)
-    scaled = chances / even
-    dual = np.linalg.lstsq(scaled @ chances.T, counted, rcond=None)[0]
-
-    def worth(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.bool_]]:
-        free = at @ scaled
-        held = np.clip(free, -most, most)
-        value = at @ counted - np.sum(even * (free * held - held**2 / 2.0))
-        return float(value), held, np.abs(free) < most
-
-    for _ in range(200):
-        value, held, is_free = worth(dual)
-        missing = counted - chances @ held
-        if np.abs(missing).max() < 1e-9:
-            return float(np.sum(even * held**2))
-        curve = (scaled[:, is_free] * even[is_free]) @ scaled[:, is_free].T
-        step = np.linalg.solve(curve + 1e-10 * np.eye(len(counted)), missing)
-        length = 1.0
-        while length > 1e-12 and worth(dual + length * step)[0] <= value:
-            length /= 2.0
-        if length <= 1e-12 or value > 1e7:
-            break
-        dual = dual + length * step
-    return np.inf
+    other = find_design(design.name, str(design.epsilon), inference="consistent")
+    ratio = sqrt(other.variance([other.prepare(query)], PEOPLE)[0]) / error
+    return [told(least_and_most(other)), f"{ratio:.3f}"]
 
 
 # -- attacks --------------------------------------------------------------------------------------
@@ -437,14 +323,11 @@ def attack_averages(name: str) -> Iterator[list[object]]:
             both = np.vstack([rows[forgers:], known.forge(key, forgers, random)])
             seen += bool(find_signs(design.plan, count_rows(design, both)))
             if seed < 8:
-                for each in ("unbiased", "smooth", "robust"):
+                for each in ("unbiased", "smooth"):
                     if each in design.estimators:
                         gain = average(design, both, each) - average(design, rows, each)
                         moved.setdefault(each, []).append(gain)
-        cells = [
-            f"{np.mean(moved[e]):+.3f}" if e in moved else ""
-            for e in ("unbiased", "smooth", "robust")
-        ]
+        cells = [f"{np.mean(moved[e]):+.3f}" if e in moved else "" for e in ("unbiased", "smooth")]
         yield [*row, *cells, f"{seen / RUNS:.0%}"]
 
 
@@ -485,57 +368,21 @@ def false_alarms() -> Iterator[list[object]]:
         yield [f"`{name}`", HONEST, seen]
 
 
-def clipping() -> Iterator[list[object]]:
-    """What contributions clipped to a part of the largest do to honest answers, and to forged."""
-    for name in ("grr", "olh", "haarhrr", "fourier"):
-        for epsilon in EPSILONS:
-            design = design_of(name, LINE, epsilon)
-            law = design.law()
-            known = Attacked.of(design)
-            place = {tuple(row): number for number, row in enumerate(known.rows.tolist())}
-            order = [place[row] for row in law.outputs]
-            chances = np.array([[float(p) for p in row] for row in law.probabilities])
-            moves = known.moves[order]
-            largest = np.abs(moves).max()
-            clipped = np.clip(moves, -0.75 * largest, 0.75 * largest)
-            bias = np.abs(chances @ (clipped - moves)).max()
-            spread = np.sqrt((chances @ clipped**2).mean() / (chances @ moves**2).mean())
-            yield [
-                f"`{name}`",
-                epsilon,
-                f"{largest:.2f}",
-                f"{spread:.2f}",
-                f"{bias:.3f}",
-                f"{bias / (0.25 * largest):.1%}",
-            ]
-
-
 def run() -> None:
-    """Print the eight tables."""
+    """Print the five tables."""
     least = {e: (exp(float(e)) + 1.0) / (exp(float(e)) - 1.0) for e in EPSILONS}
     print("Two reports of an unbiased count of a group differ by at least", end=" ")
     print(", ".join(f"{bound:.2f} (epsilon {e})" for e, bound in least.items()), end=".\n\n")
     head = ["mechanism"]
     for epsilon in EPSILONS:
-        head += [f"epsilon {epsilon}", "in one SE", "after", "SE after"]
+        head += [f"epsilon {epsilon}", "in one SE", "least squares", "SE, times"]
     print_table("Forged reports", [*head, "sum, epsilon 1"], gains())
     head = ["mechanism", "attack", "unbiased", "smooth", "other"]
     rows = [row for each in listed() for row in attack_one(*each)]
     ends = [f"caught, {share:.1%}" for share in SHARES]
     print_table("Forged reports 2", [*head, *ends], chain(rows, attack_rounds()))
     print_table("Forged reports 8", ["attack", "mechanisms", *ends], caught(rows))
-    head = ["mechanism", "epsilon", "largest", "noise", "bias", "pays from"]
-    print_table("Forged reports 3", head, clipping())
-    head = ["mechanism", "attack", "unbiased", "smooth", "robust", "caught"]
+    head = ["mechanism", "attack", "unbiased", "smooth", "caught"]
     rows = (row for name in AVERAGED for row in attack_averages(name))
     print_table("Forged reports 4", head, rows)
     print_table("Forged reports 5", ["mechanism", "honest surveys", "with a sign"], false_alarms())
-    head = ["mechanism", "codes", "epsilon", "largest", "robust", "times less", "SE, times"]
-    print_table("Forged reports 6", head, examples())
-    head = [
-        "mechanism",
-        "codes",
-        "no bound",
-        *(f"{p} of the largest" for p in (0.8, 0.7, 0.6, 0.5)),
-    ]
-    print_table("Forged reports 7", head, bounds())

@@ -144,10 +144,9 @@ class Survey(Published):
         if self.design.domain != RecordDomain.of(self.schema):
             raise SurveyError("the design was made for another schema")
         if self.estimator is not None and self.estimator not in self.design.estimators:
-            why = self.design.refusals.get(self.estimator)
             raise SurveyError(
                 f"[survey]: estimator must be one of {', '.join(self.design.estimators)}, which "
-                f"{self.design.name} has, not {self.estimator!r}{f': {why}' if why else ''}"
+                f"{self.design.name} has, not {self.estimator!r}"
             )
         if self.population not in (None, CENSUS):
             raise SurveyError(

@@ -78,7 +78,7 @@ estimator = click.option(
     "--estimator",
     metavar="NAME",
     help="Which of the mechanism's estimators answers: unbiased, or another that it has (smooth, "
-    "robust, em, maxent, calm, adaptive, published).  [default: what the survey says]",
+    "em, maxent, calm, adaptive, published).  [default: what the survey says]",
 )
 
 timeout = click.option(

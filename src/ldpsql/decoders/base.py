@@ -89,7 +89,7 @@ class Estimator(ABC, Generic[_Asked_contra]):
 
 Estimators = Mapping[str, Callable[[Any], Estimator[Q]]]
 """By name, what makes an estimator of a `Histogram`, or of what it is `Decoded` to where the design
-has a `decoding` (but for those that it says read reports)."""
+has a `decoding`."""
 
 AnyEstimator = Estimator[Any]
 """An estimator of whatever design, for the planned queries of that design."""
@@ -224,11 +224,6 @@ class Design(ABC, Generic[Q]):
         """What estimators take in the place of a histogram; None where that is its histogram."""
         return None
 
-    @property
-    def reads_reports(self) -> frozenset[str]:
-        """Estimators that take a histogram also where the design has a `decoding`."""
-        return frozenset()
-
     @abstractmethod
     def variance(self, queries: Sequence[Q], people: int) -> Array:
         """Predicted variance of planned queries, shape (k,), for records spread evenly."""
@@ -320,12 +315,6 @@ class Design(ABC, Generic[Q]):
         Every answer of such an estimator says so. Nothing for unbiased ones, and for those that
         bring replicates.
         """
-        return {}
-
-    @property
-    def refusals(self) -> Mapping[str, str]:
-        """Estimator -> why the design lacks it though others have it: a sentence without full
-        stop."""
         return {}
 
     def hides_bias(self, planned: Q, estimator: str) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -25,7 +25,6 @@ import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight, codes_of
 from ldpsql.decoders.base import Codes
-from ldpsql.decoders.bounded import MOST_LISTED, refuse_many
 from ldpsql.decoders.linear import (
     Answer,
     CellQuery,
@@ -34,24 +33,21 @@ from ldpsql.decoders.linear import (
     LinearDesign,
     LinearEstimator,
     Moments,
-    ReportedSource,
     Source,
     clip_to,
     describe_known,
     multiply_outer,
     split_known,
 )
-from ldpsql.decoders.listed import ListedReports
 from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair, Rows
+from ldpsql.report import Pair, Rows
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
 
 if TYPE_CHECKING:
-    from ldpsql.decoders.robust import Asked, BoundedReports, RobustEstimator
     from ldpsql.decoders.smooth_nodes import Tables
 
 MOST_SMOOTHED = 1 << 10
@@ -191,34 +187,6 @@ class MatrixChannel(Channel):
         """See `Channel.extremes`."""
         amounts = self.contributions @ weights.T
         return np.array([amounts.min(axis=0), amounts.max(axis=0)])
-
-
-@frozen(eq=False)
-class MatrixReports(ListedReports):
-    """Those of a channel as a matrix."""
-
-    channel: MatrixChannel
-
-    @property
-    def count(self) -> int:  # type: ignore[override]  # a field of the others
-        """The rows of the matrix."""
-        return len(self.channel.matrix)
-
-    def contribute(self, weights: Array) -> Array:
-        """See `ListedReports`."""
-        return np.asarray(self.channel.contributions @ weights)
-
-    def average(self, amounts: Array) -> Array:
-        """See `ListedReports`."""
-        return np.asarray(self.channel.matrix.T @ amounts)
-
-    def chances(self, shares: Array) -> Array:
-        """See `ListedReports`."""
-        return np.asarray(self.channel.matrix @ shares)
-
-    def number(self, columns: Sequence[Codes]) -> Codes:
-        """See `ListedReports`."""
-        return columns[-1]
 
 
 # -- the estimator ---------------------------------------------------------------------------------
@@ -378,40 +346,6 @@ class TableDesign(LinearDesign[CellQuery]):
     def can_smooth(self) -> bool:
         """See `LinearDesign`."""
         return self.channel.cells <= MOST_SMOOTHED
-
-    @property
-    def refusals(self) -> Mapping[str, str]:
-        """See `Design`: where there are no more reports than cells, nothing can be chosen."""
-        channel = self.channel
-        if not isinstance(channel, MatrixChannel) or len(channel.matrix) <= channel.cells:
-            return super().refusals
-        return refuse_many(len(channel.matrix), MOST_LISTED)
-
-    def bound(self, histogram: Histogram) -> RobustEstimator:
-        """See `LinearDesign`."""
-        # Only robust answers need it, and a first question should not wait for it.
-        from ldpsql.decoders.robust import RobustEstimator  # noqa: PLC0415
-
-        return RobustEstimator(ReportedSource(histogram, self.answers), self._bounded, self.ask)
-
-    def ask(self, planned: CellQuery) -> Asked:
-        """What a planned query counts every cell for."""
-        from ldpsql.decoders.robust import Asked  # noqa: PLC0415
-
-        if not planned.is_asked:
-            return Asked(planned.known, None)
-        ((cells,),) = planned.alternatives
-        return Asked(planned.known, cells.weights)
-
-    @cached_property
-    def _bounded(self) -> BoundedReports:
-        from ldpsql.decoders.robust import BoundedReports, CellContributions  # noqa: PLC0415
-
-        assert isinstance(self.channel, MatrixChannel)
-        reports, even = MatrixReports(self.channel), self.domain.cell_shares
-        place = slice(0, len(even))
-        own = CellContributions([reports], np.ones(1), [even], [place], len(even))
-        return BoundedReports(lambda _: own, reports.count)
 
     def tables(self) -> Tables:
         """See `LinearDesign`."""

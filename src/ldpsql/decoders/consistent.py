@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -38,9 +38,6 @@ from ldpsql.numerics import Array
 from ldpsql.trees import AxisDetails, product_energies
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-
-if TYPE_CHECKING:
-    from ldpsql.decoders.robust import Asked
 
 LARGEST_HASHED = 1 << 15
 _NO_ENERGY = 1e-12
@@ -99,21 +96,6 @@ class ConsistentDesign(GroupDesign[DetailQuery]):
     def solve(self, source: Source) -> Estimator[DetailQuery]:
         """With weights by the group sizes of the source."""
         return ConsistentEstimator(self.table, self.add_up(source))
-
-    def ask(self, planned: DetailQuery) -> Asked:
-        """See `GroupDesign`."""
-        from ldpsql.decoders.robust import Asked  # noqa: PLC0415  (for robust answers only)
-
-        if not planned.terms:
-            return Asked(planned.known, None)
-        axes = [tree.padded for tree in self.table.trees]
-        inside = np.zeros((1, *axes))
-        for share, sides in planned.terms:
-            each = (axis.tree.indicate(axis.side) for axis in sides)
-            inside += share * product_energies(list(each))
-        contrasts = (planned.contrast * (sign == planned.measure) for sign in self.table.signs)
-        parts = np.array([planned.level, *contrasts])
-        return Asked(planned.known, parts.reshape(-1, *(1,) * len(axes)) * inside)
 
     def to_json(self) -> Mapping[str, Any]:
         """As other groups, with the inference."""

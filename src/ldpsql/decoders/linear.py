@@ -21,7 +21,7 @@ groups of people can answer it; say by an `Answer` per group what its reports co
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -30,14 +30,12 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Codes, Design, Estimator, Estimators, PlannedQuery, Q
-from ldpsql.decoders.bounded import BIT_BY_BIT, SETTLED
 from ldpsql.estimate import Estimates
 from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.limits import in_time
 from ldpsql.numerics import Array, distinct, join_ranges, weigh_by_precision
 from ldpsql.report import Histogram, Histograms, Pair, Rows, question_shares
 from ldpsql_device.frozen import frozen
-from ldpsql_device.plan import Bits
 
 if TYPE_CHECKING:
     from ldpsql.decoders.smooth_nodes import Tables
@@ -622,22 +620,9 @@ class LinearDesign(Design[Q]):
 
     @property
     def estimators(self) -> Estimators[Q]:
-        """The unbiased one, by actual group sizes, and where it can the smoothed one, and one with
-        bounded contributions."""
+        """The unbiased one, by actual group sizes, and where it can the smoothed one."""
         smooth = {"smooth": self.smooth} if self.can_smooth else {}
-        robust = {} if "robust" in self.refusals else {"robust": self.bound}
-        return {"unbiased": self.combine_unbiased, **smooth, **robust}
-
-    @property
-    def refusals(self) -> Mapping[str, str]:
-        """See `Design`; overridden with `bound`, where answers leave a choice."""
-        parts = (part for face in self.plan.faces for part in face.parts)
-        has_bits = any(isinstance(part.response, Bits) for part in parts)
-        return {"robust": BIT_BY_BIT if has_bits else SETTLED}
-
-    def bound(self, histogram: Histogram) -> Estimator[Q]:
-        """Unbiased, and no report contributes much more than others do, if it is not refused."""
-        raise NotImplementedError
+        return {"unbiased": self.combine_unbiased, **smooth}
 
     def combine_unbiased(self, histogram: Histogram) -> Estimator[Q]:
         """By actual group sizes."""

@@ -13,14 +13,13 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import accumulate, combinations, pairwise, product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Codes, Estimators, JointEstimator
-from ldpsql.decoders.bounded import MOST_LISTED, refuse_many
 from ldpsql.decoders.cells import find_cells
 from ldpsql.decoders.linear import (
     Alternative,
@@ -33,20 +32,18 @@ from ldpsql.decoders.linear import (
     list_nodes,
     split_known,
 )
-from ldpsql.decoders.listed import OracleReports
 from ldpsql.decoders.nodes import (
     MOST_HASHED,
     MOST_SMOOTHED,
     OracleAnswer,
     answers_of,
-    list_groups,
 )
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
 from ldpsql.limits import in_time
 from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Histograms, question_shares
+from ldpsql.report import Histogram, Histograms
 from ldpsql.shuffle.accountant import largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -54,7 +51,6 @@ from ldpsql_device.frozen import frozen
 from ldpsql_device.shuffled import Central
 
 if TYPE_CHECKING:
-    from ldpsql.decoders.robust import Asked, BoundedReports, RobustEstimator
     from ldpsql.decoders.smooth_nodes import SmoothNodes, Tables
 
 BIAS = (
@@ -325,67 +321,6 @@ class CollectedMarginals(LinearDesign[CellQuery]):
     def answers(self) -> tuple[OracleAnswer, ...]:
         """How every question is answered."""
         return answers_of(self.plan, MarginalAnswer)
-
-    @property
-    def refusals(self) -> Mapping[str, str]:
-        """See `Design`: hash functions leave a choice, for every marginal by itself."""
-        if any(answer.oracle.kind != "olh" for answer in self.answers):
-            return super().refusals
-        return refuse_many(sum(own.count for own in self._listed), MOST_LISTED)
-
-    def bound(self, histogram: Histogram) -> RobustEstimator:
-        """See `LinearDesign`."""
-        # Only robust answers need it, and a first question should not wait for it.
-        from ldpsql.decoders.robust import RobustEstimator  # noqa: PLC0415
-
-        return RobustEstimator(ReportedSource(histogram, self.answers), self._bounded, self.ask)
-
-    def ask(self, planned: CellQuery) -> Asked:
-        """What a planned query counts the cells of every marginal for: of independent ways to
-        answer it each by its information, were records spread evenly."""
-        from ldpsql.decoders.robust import Asked  # noqa: PLC0415
-
-        _require_collected([[planned]])
-        if not planned.is_asked:
-            return Asked(planned.known, None)
-        ways = np.zeros((len(planned.alternatives), sum(self.sizes)))
-        for way, alternative in zip(ways, planned.alternatives, strict=True):
-            for cells in alternative:
-                way[self._places[cells.group]][cells.nodes] += cells.weights
-        own = self._bounded.of_groups(tuple(range(len(self.sizes))))
-        variances = [own.variance(own.contribute(own.centre(way)[1])) for way in ways]
-        known = [1.0 / variance if variance > 0.0 else 0.0 for variance in variances]
-        parts = np.array(known) / sum(known) if sum(known) else np.full(len(ways), 1.0 / len(ways))
-        return Asked(planned.known, parts @ ways)
-
-    @cached_property
-    def _places(self) -> list[slice]:
-        """Where the cells of every marginal are among those of all, one marginal after another."""
-        return [slice(*ends) for ends in pairwise(accumulate(self.sizes, initial=0))]
-
-    @cached_property
-    def _listed(self) -> list[OracleReports]:
-        """The reports about every marginal, where these are answered by hash functions."""
-        return list_groups(self.answers, self.sizes)
-
-    @cached_property
-    def _bounded(self) -> BoundedReports:
-        from ldpsql.decoders.robust import BoundedReports, CellContributions  # noqa: PLC0415
-
-        shares, even = question_shares(self.plan), self.spread_evenly()
-        shares = shares[[answer.question for answer in self.answers]]
-
-        def make(members: tuple[int, ...]) -> CellContributions:
-            own = shares[list(members)]
-            return CellContributions(
-                [self._listed[group] for group in members],
-                own / own.sum(),
-                [even[group] for group in members],
-                [self._places[group] for group in members],
-                sum(self.sizes),
-            )
-
-        return BoundedReports(make, sum(own.count for own in self._listed))
 
     @cached_property
     def fits(self) -> bool:

@@ -8,7 +8,6 @@ fewest nodes that cover it (`NodeDesign`), or answered by least squares over all
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import prod
@@ -18,8 +17,7 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery, cardinality, codes_of
 from ldpsql.decoders.base import Codes, Estimator, Q
-from ldpsql.decoders.bounded import MOST_DETAILS, MOST_LISTED, refuse_many
-from ldpsql.decoders.groups import GroupTable, InformationTable
+from ldpsql.decoders.groups import GroupTable
 from ldpsql.decoders.linear import (
     Alternative,
     Answer,
@@ -27,30 +25,22 @@ from ldpsql.decoders.linear import (
     GroupCells,
     LinearDesign,
     LinearEstimator,
-    ReportedSource,
     Source,
     describe_known,
     list_nodes,
     split_known,
 )
-from ldpsql.decoders.listed import OracleReports, list_reports
 from ldpsql.decoders.oracles import Oracle, oracle_of
 from ldpsql.decoders.split import SplitEstimator
 from ldpsql.numerics import Array
 from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Pair, Rows, question_shares
+from ldpsql.report import Pair, Rows, question_shares
 from ldpsql.trees import Levels, cover_box
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Hash, Parity, Plan
 
 if TYPE_CHECKING:
-    from ldpsql.decoders.robust import (
-        Asked,
-        BoundedReports,
-        NodeContributions,
-        RobustEstimator,
-    )
     from ldpsql.decoders.smooth_nodes import Tables
 
 MOST_SMOOTHED, MOST_HASHED, MOST_CODES = 1 << 16, 1 << 13, 1 << 10
@@ -109,13 +99,6 @@ def answers_of(plan: Plan, kind: type[OracleAnswer] = OracleAnswer) -> tuple[Ora
     return tuple(answers)
 
 
-def list_groups(answers: Sequence[OracleAnswer], sizes: Sequence[int]) -> list[OracleReports]:
-    """The reports of every group of so many nodes; without oracles that list none."""
-    groups = zip(answers, sizes, strict=True)
-    listed = (list_reports(a.oracle, size, a.coins, a.column) for a, size in groups)
-    return [own for own in listed if own is not None]
-
-
 @frozen
 class GroupDesign(LinearDesign[Q]):
     """Groups of level combinations, each with an oracle.
@@ -151,55 +134,6 @@ class GroupDesign(LinearDesign[Q]):
         from ldpsql.decoders.smooth_nodes import NodeTables  # noqa: PLC0415
 
         return NodeTables(self)
-
-    @cached_property
-    def refusals(self) -> Mapping[str, str]:
-        """See `Design`: `robust` looks at every report and every combination of codes."""
-        if self.budgets:
-            return {
-                "robust": "every person answers all groups, each with a part of epsilon, and such "
-                "answers leave no choice of contributions"
-            }
-        kinds = {answer.oracle.kind for answer in self.answers}
-        if "oue" in kinds or (len(self.answers) == 1 and kinds != {"olh"}):
-            return super().refusals
-        trees = self.table.trees
-        details = prod(tree.padded * len(tree.counts) for tree in trees)
-        if details * (1 + len(self.table.signs)) > MOST_DETAILS:
-            return {
-                "robust": f"it looks at every combination of codes, and {prod(self.domain.sizes):,}"
-                " are too many"
-            }
-        return refuse_many(sum(own.count for own in self._listed), MOST_LISTED)
-
-    def bound(self, histogram: Histogram) -> RobustEstimator:
-        """Unbiased, and no report contributes much more than others do."""
-        # Only robust answers need it, and a first question should not wait for it.
-        from ldpsql.decoders.robust import RobustEstimator  # noqa: PLC0415
-
-        return RobustEstimator(ReportedSource(histogram, self.answers), self._bounded, self.ask)
-
-    @abstractmethod
-    def ask(self, planned: Q) -> Asked | None:
-        """What a planned query counts every record for; None where no groups collect it."""
-
-    @cached_property
-    def _listed(self) -> list[OracleReports]:
-        return list_groups(self.answers, self.table.sizes)
-
-    @cached_property
-    def _bounded(self) -> BoundedReports:
-        from ldpsql.decoders.robust import BoundedReports, NodeContributions  # noqa: PLC0415
-
-        answers = self.answers
-        information = InformationTable(self.table, [answer.moments for answer in answers])
-        shares = question_shares(self.plan)[[answer.question for answer in answers]]
-
-        def make(members: tuple[int, ...]) -> NodeContributions:
-            own, reports = shares[list(members)], [self._listed[group] for group in members]
-            return NodeContributions(self.table, members, reports, own / own.sum(), information)
-
-        return BoundedReports(make, sum(own.count for own in self._listed))
 
     def even_shares(self, group: int, nodes: Codes) -> Array:
         """The part of all records at each node."""
@@ -279,21 +213,6 @@ class NodeDesign(GroupDesign[CellQuery]):
     def solve(self, source: Source) -> Estimator[CellQuery]:
         """Directly."""
         return self.add_up(source)
-
-    def ask(self, planned: CellQuery) -> Asked | None:
-        """See `GroupDesign`; all alternatives are about the same."""
-        from ldpsql.decoders.robust import Asked, join_nodes  # noqa: PLC0415
-
-        if not planned.is_asked:
-            return Asked(planned.known, None)
-        if not planned.alternatives:
-            return None
-        weights = []
-        for cells in planned.alternatives[0]:
-            own = np.zeros(self.table.sizes[cells.group])
-            np.add.at(own, cells.nodes, cells.weights)
-            weights.append((cells.group, own))
-        return Asked(planned.known, join_nodes(self.table, weights))
 
     def describe(self, planned: CellQuery) -> list[str]:
         """The nodes of each group used."""

@@ -69,11 +69,6 @@ class CensusDesign(Design[CensusQuery]):
         """See `Design`."""
         return self._own.biases
 
-    @property
-    def refusals(self) -> Mapping[str, str]:
-        """See `Design`."""
-        return self._own.refusals
-
     def hides_bias(self, planned: CensusQuery, estimator: str) -> bool:
         """See `Design`."""
         return self._own.hides_bias(planned.planned, estimator)
@@ -99,11 +94,6 @@ class CensusDesign(Design[CensusQuery]):
             return lambda histogram: CensusEstimator(make(histogram), self._own, histogram.people)
 
         return {name: of(make) for name, make in self._own.estimators.items()}
-
-    @property
-    def reads_reports(self) -> frozenset[str]:
-        """See `Design`."""
-        return self._own.reads_reports
 
     def variance(self, queries: Sequence[CensusQuery], people: int) -> Array:
         """As of a sample: a prediction knows of no people."""

@@ -112,11 +112,6 @@ class AheadDesign(Design[GridQuery]):
         return lines
 
     @property
-    def refusals(self) -> Mapping[str, str]:
-        """See `Design`."""
-        return {"robust": "its answers weigh nodes by what earlier rounds saw"}
-
-    @property
     def estimators(self) -> Estimators[GridQuery]:
         """From this round's reports and what the rounds before have left."""
 

@@ -198,7 +198,7 @@ class Hierarchical(Recipe[GroupOptions]):
     collect: Rule
     options: type[GroupOptions]
     takes: Takes = ANY_DOMAIN
-    estimator_names = ("unbiased", "smooth", "robust")
+    estimator_names = ("unbiased", "smooth")
 
     def make(self, task: Task[GroupOptions]) -> AnyDesign:
         """Groups allocated to users as the options say."""
@@ -294,7 +294,7 @@ class Flat(Recipe[NoOptions]):
 
     name: str
     instead: str = ""
-    estimator_names = ("unbiased", "smooth", "robust")
+    estimator_names = ("unbiased", "smooth")
 
     def make(self, task: Task[NoOptions]) -> AnyDesign:
         """One group of all codes, or one per measure with its sign."""

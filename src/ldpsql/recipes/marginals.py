@@ -253,8 +253,6 @@ class Marginals(MarginalRecipe[MarginalOptions]):
     def __init__(self, name: str, oracle: str, visible: bool = False) -> None:
         self.name, self.oracle, self.visible = name, oracle, visible
         self.options = HashOptions if oracle == "solh" else MarginalOptions
-        if oracle == "solh":
-            self.estimator_names = (*self.estimator_names, "robust")
 
     def make(self, task: Task[MarginalOptions]) -> MarginalDesign:
         """Every marginal at the whole epsilon; as many hash values as are best unshuffled."""

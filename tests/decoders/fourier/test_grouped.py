@@ -10,9 +10,9 @@ from support.histograms import histogram_of
 from support.surveys import integer, survey_toml
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.bounded import ADDED_PEOPLE
 from ldpsql.decoders.fourier import design as design_module
 from ldpsql.decoders.fourier.contributions import bare
+from ldpsql.decoders.fourier.covariances import ADDED_PEOPLE
 from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.decoders.fourier.estimator import MANY
 from ldpsql.decoders.fourier.grouped import _Sets, answer_sets, contributions, find_patterns

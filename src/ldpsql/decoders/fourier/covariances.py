@@ -13,6 +13,14 @@ from ldpsql.decoders.fourier.group import Group, Reals
 from ldpsql.decoders.fourier.spectra import BoxQuery, CutBin
 from ldpsql.decoders.linear import multiply_outer
 
+ADDED_PEOPLE = 4.0
+"""People from an even spread who are added before a variance is made of the contributions of n
+reports.
+
+One stands for what the mean takes off, n / (n - 1). The rest is for the variance being known from n
+reports alone, for which the interval of a normal sample takes Student's quantile: its square is
+that of the normal one times 1 + 2.4 / n at a level of 95 %."""
+
 Cuts = Sequence[tuple[int, CutBin]]
 """The bins that the queries of a row cut, each with the number of the query."""
 

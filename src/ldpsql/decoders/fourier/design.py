@@ -16,7 +16,6 @@ import numpy as np
 
 from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.base import Decoding, Design, Estimators
-from ldpsql.decoders.bounded import MOST_BOUNDED, refuse_many
 from ldpsql.decoders.fourier.contributions import (
     SharedContributions,
     bare,
@@ -27,7 +26,6 @@ from ldpsql.decoders.fourier.contributions import (
 from ldpsql.decoders.fourier.estimator import FourierEstimator, move_most
 from ldpsql.decoders.fourier.families import FamilyTable
 from ldpsql.decoders.fourier.group import Axes, Group
-from ldpsql.decoders.fourier.robust import BoundedContributions, RobustEstimator
 from ldpsql.decoders.fourier.spectra import (
     BoxQuery,
     Collected,
@@ -340,30 +338,8 @@ class FourierDesign(Design[BoxQuery]):
 
     @property
     def estimators(self) -> Estimators[BoxQuery]:
-        """Unbiased, post-processed to non-negative tables, and where reports are few enough to look
-        at each, unbiased with bounded contributions."""
-        robust = {} if self.refusals else {"robust": self.bound}
-        return {"unbiased": self.estimator, "smooth": self.smooth, **robust}
-
-    @property
-    def refusals(self) -> Mapping[str, str]:
-        """See `Design`: `robust` looks at every report of every family."""
-        if self.table.products:
-            return {"robust": "the questions of this survey are in product form, too many to list"}
-        return refuse_many(int(self.table.phases.sum()), MOST_BOUNDED)
-
-    @property
-    def reads_reports(self) -> frozenset[str]:
-        """See `Design`: bounded contributions are those to no spectrum."""
-        return frozenset({"robust"})
-
-    @cached_property
-    def _bounded(self) -> BoundedContributions:
-        return BoundedContributions(self.collected)
-
-    def bound(self, histogram: Histogram) -> RobustEstimator:
-        """Unbiased, and no report contributes much more than others do."""
-        return RobustEstimator(self.collected, histogram, self._shared, bounded=self._bounded)
+        """Unbiased, and post-processed to non-negative tables."""
+        return {"unbiased": self.estimator, "smooth": self.smooth}
 
     def answer_sets(
         self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[BoxQuery]]

@@ -17,7 +17,6 @@ import numpy as np
 from ldpsql import limits
 from ldpsql.boxes import Weight
 from ldpsql.decoders.base import Estimator
-from ldpsql.decoders.bounded import ADDED_PEOPLE
 from ldpsql.decoders.fourier.contributions import (
     SecondMoments,
     SharedContributions,
@@ -25,7 +24,7 @@ from ldpsql.decoders.fourier.contributions import (
     face_name,
     sum_spectra,
 )
-from ldpsql.decoders.fourier.covariances import centre, find_cuts, spread_cuts
+from ldpsql.decoders.fourier.covariances import ADDED_PEOPLE, centre, find_cuts, spread_cuts
 from ldpsql.decoders.fourier.group import Axes, Faces, zero_parts
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum
 from ldpsql.decoders.fourier.translates import (

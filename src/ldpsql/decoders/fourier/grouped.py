@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Weight
-from ldpsql.decoders.bounded import ADDED_PEOPLE
 from ldpsql.decoders.fourier.contributions import SharedContributions, bare
-from ldpsql.decoders.fourier.covariances import Cuts, centre, find_cuts, spread_cuts
+from ldpsql.decoders.fourier.covariances import ADDED_PEOPLE, Cuts, centre, find_cuts, spread_cuts
 from ldpsql.decoders.fourier.families import FamilyBatch, batches
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals, zero_parts
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum

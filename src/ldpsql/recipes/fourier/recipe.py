@@ -101,7 +101,7 @@ class Fourier(Recipe[FourierOptions]):
     """COUNT over boxes, and SUM and AVG of private measures."""
 
     name = "fourier"
-    estimator_names = ("unbiased", "smooth", "robust")
+    estimator_names = ("unbiased", "smooth")
     decoding = DECODING
     options = FourierOptions
 
