@@ -51,7 +51,6 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "oue (age only)": ("oue", {}, "unbiased"),
     "hi (age only)": ("hi", {}, "unbiased"),
     "hi, hrr": ("hi", {"oracle": "hrr"}, "unbiased"),
-    "hi, hrr, consistent, optimal": ("hi", {**BEST, "oracle": "hrr"}, "unbiased"),
     "hh, oue (age only)": ("hh", {"oracle": "oue"}, "unbiased"),
     "hh, hrr, consistent (age only)": (
         "hh",

@@ -13,7 +13,6 @@ from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign as Design
 from ldpsql.decoders.law import Law
 from ldpsql.decoders.linear import LinearEstimator
 from ldpsql.decoders.nodes import GroupDesign
@@ -22,7 +21,6 @@ from ldpsql.recipes.oracles import plan_of_split
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy
-from ldpsql.workload import DeclaredQuery, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 
@@ -32,9 +30,9 @@ SQUARE = RecordDomain(("x", "y"), (2, 2), (), (), ())
 PEOPLE, RUNS = 1_000, 120
 CASES: list[dict[str, Any]] = [
     {"fanout": 3, "oracle": "hrr"},
-    {"fanout": 5, "allocation": "optimal"},
+    {"fanout": 5},
     {"fanout": 3, "oracle": "hrr", "inference": "consistent"},
-    {"fanout": 5, "inference": "consistent", "allocation": "optimal"},
+    {"fanout": 5, "inference": "consistent"},
 ]
 QUERIES = [
     LinearQuery.count(Box((((1, 4),), ((0, 2),)))),
@@ -62,12 +60,10 @@ def is_private(law: Law, epsilon: Epsilon) -> bool:
     return worst is not None and worst <= epsilon.odds
 
 
-@pytest.mark.parametrize("allocation", ["uniform", "optimal"])
 @pytest.mark.parametrize("inference", ["direct", "consistent"])
-def test_two_dimensions_with_a_measure_are_exactly_private(allocation: str, inference: str) -> None:
+def test_two_dimensions_with_a_measure_are_exactly_private(inference: str) -> None:
     """The whole channel, and the odds that are stated for larger ones."""
-    options = {"oracle": "grr", "allocation": allocation, "inference": inference}
-    design = made(TINY, "1", options)
+    design = made(TINY, "1", {"oracle": "grr", "inference": inference})
     law = design.law()
     assert is_private(law, design.epsilon)
     assert law.worst().odds == design.worst_odds()
@@ -85,7 +81,7 @@ def test_a_part_too_large_is_not_private() -> None:
 @pytest.mark.parametrize("inference", ["direct", "consistent"])
 def test_parts_add_up_to_epsilon_in_every_frame(inference: str) -> None:
     """Exactly, and a design whose parts exceed it is refused."""
-    design = made(PLANE, "0.7", {"allocation": "optimal", "inference": inference})
+    design = made(PLANE, "0.7", {"inference": inference})
     for groups in design.table.members.values():
         assert sum(design.budgets[group].value for group in groups) == Decimal("0.7")
     data = dict(design.to_json())
@@ -172,38 +168,6 @@ def test_levels_taken_for_independent_are_caught(inference: str) -> None:
         apart.append(levels.answer([query]).covariance[0, 0])
     assert variance_fits(np.array(values), float(np.mean(told)))
     assert not variance_fits(np.array(values), float(np.mean(apart)))
-
-
-@pytest.mark.parametrize("inference", ["direct", "consistent"])
-def test_the_optimal_split_is_best_among_its_neighbours(inference: str) -> None:
-    """Better than an even one for what was declared, and moving it gains next to nothing."""
-    domain = RecordDomain(("x", "y"), (8, 4), (), (), ())
-    random = np.random.default_rng(3)
-    boxes = [
-        (((a, b),), ((c, d),))
-        for a, b in ((0, 2), (1, 4), (3, 6), (2, 3), (0, 7))
-        for c, d in ((0, 1), (1, 3), (0, 3))
-    ]
-    share = 1.0 / len(boxes)
-    asked = Workload(domain, (), tuple(DeclaredQuery(share, ((1.0, box),)) for box in boxes))
-    options = {"fanout": 2, "oracle": "hrr", "inference": inference}
-    hi, one = mechanism("hi"), Epsilon.parse("1")
-    even = hi.design(domain, one, options, asked)
-    best = hi.design(domain, one, {**options, "allocation": "optimal"}, asked)
-    assert isinstance(best, GroupDesign)
-
-    def mean_variance(design: Design) -> float:
-        planned = [design.prepare(LinearQuery.count(Box(box))) for box in boxes]
-        return float(design.variance(planned, 1_000).mean())
-
-    least = mean_variance(best)
-    assert least < 0.8 * mean_variance(even)
-    parts = np.array([float(budget) for budget in best.budgets])
-    for _ in range(20):
-        moved = np.maximum(parts * np.exp(random.normal(0.0, 0.1, len(parts))), 0.0015)
-        decimals = [f"{part:.9f}" for part in 0.999999 * moved / moved.sum()]
-        other = split_otherwise(best, tuple(map(Epsilon.parse, decimals)))
-        assert mean_variance(other) > 0.99 * least
 
 
 def test_too_many_level_combinations_or_records_are_refused() -> None:

@@ -28,7 +28,7 @@ from ldpsql.decoders.groups import Combination, Group, GroupTable, all_levels, w
 from ldpsql.decoders.linear import Moments
 from ldpsql.decoders.nodes import FlatDesign, NodeDesign
 from ldpsql.numerics import Array
-from ldpsql.recipes.allocation import Allocation, make_allocation
+from ldpsql.recipes.allocation import make_allocation
 from ldpsql.recipes.base import AnyOptions, NoOptions, Promise, Recipe, Takes, Task, read_options
 from ldpsql.recipes.oracles import (
     choose_oracle,
@@ -71,14 +71,17 @@ class TreeOptions:
 
 @frozen
 class GroupOptions(TreeOptions):
-    """Options of mechanisms with groups of nodes; oracle and root are options of some.
+    """Options of mechanisms with groups of nodes; allocation, oracle and root are options of some.
 
-    allocation: how many users each group gets, evenly or the best for the workload.
     inference: from the nodes that cover a box ("direct"), or by least squares ("consistent").
     """
 
-    allocation: Literal["uniform", "optimal"] = "uniform"
     inference: Literal["direct", "consistent"] = "direct"
+
+    @property
+    def allocation(self) -> str:
+        """How many users each group gets."""
+        return "uniform"
 
     @property
     def oracle(self) -> str:
@@ -92,7 +95,17 @@ class GroupOptions(TreeOptions):
 
 
 @frozen
-class OracleOptions(GroupOptions):
+class AllocatedOptions(GroupOptions):
+    """Options of mechanisms that ask each user about one group.
+
+    allocation: how many users each group gets, evenly or the best for the workload.
+    """
+
+    allocation: Literal["uniform", "optimal"] = "uniform"
+
+
+@frozen
+class OracleOptions(AllocatedOptions):
     """Options of mechanisms with any oracle."""
 
     oracle: Literal["grr", "olh", "oue", "hrr", "auto"] = "olh"
@@ -100,14 +113,14 @@ class OracleOptions(GroupOptions):
 
 
 @frozen
-class HhOptions(GroupOptions):
+class HhOptions(AllocatedOptions):
     """Options of hh."""
 
     oracle: Literal["oue", "hrr"] = "oue"
 
 
 @frozen
-class RepairedOptions(GroupOptions):
+class RepairedOptions(AllocatedOptions):
     """Options of lgrr-repaired. allocation: "forest" as randomized response over all nodes of a
     sub-survey gives; another one makes it hgrr with its root group."""
 
@@ -203,11 +216,12 @@ class Hierarchical(Recipe[GroupOptions]):
     def make(self, task: Task[GroupOptions]) -> AnyDesign:
         """Groups allocated to users as the options say."""
         options, table = task.options, self.tabulate(task)
-        allocation: str = options.allocation
-        if allocation == "forest":
+        if options.allocation == "forest":
             table = table.reweigh(forest_shares(table, task.epsilon))
-        elif allocation == "optimal":
-            table = table.reweigh(make_criterion(table, task, task.epsilon).optimal())
+        elif options.allocation == "optimal":
+            moments = moments_of(table, options.oracle, task.epsilon)
+            criterion = make_allocation(table, moments, task.asked, options.inference)
+            table = table.reweigh(criterion.optimal())
         return self._build(task.domain, task.epsilon, table, options.oracle, options.inference)
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
@@ -264,22 +278,17 @@ class Hierarchical(Recipe[GroupOptions]):
         yield {}
         if math.prod(sizes) > _MOST_CELLS:
             return
-        best: dict[str, object] = {"inference": "consistent", "allocation": "optimal"}
-        try:
-            read_options(self.options, {"oracle": "auto"}, "")
-            best["oracle"] = "auto"
-        except SurveyError:
-            pass  # it has no choice of oracles, or not this one
+        best: dict[str, object] = {"inference": "consistent"}
+        for option, value in (("allocation", "optimal"), ("oracle", "auto")):
+            try:
+                read_options(self.options, {option: value}, "")
+            except SurveyError:
+                continue  # it has no such choice, or not this one
+            best[option] = value
         for fanout in _FANOUTS:
             levels = (1 + math.ceil(math.log(s, fanout)) if s > 1 else 1 for s in sizes)
             if math.prod(levels) <= _MOST_COMBINATIONS:
                 yield {"fanout": fanout, **best}
-
-
-def make_criterion(table: GroupTable, task: Task[GroupOptions], budget: Epsilon) -> Allocation:
-    """What an allocation minimises, where every group has the same budget."""
-    moments = moments_of(table, task.options.oracle, budget)
-    return make_allocation(table, moments, task.asked, task.options.inference)
 
 
 @frozen
@@ -321,7 +330,7 @@ class Flat(Recipe[NoOptions]):
 HIO = Hierarchical("hio", collect_augmented, OracleOptions, Takes(measures=False))
 AHIO = Hierarchical("ahio", collect_augmented, OracleOptions)
 EHIO = Hierarchical("ehio", collect_embedded, OracleOptions)
-HGRR = Hierarchical("hgrr", collect_embedded, GroupOptions)
+HGRR = Hierarchical("hgrr", collect_embedded, AllocatedOptions)
 HH = Hierarchical("hh", collect_embedded, HhOptions, ONE_DIMENSION)
 LGRR_REPAIRED = Hierarchical("lgrr-repaired", collect_embedded, RepairedOptions)
 GRR, OLH, OUE = Flat("grr"), Flat("olh"), Flat("oue")
