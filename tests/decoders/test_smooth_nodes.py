@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.linear import LinearDesign, ReportedSource
+from ldpsql.decoders.linear import ReportedSource
+from ldpsql.decoders.linear_design import LinearDesign
 from ldpsql.decoders.smooth_nodes import SmoothNodes
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import quantile

@@ -30,7 +30,6 @@ from ldpsql.decoders.linear import (
     CellQuery,
     GroupCells,
     GroupPart,
-    LinearDesign,
     LinearEstimator,
     Moments,
     Source,
@@ -39,6 +38,7 @@ from ldpsql.decoders.linear import (
     multiply_outer,
     split_known,
 )
+from ldpsql.decoders.linear_design import LinearDesign
 from ldpsql.estimate import Array
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Pair, Rows

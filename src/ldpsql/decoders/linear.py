@@ -15,30 +15,26 @@ most n f (1 - f) more).
 
 To write a design: turn a query into a `CellQuery`, in several independent ways where several
 groups of people can answer it; say by an `Answer` per group what its reports contribute, and by
-`even_shares` where evenly spread people are. `LinearDesign` does the rest.
+`even_shares` where evenly spread people are. `ldpsql.decoders.linear_design` does the rest.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import Codes, Design, Estimator, Estimators, PlannedQuery, Q
+from ldpsql.decoders.base import Codes, Estimator, PlannedQuery
 from ldpsql.estimate import Estimates
-from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.limits import in_time
 from ldpsql.numerics import Array, distinct, join_ranges, weigh_by_precision
-from ldpsql.report import Histogram, Histograms, Pair, Rows, question_shares
+from ldpsql.report import Histogram, Pair, Rows
 from ldpsql_device.frozen import frozen
-
-if TYPE_CHECKING:
-    from ldpsql.decoders.smooth_nodes import Tables
 
 PSEUDO_PEOPLE = 2.0
 """People who are added to a group before a variance is made of estimated frequencies.
@@ -592,91 +588,3 @@ def multiply_outer(left: Array, right: Array) -> Array:
 def _add_axes(number: float | Array, count: int) -> Array:
     """Numbers, one or one for each of many sets of people, with axes of length 1 more."""
     return np.asarray(number)[(..., *(None,) * count)]
-
-
-# -- designs --------------------------------------------------------------------------------------
-
-
-class LinearDesign(Design[Q]):
-    """A design whose groups answer linearly, every person epsilon-LDP."""
-
-    @property
-    @abstractmethod
-    def answers(self) -> Sequence[Answer]:
-        """How every group answers."""
-
-    @abstractmethod
-    def even_shares(self, group: int, nodes: Codes) -> Array:
-        """What the estimates at nodes of a group are for people spread evenly over all records."""
-
-    def solve(self, source: Source) -> Estimator[Q]:
-        """The unbiased estimator on a source."""
-        return LinearEstimator(source)  # type: ignore[return-value]  # the others override it
-
-    @property
-    def guarantee(self) -> StatedGuarantee:
-        """Epsilon-LDP for the whole private record; groups are drawn without looking at it."""
-        return local_guarantee(self.epsilon)
-
-    @property
-    def estimators(self) -> Estimators[Q]:
-        """The unbiased one, by actual group sizes, and where it can the smoothed one."""
-        smooth = {"smooth": self.smooth} if self.can_smooth else {}
-        return {"unbiased": self.combine_unbiased, **smooth}
-
-    def combine_unbiased(self, histogram: Histogram) -> Estimator[Q]:
-        """By actual group sizes."""
-        return self.solve(ReportedSource(histogram, self.answers))
-
-    def answer_sets(
-        self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[Q]]
-    ) -> tuple[Array, Array] | None:
-        """See `Design`: where answers are weighted sums of what reports contribute, and no more."""
-        from ldpsql.decoders.grouped import SETS_AT_ONCE, GroupedSource, answer_sets  # noqa: PLC0415
-
-        if estimator != "unbiased" or not all(answer.adds_up for answer in self.answers):
-            return None
-        one = self.combine_unbiased(histograms[0][1])
-        if not isinstance(one, LinearEstimator) or not one.takes_sets:
-            return None
-        parts = [
-            answer_sets(replace(one, source=GroupedSource(part, self.answers)), rows)  # type: ignore[arg-type]
-            for part in in_time(histograms.parts(max(1, SETS_AT_ONCE // self.nodes_of_sets)))
-        ]
-        values, covariances = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return values, covariances
-
-    @property
-    def nodes_of_sets(self) -> int:
-        """Of how many nodes an answer takes the estimates for every set of people."""
-        return 1
-
-    @property
-    def can_smooth(self) -> bool:
-        """Whether it tells about all of a table of cells that is not too large (`smooth_nodes`)."""
-        return False
-
-    def smooth(self, histogram: Histogram) -> Estimator[Q]:
-        """Biased, with a smaller typical error."""
-        # Only smoothing needs scipy.fft, which takes a quarter of a second to import.
-        from ldpsql.decoders.smooth_nodes import SmoothNodes  # noqa: PLC0415
-
-        source = ReportedSource(histogram, self.answers)
-        return SmoothNodes(self.tables(), source, self.combine_unbiased(histogram))
-
-    def tables(self) -> Tables:
-        """The tables of cells that its groups tell about, if it `can_smooth`."""
-        raise NotImplementedError
-
-    def variance(self, queries: Sequence[Q], people: int) -> Array:
-        """Predicted variance if records are spread evenly, shape (k,)."""
-        return np.diagonal(self._spread_evenly(people).answer(queries).covariance).copy()
-
-    def influence(self, queries: Sequence[Q], slopes: Array, people: int) -> Array:
-        """See `Design`."""
-        return self._spread_evenly(people).influence(queries, slopes)
-
-    def _spread_evenly(self, people: int) -> Estimator[Q]:
-        """The unbiased estimator of people spread evenly, as many as wanted in every group."""
-        sizes = people * question_shares(self.plan)[[answer.question for answer in self.answers]]
-        return self.solve(EvenSource(people, sizes, self.answers, self.even_shares))

@@ -25,13 +25,13 @@ from ldpsql.decoders.linear import (
     Alternative,
     CellQuery,
     GroupCells,
-    LinearDesign,
     LinearEstimator,
     ReportedSource,
     describe_known,
     list_nodes,
     split_known,
 )
+from ldpsql.decoders.linear_design import LinearDesign
 from ldpsql.decoders.nodes import (
     MOST_HASHED,
     MOST_SMOOTHED,

@@ -23,13 +23,13 @@ from ldpsql.decoders.linear import (
     Answer,
     CellQuery,
     GroupCells,
-    LinearDesign,
     LinearEstimator,
     Source,
     describe_known,
     list_nodes,
     split_known,
 )
+from ldpsql.decoders.linear_design import LinearDesign
 from ldpsql.decoders.oracles import Oracle, oracle_of
 from ldpsql.decoders.split import SplitEstimator
 from ldpsql.numerics import Array

@@ -29,11 +29,11 @@ from ldpsql.decoders.fourier.smoothing import smooth
 from ldpsql.decoders.groups import InformationTable
 from ldpsql.decoders.linear import (
     CellQuery,
-    LinearDesign,
     LinearEstimator,
     ReportedSource,
     merge_entries,
 )
+from ldpsql.decoders.linear_design import LinearDesign
 from ldpsql.decoders.marginals import CollectedMarginals
 from ldpsql.decoders.nodes import GroupDesign
 from ldpsql.estimate import Array

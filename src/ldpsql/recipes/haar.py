@@ -30,11 +30,11 @@ from ldpsql.decoders.linear import (
     Answer,
     CellQuery,
     GroupCells,
-    LinearDesign,
     Moments,
     describe_known,
     split_known,
 )
+from ldpsql.decoders.linear_design import LinearDesign
 from ldpsql.decoders.nodes import MOST_CODES
 from ldpsql.decoders.oracles import hadamard, power_from, transform
 from ldpsql.numerics import Array

@@ -36,13 +36,13 @@ from ldpsql.decoders.linear import (
     CellQuery,
     GroupCells,
     GroupPart,
-    LinearDesign,
     LinearEstimator,
     Moments,
     ReportedSource,
     describe_known,
     list_nodes,
 )
+from ldpsql.decoders.linear_design import LinearDesign
 from ldpsql.decoders.nodes import Piece, cover_query
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.guarantees import PUBLIC_IN_CLEAR, StatedGuarantee
