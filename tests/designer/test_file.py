@@ -220,6 +220,9 @@ def test_a_survey_that_is_answered_by_smooth_is_designed_for_it(mechanism):
     plain = design_survey(text.replace('estimator = "smooth"\n', ""))
     assert "smooth_for" not in plain.survey.options
     assert made.forecast.error > plain.forecast.error
+    if mechanism == "auto":
+        assert made.ranking.left_out["hio"] == "it has no estimator 'smooth' for this survey"
+        assert "hio" not in plain.ranking.left_out
 
 
 @pytest.mark.parametrize("bounds", [(0, 1e-300), (-1e200, 0), (-1e-60, 1e-60)])

@@ -78,9 +78,10 @@ class CandidateSpec:
         trust = None if file.shuffled is None else replace(file.shuffled, epsilon=epsilon)
         file = replace(file, epsilon=epsilon, shuffled=trust)
         is_as_in_file = file.mechanism == self.mechanism and self.options == "{}"
+        estimator = self.estimator or (file.estimator if is_as_in_file else None)
         workload = weigh_fairly(file.workload, epsilon) if file.is_fair else file.workload
         if self.mechanism == AUTO:
-            best = choose(workload, file.promise, users).best
+            best = choose(workload, file.promise, users, estimator=estimator).best
             design, options = best.forecast.design, dict(best.options)
         else:
             options = dict(file.options) if is_as_in_file else json.loads(self.options)
@@ -89,7 +90,6 @@ class CandidateSpec:
             if reason is not None and not self.is_named:
                 raise SurveyError(reason)
             design = recipe.design(domain, file.promise, options, workload)
-        estimator = self.estimator or (file.estimator if is_as_in_file else None)
         if estimator is not None and estimator not in design.estimators:
             known = ", ".join(design.estimators)
             raise SurveyError(f"{design.name} has no estimator {estimator!r}; it has {known}")

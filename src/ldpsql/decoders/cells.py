@@ -19,7 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,12 +46,6 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
-
-if TYPE_CHECKING:
-    from ldpsql.decoders.smooth_nodes import Tables
-
-MOST_SMOOTHED = 1 << 10
-"""Cells up to which `smooth` is offered, which takes the covariances of all of them."""
 
 # -- channels --------------------------------------------------------------------------------------
 
@@ -341,17 +335,6 @@ class TableDesign(LinearDesign[CellQuery]):
     def nodes_of_sets(self) -> int:
         """See `LinearDesign`: a variance is that of people who are in no cell less than nobody."""
         return self.channel.cells
-
-    @property
-    def can_smooth(self) -> bool:
-        """See `LinearDesign`."""
-        return self.channel.cells <= MOST_SMOOTHED
-
-    def tables(self) -> Tables:
-        """See `LinearDesign`."""
-        from ldpsql.decoders.smooth_nodes import CellTables  # noqa: PLC0415
-
-        return CellTables(self)
 
     def even_shares(self, group: int, nodes: Codes) -> Array:
         """Equal shares of codes, and of what lies between the bounds of a measure."""

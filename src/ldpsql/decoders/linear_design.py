@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +18,6 @@ from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.limits import in_time
 from ldpsql.numerics import Array
 from ldpsql.report import Histogram, Histograms, question_shares
-
-if TYPE_CHECKING:
-    from ldpsql.decoders.smooth_nodes import Tables
 
 
 class LinearDesign(Design[Q]):
@@ -47,9 +43,8 @@ class LinearDesign(Design[Q]):
 
     @property
     def estimators(self) -> Estimators[Q]:
-        """The unbiased one, by actual group sizes, and where it can the smoothed one."""
-        smooth = {"smooth": self.smooth} if self.can_smooth else {}
-        return {"unbiased": self.combine_unbiased, **smooth}
+        """The unbiased one, by actual group sizes."""
+        return {"unbiased": self.combine_unbiased}
 
     def combine_unbiased(self, histogram: Histogram) -> Estimator[Q]:
         """By actual group sizes."""
@@ -75,23 +70,6 @@ class LinearDesign(Design[Q]):
     def nodes_of_sets(self) -> int:
         """Of how many nodes an answer takes the estimates for every set of people."""
         return 1
-
-    @property
-    def can_smooth(self) -> bool:
-        """Whether it tells about all of a table of cells that is not too large (`smooth_nodes`)."""
-        return False
-
-    def smooth(self, histogram: Histogram) -> Estimator[Q]:
-        """Biased, with a smaller typical error."""
-        # Only smoothing needs scipy.fft, which takes a quarter of a second to import.
-        from ldpsql.decoders.smooth_nodes import SmoothNodes  # noqa: PLC0415
-
-        source = ReportedSource(histogram, self.answers)
-        return SmoothNodes(self.tables(), source, self.combine_unbiased(histogram))
-
-    def tables(self) -> Tables:
-        """The tables of cells that its groups tell about, if it `can_smooth`."""
-        raise NotImplementedError
 
     def variance(self, queries: Sequence[Q], people: int) -> Array:
         """Predicted variance if records are spread evenly, shape (k,)."""

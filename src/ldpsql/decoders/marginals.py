@@ -11,16 +11,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import Codes, Estimators, JointEstimator
+from ldpsql.decoders.base import Codes, Estimators, JointEstimator, SmoothingEstimator
 from ldpsql.decoders.cells import find_cells
+from ldpsql.decoders.fourier.group import parts_of, spread_faces
 from ldpsql.decoders.linear import (
     Alternative,
     CellQuery,
@@ -29,15 +31,11 @@ from ldpsql.decoders.linear import (
     ReportedSource,
     describe_known,
     list_nodes,
+    merge_entries,
     split_known,
 )
 from ldpsql.decoders.linear_design import LinearDesign
-from ldpsql.decoders.nodes import (
-    MOST_HASHED,
-    MOST_SMOOTHED,
-    OracleAnswer,
-    answers_of,
-)
+from ldpsql.decoders.nodes import OracleAnswer, answers_of
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimate import Array, Estimates
 from ldpsql.limits import in_time
@@ -45,13 +43,14 @@ from ldpsql.numerics import central_slopes, fit_marginals
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Histogram, Histograms
 from ldpsql.shuffle.accountant import largest_local
+from ldpsql.workload import spectrum
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.shuffled import Central
 
 if TYPE_CHECKING:
-    from ldpsql.decoders.smooth_nodes import SmoothNodes, Tables
+    from ldpsql.decoders.fourier.projection import Block
 
 BIAS = (
     "a conjunction that was not collected is fitted to its parts that were, as if there were no "
@@ -64,9 +63,12 @@ CONSISTENT = (
 LARGEST_FIT = 10
 """Attributes of a conjunction that is fitted."""
 LARGEST_MARGINAL = 1 << 24
+MOST_SMOOTHED, MOST_HASHED = 1 << 16, 1 << 13
+"""Cells of all marginals, and those that are found by hashing, up to which `smooth` is offered."""
 
 Axes = tuple[int, ...]
 Boxes = Sequence[tuple[float, Box]]
+Complexes = NDArray[np.complex128]
 
 
 @frozen(eq=False)
@@ -242,7 +244,7 @@ class CalmEstimator(MaxEntEstimator):
     smooth: made those tables.
     """
 
-    smooth: SmoothNodes
+    smooth: SmoothMarginals
 
     def part_values(self, parts: Sequence[CellQuery]) -> Array:
         """From the consistent tables; NaN where nobody was asked."""
@@ -250,6 +252,103 @@ class CalmEstimator(MaxEntEstimator):
         if not parts or not self.smooth.people:
             return plain
         return np.where(np.isfinite(plain), self.smooth.count(parts)[0], plain)
+
+
+@dataclass(eq=False)
+class SmoothMarginals(SmoothingEstimator):
+    """Answers from one table of people per marginal, nowhere negative.
+
+    Unbiased estimates of all cells are transformed, and from there on they are frequencies with
+    noise, as those of the Fourier response: shrunk, projected and simulated by the same code
+    (`fourier.smoothing`). Source: docs/spec/fourier.md#8.
+    """
+
+    design: CollectedMarginals
+    source: ReportedSource
+    unbiased: UnbiasedEstimator
+
+    @property
+    def people(self) -> float:
+        """How many reported."""
+        return self.source.people
+
+    def count(self, queries: Sequence[CellQuery]) -> Array:
+        """Queries without a public weight on the tables and on their replicates, (1 + r, k)."""
+        known = [self.people * query.known for query in queries]
+        values = np.tile(known, (len(self._shares[0]), 1))
+        pieces, _ = self.unbiased.pieces(queries)
+        for group, entries in pieces.items():
+            asked = np.unique([number for number, _, _ in entries])
+            nodes, weights = merge_entries(entries, asked)
+            values[:, asked] += self.people * (self._shares[group][:, nodes] @ weights.T)
+        return values
+
+    @cached_property
+    def _shares(self) -> list[Array]:
+        """By group the shares of its reports at its nodes, in the smoothed tables and in the
+        replicates, shape (1 + r, nodes)."""
+        # Only smoothing needs scipy.fft, which takes a quarter of a second to import.
+        from ldpsql.decoders.fourier.smoothing import smooth  # noqa: PLC0415
+
+        domain, people = self.design.domain, int(self.people)
+        unordered = frozenset(filter(domain.unordered_codes, range(len(domain.sizes))))
+        found = smooth(self.blocks(), people, unordered, self.source.histogram.siblings)
+        shares = [np.zeros((1 + len(found.replicates[0]), a.nodes)) for a in self.design.answers]
+        pairs = zip(found.tables, found.replicates, strict=True)
+        for number, (table, drawn) in enumerate(pairs):
+            group, nodes, factor = self.design.find_nodes(number)
+            tables = np.concatenate([table[None], drawn])
+            shares[group][:, nodes] = tables.reshape(len(tables), -1) / people / factor
+        return shares
+
+    def blocks(self) -> list[Block]:
+        """The frequencies of every marginal, with the information about each.
+
+        What several marginals tell of attributes that they share is one estimate, weighted by
+        precision, which all of them hold.
+        """
+        from ldpsql.decoders.fourier.projection import Block  # noqa: PLC0415  (as above)
+
+        people, sums, precisions = self.people, dict[Axes, Complexes](), dict[Axes, float]()
+        for number, axes in enumerate(self.design.marginals):
+            group, nodes, factor = self.design.find_nodes(number)
+            answer, reports = self.source.answers[group], self.source.size(group)
+            if not reports:
+                continue
+            shares = factor * self.source.at(group, nodes, (None, None))
+            found = np.fft.fftn(shares.reshape(self._shape(axes)))
+            # A character has the squared norm of its cells.
+            variance = answer.moments.contrast_variance(answer.nodes)
+            known = reports / (factor**2 * len(nodes) * variance)
+            for face in parts_of((axes,))[1:]:
+                own = found[tuple(slice(1, None) if axis in face else 0 for axis in axes)]
+                sums[face] = sums.get(face, 0.0) + known * own
+                precisions[face] = precisions.get(face, 0.0) + known
+        spectra = {face: people * own / precisions[face] for face, own in sums.items()}
+        known_of = {
+            face: np.full(own.shape, precisions[face] / people) for face, own in sums.items()
+        }
+        blocks = []
+        for axes in self.design.marginals:
+            shape = self._shape(axes)
+            coefficients = spread_faces(spectra, axes, shape).astype(np.complex128)
+            information = spread_faces(known_of, axes, shape)
+            coefficients.flat[0], information.flat[0] = people, 1.0
+            blocks.append(Block(axes, coefficients, information, self._demand(axes), shape))
+        return blocks
+
+    def _demand(self, axes: Axes) -> Array:
+        """How much ranges of ordered attributes, and single codes of the rest, want of every
+        frequency, shape: that of the marginal."""
+        domain, weights = self.design.domain, np.ones(())
+        for axis in axes:
+            kind = "equality" if domain.unordered_codes(axis) else "range"
+            own = spectrum(kind, domain.sizes[axis], domain.sizes[axis])
+            weights = np.multiply.outer(weights, own)
+        return weights
+
+    def _shape(self, axes: Axes) -> tuple[int, ...]:
+        return tuple(self.design.domain.sizes[axis] for axis in axes)
 
 
 def fit_share(attributes: int, subsets: Sequence[Axes], shares: Array) -> float:
@@ -444,10 +543,14 @@ class CollectedMarginals(LinearDesign[CellQuery]):
     def estimators(self) -> Estimators[CellQuery]:
         """The unbiased one, by the actual number of reports of each marginal; the smoothed one;
         `maxent` and `calm` where marginals hold several attributes."""
-        fitted: Estimators[CellQuery] = {"maxent": self._fit_counts} if self.fits else {}
+        found = dict(super().estimators)
+        if self.can_smooth:
+            found["smooth"] = self.smooth
+        if self.fits:
+            found["maxent"] = self._fit_counts
         if self.fits and self.can_smooth:
-            fitted = {**fitted, "calm": self._fit_consistent}
-        return {**super().estimators, **fitted}
+            found["calm"] = self._fit_consistent
+        return found
 
     def combine_unbiased(self, histogram: Histogram) -> UnbiasedEstimator:
         """By the actual number of reports of each marginal."""
@@ -465,20 +568,19 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         return MaxEntEstimator(LinearEstimator(ReportedSource(histogram, self.answers)))
 
     def _fit_consistent(self, histogram: Histogram) -> CalmEstimator:
-        smooth = cast("SmoothNodes", self.smooth(histogram))
-        return CalmEstimator(LinearEstimator(ReportedSource(histogram, self.answers)), smooth)
+        unbiased = LinearEstimator(ReportedSource(histogram, self.answers))
+        return CalmEstimator(unbiased, self.smooth(histogram))
 
     @property
     def can_smooth(self) -> bool:
-        """See `LinearDesign`; every cell of every marginal is decoded."""
+        """Whether there are few enough cells to decode all of them, of every marginal."""
         is_hashed = any(answer.oracle.kind == "olh" for answer in self.answers)
         return sum(self.sizes) <= (MOST_HASHED if is_hashed else MOST_SMOOTHED)
 
-    def tables(self) -> Tables:
-        """See `LinearDesign`."""
-        from ldpsql.decoders.smooth_nodes import MarginalTables  # noqa: PLC0415
-
-        return MarginalTables(self)
+    def smooth(self, histogram: Histogram) -> SmoothMarginals:
+        """Biased, with a smaller typical error."""
+        source = ReportedSource(histogram, self.answers)
+        return SmoothMarginals(self, source, UnbiasedEstimator(source))
 
     @property
     def biases(self) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,13 +39,6 @@ from ldpsql.trees import Levels, cover_box
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Hash, Parity, Plan
-
-if TYPE_CHECKING:
-    from ldpsql.decoders.smooth_nodes import Tables
-
-MOST_SMOOTHED, MOST_HASHED, MOST_CODES = 1 << 16, 1 << 13, 1 << 10
-"""Cells, those that are found by hashing, and codes of a dimension, up to which `smooth` is
-offered."""
 
 Piece = tuple[Levels, Codes, Array]
 """A level combination, some of its cells, and the weight of each."""
@@ -120,20 +113,6 @@ class GroupDesign(LinearDesign[Q]):
     def answers(self) -> tuple[OracleAnswer, ...]:
         """How every group answers."""
         return answers_of(self.plan)
-
-    @property
-    def can_smooth(self) -> bool:
-        """See `LinearDesign`; every cell of every group is decoded."""
-        cells = prod(self.domain.sizes) * (2 if self.domain.bounds else 1)
-        is_hashed = any(answer.oracle.kind == "olh" for answer in self.answers)
-        most = MOST_HASHED if is_hashed else MOST_SMOOTHED
-        return cells <= most and max(self.domain.sizes, default=1) <= MOST_CODES
-
-    def tables(self) -> Tables:
-        """See `LinearDesign`."""
-        from ldpsql.decoders.smooth_nodes import NodeTables  # noqa: PLC0415
-
-        return NodeTables(self)
 
     def even_shares(self, group: int, nodes: Codes) -> Array:
         """The part of all records at each node."""

@@ -192,7 +192,9 @@ def design_survey(
 
     ranking, is_smooth = None, file.estimator == "smooth"
     if file.mechanism == AUTO:
-        ranking = choose(weigh(), file.promise, people, tell, progress, quick=quick)
+        ranking = choose(
+            weigh(), file.promise, people, tell, progress, estimator=file.estimator, quick=quick
+        )
         best, trust = ranking.best, file.shuffled
         if is_smooth:
             ranking = _make_smooth(ranking, weigh(), file.promise, people)

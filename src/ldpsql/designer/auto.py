@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ldpsql.bounds import BOUND_BELOW
@@ -79,6 +79,7 @@ def choose(
     tell: Callable[[str], None] = lambda _: None,
     progress: Callable[[int, int], None] = lambda _, __: None,
     *,
+    estimator: str | None = None,
     quick: bool = False,
 ) -> Ranking:
     """Rank the mechanisms, each at the local epsilon with which it keeps the promise.
@@ -89,6 +90,7 @@ def choose(
 
     tell: is told the name of the mechanism that is being tried, and how long it may still take.
     progress: called with how many mechanisms are tried, and how many there are.
+    estimator: which one answers; mechanisms without it are left out. None for each one's default.
     quick: a tenth of the time for all but the first.
     """
     race, final = sample_queries(workload, RACE), sample_queries(workload, FINAL)
@@ -105,9 +107,11 @@ def choose(
         try:
             best = min(ranked, key=lambda each: each.rank, default=None)
             least = best.rank if best else math.inf
+            _check_estimator(estimator, recipe.estimator_names)
             _check_chance(recipe, workload, promise, least, people)
             with deadline(seconds, _too_slow, clock):
                 options, design = _best_options(recipe, workload, promise, people, race, best)
+                _check_estimator(estimator, design.estimators)
                 forecast = Forecast.of(design, final, people, least)
             ranked.append(Candidate(name, options, forecast))
         except Error as error:
@@ -127,6 +131,12 @@ def _too_slow(seconds: float) -> SurveyError:
     if seconds < QUICK * LONGEST:
         return SurveyError("the time for comparing mechanisms is used up; name it to use it")
     return SurveyError(f"comparing it would take more than {seconds:.0f} s; name it to use it")
+
+
+def _check_estimator(name: str | None, known: Iterable[str]) -> None:
+    """SurveyError where the estimator that is to answer is not among those of a mechanism."""
+    if name is not None and name not in known:
+        raise SurveyError(f"it has no estimator {name!r} for this survey")
 
 
 def _check_chance(

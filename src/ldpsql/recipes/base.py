@@ -157,7 +157,7 @@ class Recipe(ABC, Generic[O]):
     name: str
     takes: Takes = Takes()
     options: type[Any] = NoOptions
-    estimator_names: tuple[str, ...] = ("unbiased", "smooth")
+    estimator_names: tuple[str, ...] = ("unbiased",)
     calibrates: ClassVar[bool] = False
     can_be_reserved: ClassVar[bool] = False
     decoding: ClassVar[int | None] = None

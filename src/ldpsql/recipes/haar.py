@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from ldpsql.decoders.linear import (
     split_known,
 )
 from ldpsql.decoders.linear_design import LinearDesign
-from ldpsql.decoders.nodes import MOST_CODES
 from ldpsql.decoders.oracles import hadamard, power_from, transform
 from ldpsql.numerics import Array
 from ldpsql.recipes.allocation import share_by_roots, workload_energies
@@ -62,9 +61,6 @@ from ldpsql_device.plan import (
     subset_words,
 )
 from ldpsql_device.publish import vary
-
-if TYPE_CHECKING:
-    from ldpsql.decoders.smooth_nodes import Tables
 
 
 @frozen
@@ -189,17 +185,6 @@ class HaarDesign(LinearDesign[CellQuery]):
             for sub_survey in sub_surveys
         )
         return CellQuery(known + float(profile.mean()), True, alternatives, query.weight)
-
-    @property
-    def can_smooth(self) -> bool:
-        """See `LinearDesign`."""
-        return self.domain.sizes[0] <= MOST_CODES
-
-    def tables(self) -> Tables:
-        """See `LinearDesign`."""
-        from ldpsql.decoders.smooth_nodes import HaarTables  # noqa: PLC0415
-
-        return HaarTables(self, self.layout.order)
 
     def describe(self, planned: CellQuery) -> list[str]:
         """How many coefficients of each level take part."""

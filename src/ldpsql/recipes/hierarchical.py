@@ -211,7 +211,7 @@ class Hierarchical(Recipe[GroupOptions]):
     collect: Rule
     options: type[GroupOptions]
     takes: Takes = ANY_DOMAIN
-    estimator_names = ("unbiased", "smooth")
+    estimator_names = ("unbiased",)
 
     def make(self, task: Task[GroupOptions]) -> AnyDesign:
         """Groups allocated to users as the options say."""
@@ -303,7 +303,7 @@ class Flat(Recipe[NoOptions]):
 
     name: str
     instead: str = ""
-    estimator_names = ("unbiased", "smooth")
+    estimator_names = ("unbiased",)
 
     def make(self, task: Task[NoOptions]) -> AnyDesign:
         """One group of all codes, or one per measure with its sign."""

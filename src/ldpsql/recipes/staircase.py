@@ -119,7 +119,7 @@ class StaircaseRecipe(Recipe[StaircaseOptions]):
     name = "staircase"
     takes = Takes(cells=MOST_CELLS, levels=True)
     options = StaircaseOptions
-    estimator_names = ("unbiased", "smooth")
+    estimator_names = ("unbiased",)
     can_be_reserved = True
 
     def make(self, task: Task[StaircaseOptions]) -> StaircaseDesign:
