@@ -23,6 +23,13 @@ Query = TypeVar("Query")
 
 _CHUNK = 256
 
+PSEUDO_PEOPLE = 2.0
+"""People who are added to a group before a variance is made of estimated frequencies.
+
+Where few people stand behind an estimate, one that happens to be low would come with too small an
+error; so two more people count, as in the interval of Agresti and Coull (1998), who weigh as much
+as any node of the query does. In public weights they are like all people."""
+
 CONFIDENCE = 0.95
 """The confidence level of intervals where nobody asks for another one."""
 

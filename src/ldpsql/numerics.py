@@ -174,6 +174,11 @@ def weigh_all_by_precision(variances: Array) -> Array:
         return np.asarray(precision / precision.sum(axis=0))
 
 
+def multiply_outer(left: Array, right: Array) -> Array:
+    """Outer products of vectors along the last axes, shape (..., k, l)."""
+    return np.asarray(left[..., :, None] * right[..., None, :])
+
+
 def sum_outer_products(weights: Array, tables: Sequence[Array]) -> Array:
     """sum over q of weight_q x the outer product of row q of every table, shape (columns of each).
 

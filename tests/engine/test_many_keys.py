@@ -11,7 +11,7 @@ import pytest
 from support.surveys import boolean, integer, measure, public, survey_toml
 
 from ldpsql import limits
-from ldpsql.decoders import base, grouped
+from ldpsql.decoders import base, grouped, linear_design
 from ldpsql.decoders.fourier import contributions
 from ldpsql.designer import design
 from ldpsql.engine.result import Result
@@ -93,7 +93,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     monkeypatch.setattr(Estimators, "answer_all", spy)
     monkeypatch.setattr(base, "MANY_SETS", 4)
-    monkeypatch.setattr(grouped, "SETS_AT_ONCE", 16)
+    monkeypatch.setattr(linear_design, "SETS_AT_ONCE", 16)
     return calls
 
 

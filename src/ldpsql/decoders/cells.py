@@ -8,7 +8,7 @@ variance is that of a sum over people drawn from a larger population:
     sum over cells of people there x E[u^2 | cell]  -  (sum of people x w)^2 / people.
 
 Estimated people enter a variance only where they are not negative, and what two more reports add,
-those that move the answer most (`linear.PSEUDO_PEOPLE`), is added. These are reports and not
+those that move the answer most (`estimate.PSEUDO_PEOPLE`), is added. These are reports and not
 people: where few holders of a value give it away, none of them may have done so. The channel need
 not be square: each `Channel` says which u is used. Source: docs/spec/uldp.md#0.
 """
@@ -35,11 +35,11 @@ from ldpsql.decoders.linear import (
     Source,
     clip_to,
     describe_known,
-    multiply_outer,
     split_known,
 )
 from ldpsql.decoders.linear_design import LinearDesign
 from ldpsql.estimate import Array
+from ldpsql.numerics import multiply_outer
 from ldpsql.record_domain import RecordDomain
 from ldpsql.report import Pair, Rows
 from ldpsql_device.epsilon import Epsilon

@@ -15,7 +15,6 @@ import numpy as np
 from ldpsql.boxes import Weight
 from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import (
-    PSEUDO_PEOPLE,
     Answer,
     CellQuery,
     GroupCells,
@@ -23,15 +22,12 @@ from ldpsql.decoders.linear import (
     LinearEstimator,
     Source,
     merge_entries,
-    multiply_outer,
 )
+from ldpsql.estimate import PSEUDO_PEOPLE
 from ldpsql.limits import in_time
-from ldpsql.numerics import Array, distinct, weigh_all_by_precision
+from ldpsql.numerics import Array, distinct, multiply_outer, weigh_all_by_precision
 from ldpsql.report import Histograms, Pair, Rows
 
-SETS_AT_ONCE = 1 << 15
-"""Sets of people whose numbers stay in the cache, a few arrays of them; as many fewer as there are
-nodes where each set has a number per node."""
 _ROWS_AT_ONCE = 1 << 23
 """Numbers by row of a histogram and query."""
 

@@ -30,18 +30,11 @@ from numpy.typing import NDArray
 
 from ldpsql.boxes import Box, LinearQuery, Weight
 from ldpsql.decoders.base import Codes, Estimator, PlannedQuery
-from ldpsql.estimate import Estimates
+from ldpsql.estimate import PSEUDO_PEOPLE, Estimates
 from ldpsql.limits import in_time
-from ldpsql.numerics import Array, distinct, join_ranges, weigh_by_precision
+from ldpsql.numerics import Array, distinct, join_ranges, multiply_outer, weigh_by_precision
 from ldpsql.report import Histogram, Pair, Rows
 from ldpsql_device.frozen import frozen
-
-PSEUDO_PEOPLE = 2.0
-"""People who are added to a group before a variance is made of estimated frequencies.
-
-Where few people stand behind an estimate, one that happens to be low would come with too small an
-error; so two more people count, as in the interval of Agresti and Coull (1998), who weigh as much
-as any node of the query does. In public weights they are like all people."""
 
 _DECODED_AT_ONCE, _CHUNK = 4096, 256
 
@@ -578,11 +571,6 @@ def limit_jointly(means: Array, second: Array) -> Array:
     if (excess <= 1.0).all():
         return means
     return np.asarray(means / np.sqrt(np.maximum(excess, 1.0)))
-
-
-def multiply_outer(left: Array, right: Array) -> Array:
-    """Outer products of vectors along the last axes, shape (..., k, l)."""
-    return np.asarray(left[..., :, None] * right[..., None, :])
 
 
 def _add_axes(number: float | Array, count: int) -> Array:

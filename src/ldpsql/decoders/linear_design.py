@@ -12,12 +12,16 @@ from dataclasses import replace
 import numpy as np
 
 from ldpsql.decoders.base import Codes, Design, Estimator, Estimators, Q
-from ldpsql.decoders.grouped import SETS_AT_ONCE, GroupedSource, answer_sets
+from ldpsql.decoders.grouped import GroupedSource, answer_sets
 from ldpsql.decoders.linear import Answer, EvenSource, LinearEstimator, ReportedSource, Source
 from ldpsql.guarantees import StatedGuarantee, local_guarantee
 from ldpsql.limits import in_time
 from ldpsql.numerics import Array
 from ldpsql.report import Histogram, Histograms, question_shares
+
+SETS_AT_ONCE = 1 << 15
+"""Sets of people whose numbers stay in the cache, a few arrays of them; as many fewer as there are
+nodes where each set has a number per node."""
 
 
 class LinearDesign(Design[Q]):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ldpsql.decoders.fourier.group import Group, Reals
 from ldpsql.decoders.fourier.spectra import BoxQuery, CutBin
-from ldpsql.decoders.linear import multiply_outer
+from ldpsql.numerics import multiply_outer
 
 ADDED_PEOPLE = 4.0
 """People from an even spread who are added before a variance is made of the contributions of n

@@ -34,8 +34,7 @@ from ldpsql.decoders.fourier.translates import (
     numbers,
     sum_translates,
 )
-from ldpsql.decoders.linear import PSEUDO_PEOPLE
-from ldpsql.estimate import Array, Estimates
+from ldpsql.estimate import PSEUDO_PEOPLE, Array, Estimates
 from ldpsql.report import Decoded, Histogram, Pair, Rows
 
 MANY = 4
