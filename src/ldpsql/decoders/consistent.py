@@ -111,17 +111,17 @@ class ConsistentEstimator(Estimator[DetailQuery]):
 
     def answer_rows(self, rows: Sequence[Sequence[DetailQuery]]) -> list[Estimates]:
         """One joint answer per row; NaN and inf where no group informs a query."""
-        return self.direct.answer_rows([[self.weigh_nodes(q) for q in row] for row in rows])
+        return self.direct.answer_rows([[self._weigh_nodes(q) for q in row] for row in rows])
 
     def values(self, queries: Sequence[DetailQuery]) -> Array:
         """See `Estimator`."""
-        return self.direct.values([self.weigh_nodes(query) for query in queries])
+        return self.direct.values([self._weigh_nodes(query) for query in queries])
 
     def influence(self, queries: Sequence[DetailQuery], slopes: Array) -> Array:
         """See `Estimator`."""
-        return self.direct.influence([self.weigh_nodes(query) for query in queries], slopes)
+        return self.direct.influence([self._weigh_nodes(query) for query in queries], slopes)
 
-    def weigh_nodes(self, query: DetailQuery) -> CellQuery:
+    def _weigh_nodes(self, query: DetailQuery) -> CellQuery:
         """The query as weights on the nodes of every group."""
         if not query.terms:
             return CellQuery(query.known, False, (), query.weight)
