@@ -59,11 +59,6 @@ def folder(tmp_path_factory):
         ("pandas", "ldpsql[pandas]", f"{ASK}.df()"),
         ("polars", "ldpsql[polars]", f"{ASK}.pl()"),
         ("matplotlib", "ldpsql[plot]", f"{ASK}.plot()"),
-        (
-            "psycopg",
-            "ldpsql[postgresql]",
-            cli("publish", "--to", "postgresql://h/d", "--db", "app.duckdb"),
-        ),
         ("starlette", "ldpsql[serve]", cli("serve", "--db", "app.duckdb", "--port", "0")),
         ("uvicorn", "ldpsql[serve]", cli("serve", "--db", "app.duckdb", "--port", "0")),
         ("cryptography", "ldpsql-device[sign]", cli("keygen", "author.key")),

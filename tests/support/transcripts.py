@@ -79,7 +79,7 @@ def files_of(text: str) -> dict[str, str]:
     """The files that a page shows: blocks that start with their name, which CSV does not keep."""
     files = {}
     for _, block, _ in _blocks(text):
-        named = re.fullmatch(r"# ([\w.-]+\.(toml|csv))", block[0]) if block else None
+        named = re.fullmatch(r"(?:#|--) ([\w.-]+\.(toml|csv|sql))", block[0]) if block else None
         if named:
             rows = block[1:] if named[2] == "csv" else block
             files[named[1]] = "\n".join(rows) + "\n"
