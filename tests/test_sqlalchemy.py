@@ -1,4 +1,4 @@
-"""The dialect, and pandas over it; SQLAlchemy's own suite runs in test_sqlalchemy_suite.py."""
+"""The dialect, and pandas over it."""
 
 from __future__ import annotations
 
