@@ -156,7 +156,10 @@ with _serve(folder / "shop.duckdb", folder / "shop.survey.json", 0) as (server, 
 
 
 @pytest.mark.slow
-def test_the_collector_ends_with_a_demonstration_that_was_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_collector_ends_with_a_demonstration_that_was_killed(
+    tmp_path: Path, how: signal.Signals
+) -> None:
     command = [sys.executable, "-c", KILLED, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -164,7 +167,7 @@ def test_the_collector_ends_with_a_demonstration_that_was_killed(tmp_path: Path)
         try:
             with urllib.request.urlopen(f"{address}/healthz") as answer:
                 assert answer.status == 200
-            process.kill()
+            process.send_signal(how)
             process.wait()
             deadline = time.monotonic() + PATIENCE
             with pytest.raises(OSError):

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import click
@@ -82,13 +79,6 @@ _SOON = timedelta(14)
     help="Hand the shuffler's batches to this `ldpsql serve`, with a relay's token in "
     "LDPSQL_TOKEN.",
 )
-@click.option(
-    "--until-stdin-ends",
-    "with_stdin",
-    is_flag=True,
-    help="Also stop when standard input closes, as a pipe does when the process behind it is "
-    "killed.",
-)
 @click.option("--tls-key", type=options.EXISTING, help="The private key, for https.")
 @click.option("--tls-certificate", type=options.EXISTING, help="The certificate, for https.")
 def serve(
@@ -102,7 +92,6 @@ def serve(
     memory: int,
     folder: Path | None,
     collector: str | None,
-    with_stdin: bool,
     tls_key: Path | None,
     tls_certificate: Path | None,
 ) -> None:
@@ -121,8 +110,6 @@ def serve(
         raise click.UsageError("--collector is for a shuffler's batches: give --shuffler too")
     if bool(tls_key) != bool(tls_certificate):
         raise click.UsageError("https needs both --tls-key and --tls-certificate")
-    if with_stdin:
-        Thread(target=_stop_with_stdin, daemon=True).start()
 
     from ldpsql.intake import Intake  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.remote import RemoteStore  # noqa: PLC0415
@@ -197,12 +184,6 @@ def _name_ending(
                 f"devices believe the statement about {table} until {end}, and answer nothing "
                 "afterwards; sign another one (`ldpsql statement --to`)"
             )
-
-
-def _stop_with_stdin() -> None:
-    while os.read(0, 1 << 16):
-        pass  # nothing is asked of who started this
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 @click.group(short_help="Say who may ask `serve`.")

@@ -121,11 +121,10 @@ def _describe(designed: DesignedSurvey) -> Iterator[str]:
 def _serve(database: Path, survey: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`ldpsql serve` and its address, on any free port where the wanted one is taken. It ends with
     this process, however that ends: the pipe to it is closed then."""
-    command = [sys.executable, "-m", "ldpsql", "serve", "--db", str(database)]
+    command = [sys.executable, "-m", "ldpsql.demo.collector", "serve", "--db", str(database)]
     with ExitStack() as ending:
         for wanted in (port, 0):
             here = [*command, "--survey", str(survey), "--port", str(wanted)]
-            here.append("--until-stdin-ends")
             server = ending.enter_context(_running(here, stdin=subprocess.PIPE))
             said = _pipe(server.stderr).readline().strip()
             if "in use" not in said:
