@@ -1,10 +1,17 @@
-"""What a shell is offered to complete a command line."""
+"""Which commands there are, and what a shell is offered to complete a command line."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from importlib import metadata
+
 import pytest
 from click.shell_completion import ShellComplete
+from support.command_line import refusal, run, words_of
 
+from ldpsql.cli import commands
 from ldpsql.cli.main import cli
 
 
@@ -25,3 +32,75 @@ def test_a_shell_completes_commands_and_their_options(
     assert {each.value for each in found} >= offered
     assert all(each.value.startswith(begun) for each in found)
     assert bool(found) is bool(offered)
+
+
+LOADED = """
+import json, sys
+from ldpsql.cli.main import cli
+code = cli.run(sys.argv[1:])
+print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("word", ["--help", "--version", "SELECT x"])
+def test_no_other_command_is_imported(word, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, word, *["--db", "x.duckdb"] * (word == "SELECT x")],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    loaded = set(json.loads(done.stderr.splitlines()[-1])[1])
+    assert "ldpsql.cli.ask" in loaded
+    assert loaded.isdisjoint({"ldpsql.cli.design", "ldpsql.cli.bench", "ldpsql.cli.serve"})
+
+
+def test_a_question_and_an_own_command_look_for_no_entry_points(monkeypatch, tmp_path):
+    def fail(**_):
+        raise AssertionError
+
+    monkeypatch.setattr(metadata, "entry_points", fail)
+    store = tmp_path / "no.duckdb"
+    for words in (["SELECT 1", "--db", store], [store, "SELECT 1"], ["query", "--db", store, "x"]):
+        assert "this is a bug" not in run(*words).stderr
+
+
+@pytest.fixture
+def joined(monkeypatch):
+    """Has these entry points and no others."""
+
+    def join(**values):
+        entries = [metadata.EntryPoint(n, value, commands.GROUP) for n, value in values.items()]
+
+        def entry_points(name=None, **_):
+            return [entry for entry in entries if name in (None, entry.name)]
+
+        monkeypatch.setattr(metadata, "entry_points", entry_points)
+
+    return join
+
+
+def test_any_package_may_bring_a_command(joined, monkeypatch, tmp_path):
+    (tmp_path / "weather.py").write_text(
+        "import click\n\n@click.command()\ndef rain():\n    click.echo('it rains')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    joined(rain="weather:rain")
+    assert " rain " in run("--help").stdout.replace("\n", " ")
+    assert "weather" not in sys.modules
+    assert run("rain").stdout == "it rains\n"
+
+
+def test_a_command_that_is_not_installed_is_named(joined):
+    """Whether nobody offers it, or its module is not there."""
+    joined(bench="ldpsql.cli.elsewhere:bench")
+    assert "publish Write answers" not in words_of(run("--help").stdout)
+    for name in ("bench", "publish"):
+        said = refusal(run(name), 2)
+        assert said.startswith(f"the command {name} is not installed; `pip install 'ldpsql[all]'`")
+
+
+def test_every_command_is_listed_with_its_help():
+    assert {*commands._HELP} == {*cli.commands}
+    assert {*commands._OWN} < {*commands._HELP}

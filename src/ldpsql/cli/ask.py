@@ -1,9 +1,8 @@
-"""What is got out of reports: `query`, the default command, `explain`, `synthesize`."""
+"""`query`, the default command, and `explain`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,21 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ldpsql.cli import options
-from ldpsql.cli.formats import TABLE_SUFFIXES, Document, write_document
-from ldpsql.cli.notes import show_notes
-from ldpsql.cli.progress import Progress
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ldpsql.engine.session import Session
     from ldpsql.remote import RemoteSession, RemoteStore
     from ldpsql.store.base import Store
 
-_MOST_ROWS = 10**10
 
-
-@click.command(short_help="Answer a SELECT (the default command).")
+@click.command()
 @click.argument("sql", required=False)
 @options.add_asking_options
 def query(sql: str | None, **settings: Any) -> None:
@@ -37,7 +29,7 @@ def query(sql: str | None, **settings: Any) -> None:
     answer(_text(sql), **settings)
 
 
-@click.command(short_help="Show how a SELECT would be answered, and how well.")
+@click.command()
 @click.argument("sql", required=False)
 @click.option("--verbose", "-v", is_flag=True, help="Show the plan after every rewrite.")
 @options.settings
@@ -114,64 +106,3 @@ def _text(sql: str | None) -> str:
     from ldpsql.parser.source import MAX_LENGTH  # noqa: PLC0415
 
     return options.stdin().read(MAX_LENGTH + 1)  # one more is refused
-
-
-@click.command(short_help="Draw a table of made-up people.")
-@options.collector_or_database
-@click.option("--table", "table", metavar="NAME", help="Which survey.  [default: the only one]")
-@click.option(
-    "-n",
-    "--rows",
-    type=options.people(1, _MOST_ROWS),
-    metavar="N",
-    help="How many people, such as 45000, 45k or 1.5m.  [default: as many as reports]",
-)
-@options.output(
-    options.TABLE_FILE,
-    f"File for the table; its suffix says how: {', '.join(TABLE_SUFFIXES)}.",
-    required=True,
-)
-@click.option("--seed", type=click.IntRange(0), help="The same seed draws the same table.")
-def synthesize(
-    database: Path | str, table: str | None, rows: int | None, target: Path, seed: int | None
-) -> None:
-    """Draw a table of made-up people that agrees with the reports.
-
-    It has the survey's columns, and its rows belong to nobody: run any SQL on it, or train a model.
-    Notes say which combinations of columns it preserves, how well, and what it does not preserve.
-    It is made from the reports alone and costs nobody any privacy.
-    """
-    options.keep_inputs(target, database)
-    options.check_writable(target)
-
-    from ldpsql.store import read_store  # noqa: PLC0415  (what is heavy comes late)
-    from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
-    from ldpsql.synthesis.synthesizer import NOTES_KEY  # noqa: PLC0415
-
-    batches: Iterable[pa.Table]
-    with Progress("synthesizing", sys.stderr) as progress:
-        if options.is_collector(database):
-            from ldpsql.remote import RemoteStore  # noqa: PLC0415
-
-            made = RemoteStore(str(database), None).synthesize(rows, table, seed)
-            batches, schema = [made], made.schema
-            notes = made.schema.metadata[NOTES_KEY.encode()].decode().splitlines()
-        else:
-            with closing(read_store(database)) as store:
-                synthesizer = Synthesizer.of(store, table)
-            batches, schema = synthesizer.batches(rows, seed), synthesizer.columns
-            notes = list(synthesizer.notes)
-        counted = _count(batches, rows, progress)
-        write_document(Document(schema=schema, batches=counted), None, target)
-    show_notes(notes)
-
-
-def _count(
-    batches: Iterable[pa.Table], total: int | None, progress: Progress
-) -> Iterator[pa.Table]:
-    """The batches, with progress by rows."""
-    done = 0
-    for batch in batches:
-        yield batch
-        done += batch.num_rows
-        progress.advance(done, total)

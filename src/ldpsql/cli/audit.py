@@ -30,7 +30,7 @@ _LARGE, _LARGE_DELTA = 5.0, 1e-5
 _LONG = 20_000
 
 
-@click.command(short_help="Check what a survey promises to each person.")
+@click.command()
 @click.argument("source", metavar="[SURVEY.json]", required=False, type=options.EXISTING)
 @click.option("--mechanism", "name", metavar="NAME", help="Audit a mechanism instead of a survey.")
 @click.option("--epsilon", help="Its epsilon.")
@@ -167,7 +167,7 @@ def audit(
         context.exit(AT_FAULT)
 
 
-@click.command(short_help="Say in plain words what a survey asks and promises.")
+@click.command()
 @click.argument("survey", metavar="SURVEY.json", type=options.EXISTING)
 def describe(survey: Path) -> None:
     """Print what a person is asked to agree to, in the words that apps show.

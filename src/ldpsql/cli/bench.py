@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ldpsql.designer.file import SurveyFile
 
 
-@click.command(short_help="Compare mechanisms on a table of your own, against the truth.")
+@click.command()
 @click.argument("source", metavar="TABLE", type=click.Path(path_type=Path))
 @click.option(
     "--survey",

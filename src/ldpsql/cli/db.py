@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _AT_FAULT = 1
 
 
-@click.group(short_help="List, check, copy and forget what a database holds.")
+@click.group()
 def db() -> None:
     """List, check, copy and forget what a database holds.
 

@@ -13,7 +13,7 @@ from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.progress import Progress
 
 
-@click.command(short_help="Run a whole survey of made-up people.")
+@click.command()
 @click.option(
     "--people",
     type=options.people(100, 1_000_000),

@@ -36,7 +36,7 @@ _MOST_COLUMNS = 8  # that have a line of their own
 _SEE_BELOW = "see below; devices must accept that"
 
 
-@click.command(short_help="Design a survey and publish it as JSON.")
+@click.command()
 @click.argument("source", metavar="[SURVEY.toml]", type=options.EXISTING, required=False)
 @click.option("--epsilon", help="Overrides the file's.")
 @click.option("--mechanism", help="Overrides the file's; auto picks the most accurate one.")
@@ -295,7 +295,7 @@ def _sensitive(survey: Survey) -> Iterator[tuple[str, str]]:
         yield "warning", f"VALUES THAT ARE NOT SENSITIVE ARE DISCLOSED, {_SEE_BELOW}"
 
 
-@click.command(short_help="Make a key for signing surveys.")
+@click.command()
 @click.argument("key_file", metavar="KEY", type=click.Path(path_type=Path))
 def keygen(key_file: Path) -> None:
     """Write a new private key to the file KEY and print its public key.
@@ -307,7 +307,7 @@ def keygen(key_file: Path) -> None:
     click.echo(SigningKey.create(key_file).author)
 
 
-@click.command(short_help="Sign a survey.")
+@click.command()
 @click.argument("survey", metavar="SURVEY.json", type=options.EXISTING)
 @click.option(
     "--key", metavar="KEY", required=True, type=options.EXISTING, help="Your private key."
@@ -344,7 +344,7 @@ def sign(survey: Path, key: Path, target: Path) -> None:
     click.echo("\n".join(labelled_lines(facts)))
 
 
-@click.command(short_help="Sign that a survey is the one that is asked now.")
+@click.command()
 @click.argument("survey", metavar="SURVEY.json", type=options.EXISTING)
 @click.option(
     "--key", metavar="KEY", required=True, type=options.EXISTING, help="The author's private key."
@@ -394,7 +394,7 @@ def statement(
         click.echo(made.text)
 
 
-@click.command(short_help="Write a starter survey file for a data file.")
+@click.command()
 @click.argument("data", type=options.EXISTING)
 @click.option("--table", help="Name of the table in SQL.  [default: the file's name]")
 @options.output()

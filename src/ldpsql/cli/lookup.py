@@ -12,7 +12,7 @@ from ldpsql.errors import pluralize
 from ldpsql.text import table_lines
 
 
-@click.group(short_help="Keep public tables that questions may join.")
+@click.group()
 def lookup() -> None:
     """Keep public tables that questions may join with people.
 

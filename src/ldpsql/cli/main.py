@@ -6,59 +6,21 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from importlib.abc import MetaPathFinder
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from ldpsql.cli import options
 from ldpsql.cli.ask import query
+from ldpsql.cli.commands import Commands
 from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.errors import did_you_mean
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
-_MODULES = {
-    "design": "design",
-    "audit": "audit",
-    "describe": "audit",
-    "randomize": "collect",
-    "shuffle": "collect",
-    "ingest": "collect",
-    "serve": "serve",
-    "token": "serve",
-    "query": "ask",
-    "explain": "ask",
-    "shell": "shell",
-    "publish": "publish",
-    "schema": "design",
-    "db": "db",
-    "lookup": "lookup",
-    "keygen": "design",
-    "sign": "design",
-    "statement": "design",
-    "synthesize": "ask",
-    "bench": "bench",
-    "demo": "demo",
-}
-"""Where every command is: first those of the life of a survey, then the others."""
-
-
-class Commands(Mapping[str, click.Command]):
-    """The commands by name. Each is loaded when it is asked for: a question needs one of them."""
-
-    def __getitem__(self, name: str) -> click.Command:
-        module = import_module(f"ldpsql.cli.{_MODULES[name]}")
-        command: click.Command = getattr(module, name)
-        return command
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
-
-    def __len__(self) -> int:
-        return len(_MODULES)
 
 
 class Verbs(click.Group):
@@ -79,12 +41,14 @@ class Verbs(click.Group):
         if place is None:
             return ["query", *args]
         verb = args[place]
-        if verb not in self.commands and options.is_place(verb):
+        is_word = verb.replace("-", "").replace("_", "").isalnum()  # which no SQL is
+        is_command = is_word and verb in self.commands
+        if not is_command and options.is_place(verb):
             return self._verb_of_place(verb, [*args[:place], *args[place + 1 :]], ctx)
-        if verb in self.commands:
+        if is_command:
             end = place + (2 if isinstance(self.commands[verb], click.Group) else 1)
             return [*args[place:end], *args[:place], *args[end:]]
-        if not verb.replace("-", "").replace("_", "").isalnum():  # a plain word is no SQL
+        if not is_word:
             return ["query", *args]
         hint = did_you_mean(verb, self.commands) or f"there are {', '.join(self.commands)}"
         raise click.UsageError(f"no command {verb!r}; {hint.strip()}", ctx)
@@ -98,6 +62,17 @@ class Verbs(click.Group):
         if following is None:
             return ["shell", "--db", place, *others]
         return self._verb_first([*others, "--db", place], ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(Commands().help_lines().items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands without importing any."""
+        lines = Commands().help_lines().items()
+        found = [CompletionItem(n, help=text) for n, text in lines if n.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

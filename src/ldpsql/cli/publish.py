@@ -15,7 +15,7 @@ from ldpsql.cli.progress import Progress
 from ldpsql.errors import pluralize
 
 
-@click.command(short_help="Write answers as ordinary tables, for BI tools.")
+@click.command()
 @click.option(
     "--queries",
     required=True,

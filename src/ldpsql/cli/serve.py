@@ -24,7 +24,7 @@ _SOON = timedelta(14)
 """An author who is asked for another statement so long before one ends has time to sign it."""
 
 
-@click.command(short_help="Take reports and answer questions over HTTP.")
+@click.command()
 @options.database
 @click.option(
     "--survey",
@@ -186,7 +186,7 @@ def _name_ending(
             )
 
 
-@click.group(short_help="Say who may ask `serve`.")
+@click.group()
 def token() -> None:
     """Say who may ask `ldpsql serve`.
 

@@ -32,7 +32,7 @@ _SWITCH = ("on", "off")
 _DEEPEST = 8  # files that read files
 
 
-@click.command(short_help="Ask questions one after another.")
+@click.command()
 @options.settings
 @options.output_format
 @options.intervals
