@@ -339,9 +339,9 @@ def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
         (
             (*MECHANISM[1:], "4", "--reports", "5000"),
             2,
-            "--quick draws no reports; leave out --reports",
+            "--reports and --quick exclude each other; give one",
         ),
-        ((*MECHANISM[1:], "4", "--html", "page.html"), 2, "--html is for a survey"),
+        ((*MECHANISM[1:], "4", "--html", "page.html"), 2, "--html needs SURVEY.json; give both"),
         ((*MECHANISM[1:], "4", "--option", "fanout"), 2, "KEY=VALUE"),
         ((*MECHANISM[1:], "4", "--option", "colour=red"), 1, "hgrr has no option 'colour'"),
         ((*MECHANISM[1:], "four"), 1, "codes per dimension"),

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from importlib import metadata
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
+from click.testing import CliRunner
 from support.command_line import refusal, run, words_of
 
-from ldpsql.cli import commands
+from ldpsql.cli import commands, options
 from ldpsql.cli.main import cli
 
 
@@ -104,3 +106,32 @@ def test_a_command_that_is_not_installed_is_named(joined):
 def test_every_command_is_listed_with_its_help():
     assert {*commands._HELP} == {*cli.commands}
     assert {*commands._OWN} < {*commands._HELP}
+
+
+@click.command()
+@click.argument("source", metavar="[FILE.toml]", required=False)
+@options.option("--next", "later", excludes=["FILE.toml", "--quick"])
+@options.option("--quick", "is_quick", is_flag=True)
+@options.option("--key", needs=["FILE.toml", "--many"])
+@click.option("--many", multiple=True, type=int)
+def choose(**_):
+    """Has options that exclude and need others."""
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("a.toml --next b", "--next and FILE.toml exclude each other; give one"),
+        ("--quick --next b", "--next and --quick exclude each other; give one"),
+        ("--key k", "--key needs FILE.toml; give both"),
+        ("a.toml --key k", "--key needs --many; give both"),
+        ("a.toml --key k --many 0", None),
+        ("--next b", None),
+        ("--quick a.toml", None),
+        ("", None),
+    ],
+)
+def test_options_exclude_and_need_others(words, reason):
+    done = CliRunner().invoke(choose, words.split())
+    assert done.exit_code == (2 if reason else 0), done.output
+    assert reason is None or reason in done.output

@@ -44,22 +44,26 @@ _LONG = 20_000
 @click.option(
     "--option", "settings", multiple=True, metavar="KEY=VALUE", help="Its options; repeatable."
 )
-@click.option(
+@options.option(
     "--users",
+    needs=["SURVEY.json"],
+    excludes=["--db"],
     type=options.people(1, options.MOST_PEOPLE),
     metavar="N",
     help="Reports in the shuffled batch, such as 45000, 45k or 1.5m.  [default: those the survey "
     "was designed for]",
 )
-@click.option(
+@options.option(
     "--db",
     "database",
+    needs=["SURVEY.json"],
     type=options.EXISTING,
     help="Take the number of reports from the smallest batch that this database holds.",
 )
 @click.option("--quick", is_flag=True, help="Check only the numbers; do not run a device's code.")
-@click.option(
+@options.option(
     "--reports",
+    excludes=["--quick"],
     type=click.IntRange(_FEWEST, _MOST),
     help="Reports to draw per made-up record, of which there are a few.  "
     f"[default: {USUAL_REPORTS}]",
@@ -72,9 +76,10 @@ _LONG = 20_000
     help="Warn if the epsilon of one report is larger.",
 )
 @click.option("--strict", is_flag=True, help="Exit with code 1 if there is a warning.")
-@click.option(
+@options.option(
     "--html",
     "page",
+    needs=["SURVEY.json"],
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the audit of a survey as a page to read, print and sign.",
@@ -115,20 +120,12 @@ def audit(
     --users reports, or of the smallest batch in --db. Without a survey, --mechanism, --epsilon and
     --domain say what to check. The exit code is 1 if a promise does not hold.
     """
-    if quick and reports is not None:
-        raise click.UsageError("--quick draws no reports; leave out --reports")
-    if page is not None and source is None:
-        raise click.UsageError("--html is for a survey; name one")
     options.keep_inputs(page, *filter(None, (source, database)))
     chosen = options.read_settings(settings)
     survey = central = None
     if source is not None:
         if name or epsilon or domain or sensitive or measures or chosen:
             raise click.UsageError("name either a survey or a mechanism, not both")
-        if users is not None and database is not None:
-            raise click.UsageError(
-                "--users and --db both say how many reports there are; give one of them"
-            )
         survey, central = _of_survey(source, users, database)
         design, chosen = survey.design, dict(survey.options)
     elif name and epsilon and domain:

@@ -79,12 +79,17 @@ _SEE_BELOW = "see below; devices must accept that"
     help="Collect values in the coarsest bins that the queries of [workload] allow, even with "
     "merge = false.",
 )
-@click.option(
+@options.option(
     "--next",
     "finished",
+    excludes=[
+        *("SURVEY.toml", "--epsilon", "--mechanism", "--target", "--plot"),
+        *("--accept-no-guarantee", "--quick", "--edges-from-workload"),
+    ],
     metavar="ROUND.duckdb",
     type=options.EXISTING,
-    help="Design the next round from the reports of a finished one instead of a file.",
+    help="Design the next round from the reports of a finished one instead of a file; all but "
+    "--users and --sign is as it was.",
 )
 @click.option(
     "--sign",
@@ -114,42 +119,16 @@ def design(
     The JSON goes to -o and the explanation to stdout. Without -o the JSON goes to stdout and the
     explanation to stderr.
     """
-    from ldpsql.cli.forecast import choice, expectations  # noqa: PLC0415
-    from ldpsql.designer import design_survey  # noqa: PLC0415
-
     for written in (target, picture):
         if written is not None:
             options.keep_inputs(written, source, finished, key_file)
             options.check_writable(written)
     key = None if key_file is None else SigningKey.read(key_file)
-    if source is not None and finished is None:
-        if picture is not None:
-            from ldpsql.plots import draw_survey, require_matplotlib, save_figure  # noqa: PLC0415
-
-            require_matplotlib()
-        with Progress("designing", sys.stderr) as progress:
-            designed = design_survey(source, tell=progress.show, progress=progress.advance, **asked)
-            survey = designed.survey if key is None else designed.survey.sign(key)
-            progress.show("what to expect")
-            progress.advance(0, None)
-            hints = (asked["users"], survey.users, survey.shuffled, half_width)
-            is_asked = any(hint is not None for hint in hints)
-            notes = (("note", note) for note in designed.notes)
-            how = "" if designed.ranking is None else f", {choice(designed.ranking)}"
-            lines = labelled_lines([*_facts(survey, how), *notes])
-            lines += expectations(designed, half_width, is_asked=is_asked, is_verbose=verbose)
-            if picture is not None:
-                progress.show("drawing")
-                save_figure(draw_survey(designed), picture)
-                lines.append(f"plot         {picture}")
-    elif source is None and finished is not None:
-        users = asked.pop("users")
-        if any(asked.values()) or half_width or picture:
-            raise click.UsageError(
-                "--next takes everything but --sign and --users from the finished round"
-            )
+    if finished is not None:
         survey = _next_round(finished, key)
-        lines = labelled_lines([*_facts(survey), *_rounds_to_come(survey, users)])
+        lines = labelled_lines([*_facts(survey), *_rounds_to_come(survey, asked["users"])])
+    elif source is not None:
+        survey, lines = _design(source, key, half_width, picture, is_verbose=verbose, **asked)
     else:
         raise click.UsageError("name a survey file, or a finished round with --next")
     if target is None:
@@ -157,6 +136,41 @@ def design(
     else:
         survey.write(target)
     click.echo("\n".join(lines), err=target is None)
+
+
+def _design(
+    source: Path,
+    key: SigningKey | None,
+    half_width: float | None,
+    picture: Path | None,
+    *,
+    is_verbose: bool,
+    **asked: Any,
+) -> tuple[Survey, list[str]]:
+    """The survey of a file, and the lines that explain it. asked: as of `design_survey`."""
+    from ldpsql.cli.forecast import choice, expectations  # noqa: PLC0415
+    from ldpsql.designer import design_survey  # noqa: PLC0415
+
+    if picture is not None:
+        from ldpsql.plots import draw_survey, require_matplotlib, save_figure  # noqa: PLC0415
+
+        require_matplotlib()
+    with Progress("designing", sys.stderr) as progress:
+        designed = design_survey(source, tell=progress.show, progress=progress.advance, **asked)
+        survey = designed.survey if key is None else designed.survey.sign(key)
+        progress.show("what to expect")
+        progress.advance(0, None)
+        hints = (asked["users"], survey.users, survey.shuffled, half_width)
+        is_asked = any(hint is not None for hint in hints)
+        notes = (("note", note) for note in designed.notes)
+        how = "" if designed.ranking is None else f", {choice(designed.ranking)}"
+        lines = labelled_lines([*_facts(survey, how), *notes])
+        lines += expectations(designed, half_width, is_asked=is_asked, is_verbose=is_verbose)
+        if picture is not None:
+            progress.show("drawing")
+            save_figure(draw_survey(designed), picture)
+            lines.append(f"plot         {picture}")
+    return survey, lines
 
 
 def _next_round(finished: Path, key: SigningKey | None) -> Survey:

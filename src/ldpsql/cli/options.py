@@ -8,7 +8,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -22,6 +23,43 @@ from ldpsql.limits import SECONDS
 Command = TypeVar("Command", bound=Callable[..., Any])
 MOST_PEOPLE = 10_000_000_000
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class Option(click.Option):
+    """An option that says, by their flags, which others it excludes and which it needs.
+
+    An argument goes by the name that the usage line gives it. UsageError where that is not kept.
+    """
+
+    def __init__(
+        self,
+        *declarations: Any,
+        excludes: Sequence[str] = (),
+        needs: Sequence[str] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(*declarations, **settings)
+        self.excludes, self.needs = excludes, needs
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Check what stands on the command line beside this option."""
+        if self.name in opts:
+            flag, given = self.opts[0], set[str]()
+            for parameter in ctx.command.params:
+                if isinstance(opts.get(parameter.name or ""), str | bool | list | tuple):
+                    given |= {*parameter.opts, parameter.human_readable_name.strip("[]")}
+            for other in self.excludes:
+                if other in given:
+                    raise click.UsageError(f"{flag} and {other} exclude each other; give one", ctx)
+            for other in self.needs:
+                if other not in given:
+                    raise click.UsageError(f"{flag} needs {other}; give both", ctx)
+        return super().handle_parse_result(ctx, opts, args)
+
+
+option = partial(click.option, cls=Option)
 
 
 def read_place(text: str) -> Path | str:

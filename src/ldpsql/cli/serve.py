@@ -73,14 +73,15 @@ _SOON = timedelta(14)
     help='Act as the shuffler of surveys with trust = "shuffle": batches of their reports appear '
     "in this directory. --db names the file where reports wait.",
 )
-@click.option(
+@options.option(
     "--collector",
+    needs=["--shuffler"],
     metavar="URL",
     help="Hand the shuffler's batches to this `ldpsql serve`, with a relay's token in "
     "LDPSQL_TOKEN.",
 )
-@click.option("--tls-key", type=options.EXISTING, help="The private key, for https.")
-@click.option("--tls-certificate", type=options.EXISTING, help="The certificate, for https.")
+@options.option("--tls-key", needs=["--tls-certificate"], type=options.EXISTING, help="For https.")
+@options.option("--tls-certificate", needs=["--tls-key"], type=options.EXISTING, help="For https.")
 def serve(
     database: Path,
     surveys: tuple[Path, ...],
@@ -106,10 +107,6 @@ def serve(
     passes no ids on. As soon as there are as many reports as the survey was designed for, they
     leave in random order, as a file that `ldpsql ingest` takes.
     """
-    if collector and not folder:
-        raise click.UsageError("--collector is for a shuffler's batches: give --shuffler too")
-    if bool(tls_key) != bool(tls_certificate):
-        raise click.UsageError("https needs both --tls-key and --tls-certificate")
 
     from ldpsql.intake import Intake  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.remote import RemoteStore  # noqa: PLC0415
