@@ -35,7 +35,9 @@ def table_lines(
     right: which columns are aligned at the right, as numbers are.  has_rule: whether a rule stands
     under the headings.  heading_width: break longer headings into lines, which stand at the bottom.
     """
-    from rich.cells import cell_len  # noqa: PLC0415  (the rest of rich takes long to import)
+    # By hand: rich.table takes 48 times as long (.61 s for 5,000 rows, .013 s here) and .05 s more
+    # to import, needs as many lines for this look, and cannot part the dashes of two columns.
+    from rich.cells import cell_len  # noqa: PLC0415
 
     headings = [
         wrap(name, heading_width) if heading_width else [one_line(name).rstrip()] for name in head
