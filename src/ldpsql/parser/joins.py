@@ -137,7 +137,7 @@ def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr:
     return first
 
 
-def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
     """The conditions that AND joins in this one, through brackets.
 
     A loop, because a thousand of them nest a thousand deep.
@@ -222,7 +222,7 @@ def _taken_from_where(select: exp.Select, columns: Columns) -> list[exp.Expr]:
         return []
     taken: list[exp.Expr] = []
     kept: list[exp.Expr] = []
-    for node in conjuncts(where.this):
+    for node in _conjuncts(where.this):
         named = {part.text("table") for part in outside_queries(node, LookupColumn)}
         people = {part.name.lower() for part in own_columns(node)}
         is_on = own in named and named <= known and people <= private

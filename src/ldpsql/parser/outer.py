@@ -19,7 +19,6 @@ from ldpsql.parser import catalog
 from ldpsql.parser.allowed import function_name, is_outer
 from ldpsql.parser.columns import Columns, PublicQuery, outside_queries
 from ldpsql.parser.joins import all_of, read_joins
-from ldpsql.parser.pairs import write_pairs
 from ldpsql.parser.query import Query
 from ldpsql.parser.scalars import MOST_JOINED
 from ldpsql.parser.select import (
@@ -162,10 +161,7 @@ class OuterReader:
         table = self._survey_table(tree, names)
         if table is not None:
             assert isinstance(tree, exp.Select)
-            sides = self._joined_surveys(tree, table, names)
-            if len(sides) == 1:
-                return self._base(tree, table, names)
-            tree = write_pairs(tree, sides, self.source)
+            return self._base(tree, table, names)
         self.is_bound = False
         _check_parts(tree)
         if isinstance(tree, exp.Subquery):
@@ -261,6 +257,7 @@ class OuterReader:
         """What is left of a SELECT over a survey's table."""
         survey = self._survey(table)
         others = table.meta.get("others", ())
+        self._check_joins(select, survey, names)
         columns = read_joins(
             select,
             Columns(
@@ -290,21 +287,17 @@ class OuterReader:
             rest.set("with_", select.args["with_"])
         return rest
 
-    def _joined_surveys(self, tree: exp.Select, table: exp.Table, names: Names) -> list[Columns]:
-        """The survey in FROM, and those that it is joined with."""
-        joined = [join.this for join in tree.args.get("joins") or ()]
-        surveys = [node for node in joined if self._is_survey(node, names)]
-        if surveys and len(surveys) < len(joined):
-            other = next(node for node in joined if node not in surveys)
-            hint = "aggregate each survey in a CTE, and join the results"
-            raise refuse("surveys are joined with surveys alone", other, hint)
-        sides = []
-        for node in [table, *surveys]:
-            survey = self._survey(node)
-            sides.append(
-                Columns(survey.schema, survey.table, node.alias or survey.table, self.source)
-            )
-        return sides
+    def _check_joins(self, select: exp.Select, survey: Askable, names: Names) -> None:
+        """Refuse to join a survey's table with another one, or with itself."""
+        for join in select.args.get("joins") or ():
+            if self._is_survey(join.this, names):
+                other = self._survey(join.this).table
+                whom = "itself" if other == survey.table else f"the survey {other}"
+                raise refuse(
+                    f"{survey.table} is joined with {whom}: no report says whose it is",
+                    join.this,
+                    "ask each survey by itself and join the results, or all as one by UNION ALL",
+                )
 
     def _survey(self, table: exp.Table) -> Askable:
         """The survey of a name in the schema main, without renamed columns."""
