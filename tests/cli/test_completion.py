@@ -62,12 +62,12 @@ def no_lookup(_):
 
 
 def test_commands_and_what_stands_behind_them():
-    known = {".mode": ("csv", "json"), ".plot": ("on", "off"), ".help": ()}
+    known = {".mode": ("csv", "json"), ".timer": ("on", "off"), ".help": ()}
 
     def offers(before):
         return [offer.text for offer in offer_commands(before, known)]
 
-    assert offers(".") == [".mode", ".plot", ".help"]
+    assert offers(".") == [".mode", ".timer", ".help"]
     assert offers(".m") == [".mode"]
     assert offers(".mode ") == ["csv", "json"]
     assert offers(".mode  J") == ["json"]

@@ -130,10 +130,10 @@ def test_a_command_that_fails_changes_nothing_and_does_not_end_it(database, line
 def test_settings_hold_from_then_on_and_are_told(database):
     question = "SELECT COUNT(*) AS n FROM app WHERE age < 40;"
     text = f".confidence\n{question}\n.confidence 0.5\n.confidence\n{question}\n.estimator\n"
-    done = shell(database, f"{text}.mode\n.mode csv\n.mode\n.timer\n.plot\n")
+    done = shell(database, f"{text}.mode\n.mode csv\n.mode\n.timer\n")
     told = [line for line in done.stdout.splitlines() if "±" not in line]
     assert [each for each in told if each.strip(" n-")] == [
-        *("0.95", "0.5", "default", "table", "csv", "off", "off")
+        *("0.95", "0.5", "default", "table", "csv", "off")
     ]
     wide, narrow = (
         float(line.split("±")[1].strip(" ~")) for line in done.stdout.splitlines() if "±" in line
@@ -201,17 +201,6 @@ def test_times_are_told_on_stderr(database):
     assert re.fullmatch(r"time: \d+\.\d{3} s", said)
 
 
-def test_bars_stand_for_a_table(database):
-    text = "SELECT state, COUNT(*) AS n FROM app GROUP BY state;\nSHOW TABLES;\n"
-    done = shell(database, text, "--plot")
-    first, *rest = done.stdout.splitlines()
-    assert first.split() == ["state", "n"]
-    assert "█" in rest[0]
-    assert "±" in rest[0]
-    assert rest[-3:] == ["table_name", "----------", "app"]
-    assert shell(database, f".plot on\n{text}").stdout == done.stdout
-
-
 def test_a_database_in_front_opens_it_or_is_asked(database):
     text = "SELECT COUNT(*) AS n FROM app;"
     opened = run(database, "--format", "csv", text=text)
@@ -231,7 +220,6 @@ def test_a_database_in_front_opens_it_or_is_asked(database):
         (("a.duckdb", "b.duckdb"), 2, "name one"),
         (("a.duckdb", "SELECT 1", "--db", "b.duckdb"), 2, "name one"),
         (("http://127.0.0.1:1", "SELECT 1"), 3, "cannot reach http://127.0.0.1:1"),
-        (("SELECT 1", "--plot", "-o", "x.csv"), 2, "--plot draws on the terminal"),
     ],
 )
 def test_what_is_no_database_is_refused(arguments, code, words, tmp_path, monkeypatch):

@@ -51,12 +51,9 @@ def answer(
     target: Path | None,
     intervals: bool,
     weights: tuple[Path, ...],
-    plot: bool = False,
     **settings: Any,
 ) -> None:
     """Open the database, answer one SQL text, and write the result."""
-    if plot and (form or target or intervals):
-        raise click.UsageError("--plot draws on the terminal; leave out --format, --intervals, -o")
     options.keep_inputs(target, database, *weights)
     parameters = options.read_parameters(values)
 
@@ -64,7 +61,7 @@ def answer(
 
     with closing(open_to_ask(database)) as store:
         result = make_session(store, weights, **settings).execute(sql, parameters)
-        write_result(result, form, target, intervals=intervals, plot=plot)
+        write_result(result, form, target, intervals=intervals)
 
 
 def open_to_ask(database: Path | str) -> Store | RemoteStore:

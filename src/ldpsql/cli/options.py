@@ -173,12 +173,6 @@ intervals = click.option(
     "COLUMN_typical) to every format; a table has them in place of the +/-.",
 )
 
-bars = click.option(
-    "--plot",
-    is_flag=True,
-    help="Draw bars with interval whiskers instead of a table, for a terminal.",
-)
-
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 published_survey = click.option(
@@ -305,7 +299,7 @@ def keep_inputs(target: Path | None, *inputs: Path | str | None) -> None:
 
 def add_asking_options(command: Command) -> Command:
     """The options of every command that answers questions."""
-    for option in (bars, intervals, output(), output_format, parameters):
+    for option in (intervals, output(), output_format, parameters):
         command = option(command)
     return settings(command)
 

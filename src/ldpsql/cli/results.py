@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ from ldpsql.cli.formats import Document, write_document
 from ldpsql.cli.notes import show_notes
 from ldpsql.engine.result import Result, are_numbers
 from ldpsql.figures import plain
-from ldpsql.text import WIDTH
 
 
 def write_result(
@@ -23,14 +20,13 @@ def write_result(
     target: Path | None,
     *,
     intervals: bool,
-    plot: bool = False,
     append: bool = False,
 ) -> None:
     """Write a result to a file or stdout; its notes, and what is weak in it, to stderr.
 
     form: of `formats.FORMATS`, None for what the suffix of the file says.  intervals: whether the
-    errors stand in columns of their own, in tables for people too.  plot: whether it is drawn.
-    append: to what the file holds.
+    errors stand in columns of their own, in tables for people too.  append: to what the file
+    holds.
     """
     table = result.distinct(intervals=intervals)
     designs = [survey.design for survey in result.surveys]
@@ -60,24 +56,10 @@ def write_result(
         }
 
     shown = (lambda: _plain_cells(table)) if intervals else result.cells
-    text = _draw(result) if plot and result.intervals else result.explain
-    document = Document(text, shown, table.schema, [table], facts)
+    document = Document(result.explain, shown, table.schema, [table], facts)
     write_document(document, form, target, append=append)
     is_shown = target is None and form in (None, "table", "markdown") and not intervals
     show_notes(result.notes_for_readers() if is_shown else notes)
-
-
-def _draw(result: Result) -> str:
-    """Bars as wide as the terminal, in letters that it has."""
-    from ldpsql.cli.bars import SIGNS, bar_lines  # noqa: PLC0415  (wanted seldom)
-
-    try:
-        SIGNS.encode(sys.stdout.encoding or "ascii")
-        ascii_only = False
-    except UnicodeEncodeError:
-        ascii_only = True
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-    return "\n".join(bar_lines(result, width, ascii_only=ascii_only))
 
 
 def _finite(number: float) -> float | None:

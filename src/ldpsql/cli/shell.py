@@ -36,7 +36,6 @@ _DEEPEST = 8  # files that read files
 @options.settings
 @options.output_format
 @options.intervals
-@options.bars
 @click.pass_context
 def shell(
     ctx: click.Context,
@@ -44,7 +43,6 @@ def shell(
     database: Path | str,
     form: str | None,
     intervals: bool,
-    plot: bool,
     **settings: Any,
 ) -> None:
     """Read statements, each ended by a semicolon, and answer them. Errors do not end the shell.
@@ -54,7 +52,7 @@ def shell(
     LDPSQL_HISTORY names the file that remembers questions, never answers ("" for none). From a pipe
     there is no prompt, and the exit code says whether any statement failed.
     """
-    own = Shell(database, settings, form, intervals=intervals, plot=plot)
+    own = Shell(database, settings, form, intervals=intervals)
     try:
         if sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty()):
             _converse(own)
@@ -128,11 +126,10 @@ class Shell:
         form: str | None,
         *,
         intervals: bool,
-        plot: bool,
     ) -> None:
         """Open a store; settings: as of `make_session`."""
         self.place, self._settings = place, dict(settings)
-        self._form, self._intervals, self._plot = form, intervals, plot
+        self._form, self._intervals = form, intervals
         self._store = open_to_ask(place)
         self._session = make_session(self._store, **settings)
         self._target: Path | None = None
@@ -188,7 +185,6 @@ class Shell:
             self._form,
             self._target,
             intervals=self._intervals,
-            plot=self._plot and self._target is None,
             append=self._has_written,
         )
         self._has_written = self._target is not None
@@ -265,10 +261,6 @@ class Shell:
     def set_timer(self, word: str) -> None:
         """Say or choose whether the time of an answer is told."""
         self._has_timer = _switch(word, is_on=self._has_timer)
-
-    def set_plot(self, word: str) -> None:
-        """Say or choose whether answers are drawn."""
-        self._plot = _switch(word, is_on=self._plot)
 
     def set_estimator(self, name: str) -> None:
         """Say or choose which estimator answers."""
@@ -435,9 +427,6 @@ COMMANDS: Mapping[str, _Command] = {
     ),
     ".confidence": _Command("[LEVEL]", "level of the intervals and of the ±", Shell.set_confidence),
     ".mode": _Command("[FORMAT]", f"{', '.join(BY_NAME)}", Shell.set_form, lambda _: BY_NAME),
-    ".plot": _Command(
-        "[on|off]", "draw answers as bars with intervals", Shell.set_plot, lambda _: _SWITCH
-    ),
     ".timer": _Command(
         "[on|off]", "say how long an answer took", Shell.set_timer, lambda _: _SWITCH
     ),
