@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from support.mutations import mutations
-from support.sql_coverage import STATEMENTS, shoppers, statements
+from support.shoppers import shoppers, statements
 
 from ldpsql import Error
 from ldpsql_device.errors import InternalError
@@ -17,8 +17,7 @@ SECONDS = 10.0
 
 def ask(count: int, seed: int) -> Counter[str]:
     """How many mutated statements end in which way."""
-    text = STATEMENTS.read_text(encoding="utf-8")
-    given = [sql for _, listed in statements(text) for sql in listed]
+    given = [sql for listed in statements().values() for sql in listed]
     ends: Counter[str] = Counter()
     with shoppers(people=200) as session:
         session.seconds = SECONDS

@@ -13,7 +13,7 @@ from fuzz.harness import RAW, Door, Finding
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 from support.mutations import WORDS, mutate
-from support.sql_coverage import ROOT, STATEMENTS, shoppers, statements
+from support.shoppers import ROOT, shoppers, statements
 
 _SECONDS = 8.0
 _DASHES = "-" * 40
@@ -95,10 +95,9 @@ class Statements(Door):
 
 
 def golden_statements() -> list[str]:
-    """The statements of docs/sql-coverage.md, and those of the engine's golden files, put to the
+    """The statements about shoppers, and those of the engine's golden files, put to the
     same survey."""
-    text = STATEMENTS.read_text(encoding="utf-8")
-    found = [sql for _, listed in statements(text) for sql in listed]
+    found = [sql for listed in statements().values() for sql in listed]
     renamed = {"app": "shoppers", "pay": "spend", "day": "sent"}
     for path in sorted((ROOT / "tests" / "engine" / "golden").glob("*.sql")):
         asked = [block.split(_DASHES)[0].strip() for block in path.read_text().split("\n\n")]
