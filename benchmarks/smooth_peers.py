@@ -16,8 +16,7 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.field import square_wave
-from benchmarks.field.grids import Hdg
+from benchmarks.field import hdg, square_wave
 from benchmarks.peers.work import Task, codes_of, queries_of
 from benchmarks.real_grids import SOURCES, Floats, Integers, Source, people_of
 from benchmarks.smoothing import GRID, LINE, answers, random_boxes, shapes
@@ -136,12 +135,12 @@ def _shrink(observed: Coefficients, true: Coefficients, noise: Floats) -> Coeffi
 # -- peers -----------------------------------------------------------------------------------------
 
 
-def hdg(table: Floats, epsilon: float, seed: int) -> Floats:
+def by_hdg(table: Floats, epsilon: float, seed: int) -> Floats:
     """The table that HDG makes of one survey of the people of a table of 64 x 64."""
-    return Hdg().estimate(table, epsilon, np.random.default_rng([seed, 8])) * table.sum()
+    return hdg.estimate(table, epsilon, np.random.default_rng([seed, 8])) * table.sum()
 
 
-def sw_ems(table: Floats, epsilon: float, seed: int) -> Floats:
+def by_sw_ems(table: Floats, epsilon: float, seed: int) -> Floats:
     """The table that SW-EMS makes of one survey."""
     random = np.random.default_rng([seed, 9])
     return square_wave.sw_ems(table, epsilon, random) * table.sum()
@@ -222,7 +221,10 @@ def _grids(grids: Mapping[str, Source], surveys: int) -> Iterator[tuple[object, 
         table = np.bincount(flat, minlength=math.prod(GRID)).reshape(GRID).astype(float)
         for epsilon in EPSILONS:
             theirs = np.mean(
-                [squared_error(hdg(table, float(epsilon), s), table, boxes) for s in range(surveys)]
+                [
+                    squared_error(by_hdg(table, float(epsilon), s), table, boxes)
+                    for s in range(surveys)
+                ]
             )
             ours = _three(table, boxes, epsilon, surveys)
             ratios = [f"{own / theirs:.2f}" for own in ours[::2]]
@@ -273,7 +275,7 @@ def _distributions(surveys: int) -> Iterator[tuple[object, ...]]:
         table, _ = _line(data)
         for epsilon in EPSILONS:
             theirs = np.mean(
-                [distances(sw_ems(table, float(epsilon), s), table) for s in range(surveys)], 0
+                [distances(by_sw_ems(table, float(epsilon), s), table) for s in range(surveys)], 0
             )
             designs = [made_for(LINE, epsilon, people) for people in (0, PEOPLE)]
             ours = [
