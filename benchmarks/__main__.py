@@ -9,7 +9,6 @@ from benchmarks import (
     cold,
     decoded,
     everyday,
-    flights,
     forgery,
     fourier_accuracy,
     fourier_bounds,
@@ -17,8 +16,6 @@ from benchmarks import (
     fourier_speed,
     function_coverage,
     h4mda,
-    harness,
-    plug_in_coverage,
     product_form,
     random_surveys,
     real_data,
@@ -34,7 +31,6 @@ from benchmarks import (
     speed,
     statistics,
     uldp,
-    variances,
 )
 from benchmarks.tables import machine
 
@@ -51,23 +47,19 @@ PARTS = {
     "fourier-speed": fourier_speed.run,
     "product-form": product_form.run,
     "decoded": decoded.run,
-    "plug-in-coverage": plug_in_coverage.run,
     "everyday": everyday.run,
     "function-coverage": function_coverage.run,
-    "flights": flights.run,
     "forgery": forgery.run,
     "smoothing": smoothing.run,
     "smooth-peers": smooth_peers.run,
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
     "uldp": uldp.run,
-    "harness": harness.run,
     "response": response.run,
     "scale": scale.run,
     "serving": serving.run,
     "serving-load": serving_load.run,
     "shuffler": shuffler.run,
-    "variances": variances.run,
     "spark": spark.run,  # last, because it needs an extra
 }
 

@@ -1,9 +1,9 @@
 """Write docs/results.md from the results of the last run: `python -m benchmarks.results [FOLDER]`.
 
 FOLDER (out) holds what the measurements left there: `peers*/peers.json` (`python -m
-benchmarks.peers`), `harness.json` (`python -m benchmarks.harness`), `bench.csv` and `bench/`
-(`ldpsql bench ... -o out/bench.csv --plot out/bench`). What is not there is left out. Small copies
-of the pictures go to docs/images/results (needs the extra `plot`).
+benchmarks.peers`), `bench.csv` and `bench/` (`ldpsql bench ... -o out/bench.csv --plot out/bench`).
+What is not there is left out. Small copies of the pictures go to docs/images/results (needs the
+extra `plot`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PACKAGES = ("duckdb", "numpy", "pyarrow", "sqlglot")
 def main(arguments: list[str]) -> None:
     folder = Path(arguments[0] if arguments else "out")
     shelf = Shelf(TARGET.parent / PICTURES, PICTURES)
-    parts = (_head(), _bench(folder, shelf), _harness(folder), _peers(folder))
+    parts = (_head(), _bench(folder, shelf), _peers(folder))
     text = "\n".join(chain(*parts))
     shelf.clear()
     TARGET.write_text(text.rstrip() + "\n", encoding="utf-8")
@@ -117,42 +117,6 @@ def _mean(rows: Iterable[dict[str, str]], column: str) -> float:
     """Of what there is, in %."""
     found = [float(row[column]) for row in rows if row[column] not in ("", "nan")]
     return 100 * sum(found) / len(found) if found else math.nan
-
-
-def _harness(folder: Path) -> Iterator[str]:
-    found = _read(folder / "harness.json")
-    if found is None:
-        return
-    yield "## The harness itself"
-    yield ""
-    yield (
-        "CPU seconds of five repetitions of 80 questions, with the harness and by hand in turn "
-        "(`simulate` and `execute` in a loop), and the median of their ratios. The harness also "
-        "computes the truth and the metrics, and writes the files."
-    )
-    yield ""
-    yield "| people | mechanism | with the harness | by hand | ratio |"
-    yield "|---:|---|---:|---:|---:|"
-    for people, name, cost in found["overhead"]:
-        yield (
-            f"| {people:,} | {name} | {cost['harness']:.2f} | {cost['by hand']:.2f} | "
-            f"{cost['ratio']:.3f} |"
-        )
-    yield ""
-    yield (
-        "HIO's mean square error, and the variance that its answers claim, both divided by the "
-        f"variance that the design predicts: {found['repetitions']} runs of 40 ranges over one and "
-        "two dimensions, with 10,000 people spread evenly."
-    )
-    yield ""
-    yield "| epsilon | mean square error | claimed | intervals that hold the truth |"
-    yield "|---:|---:|---:|---:|"
-    for epsilon, row in found["agreement"].items():
-        yield (
-            f"| {epsilon} | {row['measured']:.3f} | {row['claimed']:.3f} | "
-            f"{100 * row['coverage']:.1f} % |"
-        )
-    yield ""
 
 
 def _peers(folder: Path) -> Iterator[str]:

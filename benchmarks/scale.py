@@ -1,9 +1,8 @@
-"""What grows with the number of reports, of batches, of columns and of public values.
+"""What grows with the number of reports, of columns and of public values.
 
 Reports are those of a million made-up people, over and over with ids of their own: their answers do
 not matter for what they cost. Every step is a process of its own, which loads what a command loads:
-CPU seconds without those of loading, and the most memory that it held. Of the batches of a year
-most are put into the database by SQL; those of the days before each row come by command.
+CPU seconds without those of loading, and the most memory that it held.
 `python -m benchmarks.scale TABLE ...` makes some of the tables.
 """
 
@@ -43,7 +42,6 @@ REPORTS = tuple(int(each) * 10**6 for each in os.environ.get("REPORTS", "1 10 30
 FILE, MEMORY = 1_000_000, 1_400
 MORE = 1_000
 SHOPS, SOLD = 1_000_000, 3_000_000
-FILES, BATCHES, DAYS = 10_000, 1_000, (1, 30, 100, 200, 365)
 LATER = 40
 """Days after which no id of today is remembered."""
 QUESTION = "SELECT COUNT(*), AVG(age) FROM app WHERE age BETWEEN 20 AND 40"
@@ -247,73 +245,6 @@ def _many_values() -> Iterator[tuple[object, ...]]:
                 yield mechanism, question, f"{own.seconds:.1f}", f"{own.held:.0f}"
 
 
-def _small_files() -> Iterator[tuple[object, ...]]:
-    made = survey("hio", column("region", "text"))
-    for files in (FILES // 10, FILES):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            _save(made, folder)
-            region = np.full(10 * files, "n")
-            reports = answers(made, 10 * files, {"region": region})
-            for number in range(files):
-                path = folder / "reports" / f"{number:06}.parquet"
-                pq.write_table(reports.slice(10 * number, 10), path)
-            own = measure("ingest", name)
-            yield f"{files:,}", f"{1e3 * own.seconds / files:.2f}", f"{own.held:.0f}"
-
-
-def _batches() -> Iterator[tuple[object, ...]]:
-    """One command per day; most days are filled in."""
-    made = survey("hio")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        _save(made, folder)
-        reports, ends = answers(made, 10 * BATCHES, {}), DAYS
-        for before, end in zip((0, *ends), ends, strict=False):
-            _fill(folder / "s.duckdb", before * BATCHES, max(before, end - 3) * BATCHES)
-            days = list[Measured]()
-            for _ in range(max(before, end - 3), end):
-                fresh = with_new_ids(reports)
-                for number in range(BATCHES):
-                    path = folder / "reports" / f"{number:06}.parquet"
-                    pq.write_table(fresh.slice(10 * number, 10), path)
-                days.append(measure("ingest", name))
-            with open_store(folder / "s.duckdb", read_only=True) as store:
-                assert len(store.batches("app")) == end * BATCHES
-                faults = len(store.check())
-            yield (
-                f"{end * BATCHES:,}",
-                f"{1e3 * float(np.median([day.seconds for day in days])) / BATCHES:.2f}",
-                f"{max(day.held for day in days):.0f}",
-                f"{_question(name):.2f}",
-                f"{(folder / 's.duckdb').stat().st_size / 1e6:.0f}",
-                f"{(folder / 's.duckdb.snapshot').stat().st_size / 1e6:.0f}",
-                faults,
-            )
-
-
-def _fill(path: Path, first: int, end: int) -> None:
-    """Put batches of ten reports into a store in one go, as though they had come one by one."""
-    if end <= first:
-        return
-    batch = f"(range // 10 + {first} + 1)"
-    with duckdb.connect(str(path)) as connection:
-        for statement in (
-            "CREATE TEMP TABLE drawn AS SELECT * EXCLUDE (ldpsql_batch) FROM reports_app",
-            "CREATE TEMP TABLE own AS SELECT range, 1 + range * 7919 % (SELECT count(*) FROM drawn)"
-            f" AS place FROM range({10 * (end - first)})",
-            "CREATE TEMP TABLE numbered AS SELECT row_number() OVER () AS place, * FROM drawn",
-            f"INSERT INTO reports_app SELECT {batch}, numbered.* EXCLUDE (place) FROM own "
-            f"JOIN numbered USING (place) ORDER BY {batch}",
-            "INSERT INTO ids_app SELECT uuid(), (SELECT max(ldpsql_last) FROM ids_app) FROM own",
-            "INSERT INTO batches SELECT last.* REPLACE (number + range + 1 AS number, "
-            "sha256(uuid()::VARCHAR) AS id, name || range AS name) "
-            f"FROM (FROM batches ORDER BY number DESC LIMIT 1) AS last, range({end - first})",
-            "UPDATE surveys SET version = version + 1",
-        ):
-            connection.execute(statement)
-
-
 def _columns() -> Iterator[tuple[object, ...]]:
     for count in (0, 5, 15):
         with tempfile.TemporaryDirectory() as name:
@@ -357,24 +288,6 @@ TABLES: Mapping[str, tuple[str, tuple[str, ...], Rows]] = {
         "Scale of public values",
         ("mechanism", "question", "CPU (s)", "MB"),
         _many_values,
-    ),
-    "files": (
-        "Scale of small files",
-        ("files", "ms of CPU each", "MB"),
-        _small_files,
-    ),
-    "batches": (
-        "Scale of batches",
-        (
-            "batches",
-            "ms of CPU each, the last thousand",
-            "MB",
-            "a question (s)",
-            "file (MB)",
-            "snapshot (MB)",
-            "faults found",
-        ),
-        _batches,
     ),
     "columns": (
         "Scale of public columns",

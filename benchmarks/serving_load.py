@@ -1,9 +1,6 @@
-"""What `ldpsql serve` bears: connections that do nothing or trickle, memory over many reports, and
-questions beside a full load of reports.
+"""Questions to `ldpsql serve` beside a full load of reports.
 
-Server and load generator share the machine. Latencies are the clock's, of whatever else runs too;
-memory is resident, of the server alone. `SERVING_REPORTS` of the environment says how many reports
-are sent for the memory (10 million take about an hour on two cores).
+Server and load generator share the machine. Latencies are the clock's, of whatever else runs too.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +24,7 @@ from ldpsql.designer import design
 from ldpsql.server.tokens import Tokens
 from ldpsql.survey import Survey
 
-REPORTS = int(os.environ.get("SERVING_REPORTS", "1000000"))
 BODY, SENDERS = 800, 8
-IDLE, TRICKLING, PARTS = 10_000, 500, 10
 QUESTIONS_A_SECOND, SECONDS = 20, 30.0
 SQL = (
     "SELECT COUNT(*) FROM app WHERE age BETWEEN 2{} AND 60",
@@ -39,11 +34,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def run() -> None:
-    """Print the three tables."""
-    with collecting() as server:
-        asyncio.run(keep_idle(server))
-    with collecting() as server:
-        asyncio.run(fill(server))
+    """Print the table."""
     with collecting() as server:
         asyncio.run(question(server))
 
@@ -55,13 +46,6 @@ class Server:
         self.pid, self.port, self.token = pid, port, token
         self.path = f"/v1/surveys/{survey.fingerprint}/reports"
         self._digits = sum(width // 4 for width in survey.design.report_format.widths)
-
-    @property
-    def memory(self) -> float:
-        """Resident, in MB."""
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        [kilobytes] = [int(line.split()[1]) for line in lines if line.startswith("VmRSS")]
-        return kilobytes / 1024
 
     def lines(self, count: int) -> bytes:
         """Reports that were never sent before."""
@@ -112,98 +96,6 @@ def collecting() -> Iterator[Server]:
                 yield Server(process.pid, port, survey, token)
             finally:
                 process.terminate()
-
-
-async def keep_idle(server: Server) -> None:
-    """Connections that say nothing, or a byte of their head a second, beside one that posts."""
-    rows = []
-    one = await server.connect()
-    await server.post(one, server.path, server.lines(1))
-    for name, count, is_trickling in (
-        ("that say nothing", IDLE, False),
-        ("that trickle their heads", TRICKLING, True),
-    ):
-        before, connections = server.memory, [await server.connect() for _ in range(count)]
-        started, waits, most = time.perf_counter(), list[float](), before
-
-        async def trickle(own: list[Streams] = connections) -> None:
-            with suppress(OSError):
-                while True:
-                    for _, writer in own:
-                        if not writer.is_closing():
-                            writer.write(b"x")
-                    await asyncio.sleep(1)
-
-        if is_trickling:
-            for _, writer in connections:
-                writer.write(b"GET / HTTP/1.1\r\nA: ")
-        trickling = asyncio.create_task(trickle()) if is_trickling else None
-        closed = asyncio.gather(
-            *(reader.read() for reader, _ in connections), return_exceptions=True
-        )
-        while not closed.done() and time.perf_counter() - started < 120:
-            posted = time.perf_counter()
-            await server.post(one, server.path, server.lines(1))
-            waits.append(time.perf_counter() - posted)
-            most = max(most, server.memory)
-        rows.append(
-            (
-                f"{count:,} {name}",
-                f"{before:.0f}",
-                f"{most:.0f}",
-                f"{len(waits)}",
-                f"{1000 * float(np.median(waits)):.0f}",
-                f"{1000 * max(waits):.0f}",
-                f"{time.perf_counter() - started:.0f}" if closed.done() else "not all",
-            )
-        )
-        closed.cancel()
-        with suppress(asyncio.CancelledError):
-            await closed
-        if trickling is not None:
-            trickling.cancel()
-        for _, writer in connections:
-            writer.close()
-    print_table(
-        "Connections that do nothing",
-        (
-            "connections",
-            "MB before",
-            "most MB",
-            "posts meanwhile",
-            "median ms",
-            "longest ms",
-            "s until closed",
-        ),
-        rows,
-    )
-
-
-async def fill(server: Server) -> None:
-    """Send many reports; memory in between."""
-    streams = [await server.connect() for _ in range(SENDERS)]
-    rows = [("0", f"{server.memory:.0f}", "", "")]
-    step = REPORTS // PARTS // BODY // SENDERS
-
-    async def send(own: Streams) -> None:
-        for _ in range(step):
-            await server.post(own, server.path, server.lines(BODY))
-
-    sent = 0
-    for _ in range(PARTS):
-        cpu, clock = count_cpu(server.pid), time.perf_counter()
-        await asyncio.gather(*map(send, streams))
-        cpu, clock = count_cpu(server.pid) - cpu, time.perf_counter() - clock
-        sent += step * BODY * SENDERS
-        each = step * BODY * SENDERS
-        rows.append(
-            (f"{sent:,}", f"{server.memory:.0f}", f"{each / cpu:,.0f}", f"{each / clock:,.0f}")
-        )
-    print_table(
-        f"Memory over many reports, {BODY} a request",
-        ("reports", "resident MB", "reports per CPU second", "reports a second"),
-        rows,
-    )
 
 
 async def question(server: Server) -> None:

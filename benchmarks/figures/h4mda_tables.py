@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figures.cases import Cases, Row
+from benchmarks.figures.curves import sampled
 from benchmarks.figures.figure import Figure, Measured, Verdict
 from benchmarks.figures.h4mda import DEFAULT, ERRORS, codes_of, raw_of
 from benchmarks.figures.h4mda_claims import PUBLISHED
 from benchmarks.figures.h4mda_work import NOT_PRIVATE, errors
-from benchmarks.figures.verdicts import Value, Vote, band, in_every_case, is_above, mostly, tally
-from ldpsql.plots import Curve, Panel, Role, draw_figure
+from benchmarks.figures.verdicts import Value, Vote, in_every_case, is_above, mostly, tally
+from ldpsql.plots import Panel, Role, draw_figure
 
 POINTS = {"default": DEFAULT, "narrow": replace(DEFAULT, volume=0.07, epsilon="5")}
 TITLES = {"default": "vol=15 %, eps=2", "narrow": "vol=7 %, eps=5"}
@@ -74,9 +75,7 @@ def _panel(measured: Measured, predicates: int, point: str, aggregate: str) -> P
         )
         if rows:
             role: Role = "unsound" if mechanism in NOT_PRIVATE else "measured"
-            values = [Value.of(row) for row in rows]
-            people, means = [row["people"] for row in rows], [value.mean for value in values]
-            curves.append(Curve(mechanism, people, means, *band(values), role))
+            curves.append(sampled(mechanism, rows, "people", Value.of, role))
     title = f"{aggregate} ({TITLES[point]})"
     return Panel(title, "people", ERRORS[aggregate], tuple(curves), log_x=True, log_y=True)
 

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
-from benchmarks.figures.verdicts import Value, band, in_every_case, is_near, tally
+from benchmarks.figures.curves import exact, sampled
+from benchmarks.figures.verdicts import Value, in_every_case, is_near, tally
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.plots import Curve, Panel, Role, draw_figure
+from ldpsql.plots import Panel, Role, draw_figure
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
 from ldpsql.simulation import SeededEntropy, histogram_of
@@ -87,8 +88,7 @@ def draw_promises(found: Measured) -> Drawing:
     for name in found.values("mechanism"):
         rows = found.where(mechanism=name)
         role: Role = "unsound" if rows[0]["delta"] else "predicted"
-        x, y = [row["nominal"] for row in rows], [row["delta"] for row in rows]
-        curves.append(Curve(name, x, y, role=role))
+        curves.append(exact(name, rows, "nominal", "delta", role))
     panel = Panel("exact channels", "epsilon", "delta", tuple(curves))
     return draw_figure("What reports give away", [panel], note=found.data)
 
@@ -164,10 +164,8 @@ def draw_bias(found: Measured) -> Drawing:
     curves = []
     for name in found.values("mechanism"):
         rows = found.where(mechanism=name)
-        values = [_share(row) for row in rows]
         role: Role = "unsound" if name in PUBLISHED else "measured"
-        x, y = [row["epsilon"] for row in rows], [value.mean for value in values]
-        curves.append(Curve(name, x, y, *band(values), role))
+        curves.append(sampled(name, rows, "epsilon", _share, role))
     panel = Panel("a count", "epsilon", "mean estimate / truth", tuple(curves), level=1.0)
     return draw_figure("What estimators expect", [panel], note=found.data)
 
@@ -244,8 +242,7 @@ def draw_levels(found: Measured) -> Drawing:
         for name in found.values("mechanism"):
             rows = found.where(mechanism=name)
             role: Role = "unsound" if name in PUBLISHED else "predicted"
-            x, y = [row["attributes"] for row in rows], [row[column] for row in rows]
-            curves.append(Curve(name, x, y, role=role))
+            curves.append(exact(name, rows, "attributes", column, role))
         panels.append(Panel(label, "attributes", label, tuple(curves), log_y=True))
     return draw_figure("Levels of H4MDA's mechanisms", panels, note=found.data)
 

@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from benchmarks.figures import data
 from benchmarks.figures.cases import Cases, Row
+from benchmarks.figures.curves import sampled
 from benchmarks.figures.figure import Figure, Measured, Verdict
 from benchmarks.figures.h4mda import ERRORS
 from benchmarks.figures.h4mda_claims import PUBLISHED, SLIGHTLY, SOUND, is_below
 from benchmarks.figures.h4mda_work import NOT_PRIVATE, Point, errors
-from benchmarks.figures.verdicts import Value, Vote, band, in_every_case, is_above, mostly, tally
-from ldpsql.plots import Curve, Panel, Role, draw_figure
+from benchmarks.figures.verdicts import Value, Vote, in_every_case, is_above, mostly, tally
+from ldpsql.plots import Panel, Role, draw_figure
 
 COLUMNS = {"education_num": (1, 16), "hours_per_week": (1, 99), "age": (17, 90)}
 """With what they range over."""
@@ -73,10 +74,8 @@ def draw(measured: Measured) -> Any:
             for mechanism in measured.values("mechanism"):
                 rows = measured.where(epsilon=epsilon, mechanism=mechanism, aggregate=aggregate)
                 if rows:
-                    values = [Value.of(row) for row in rows]
                     role: Role = "unsound" if mechanism in NOT_PRIVATE else "measured"
-                    x, y = [row["predicates"] for row in rows], [value.mean for value in values]
-                    curves.append(Curve(mechanism, x, y, *band(values), role))
+                    curves.append(sampled(mechanism, rows, "predicates", Value.of, role))
             title = f"{aggregate} (eps={epsilon:g})"
             panels.append(Panel(title, "predicates", label, tuple(curves), log_y=True))
     return draw_figure("H4MDA's experiments, three attributes", panels, note=measured.data)

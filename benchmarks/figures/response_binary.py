@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchmarks.figures import Cases, Figure, Measured, Verdict
+from benchmarks.figures.curves import exact, sampled
 from benchmarks.figures.response_work import (
     PAPER,
     agreement,
@@ -33,8 +34,7 @@ from benchmarks.figures.response_work import (
     symmetric,
     truthful,
 )
-from benchmarks.figures.verdicts import band
-from ldpsql.plots import Curve, Panel, draw_figure
+from ldpsql.plots import Panel, draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -94,9 +94,7 @@ def draw_region(found: Measured) -> Drawing:
         curves = []
         for delta in found.values("delta"):
             rows = found.where(epsilon=epsilon, delta=delta)
-            around = [*rows, rows[0]]
-            x, y = [row["first"] for row in around], [row["second"] for row in around]
-            curves.append(Curve(f"delta {delta:g}", x, y, role="predicted"))
+            curves.append(exact(f"delta {delta:g}", [*rows, rows[0]], "first", "second"))
         labels = "first value reports itself", "second value reports itself"
         panels.append(Panel(f"epsilon {epsilon:g}", *labels, tuple(curves)))
     return draw_figure("Feasible channels over two values", panels, note=found.data)
@@ -150,15 +148,12 @@ def draw_epsilon(found: Measured) -> Drawing:
     panels = []
     for people in found.values("people"):
         rows = found.where(people=people)
-        x = [row["epsilon"] for row in rows]
         curves = [
-            Curve("optimum", x, [row["optimum"] for row in rows], role="predicted"),
-            Curve("Warner", x, [row["warner"] for row in rows], role="predicted"),
+            exact("optimum", rows, "epsilon", "optimum"),
+            exact("Warner", rows, "epsilon", "warner"),
         ]
         if rows[0]["count"]:
-            shares = [share_of(row) for row in rows]
-            means = [share.mean for share in shares]
-            curves.append(Curve("optimum, measured", x, means, *band(shares)))
+            curves.append(sampled("optimum, measured", rows, "epsilon", share_of))
         panels.append(Panel(people, "epsilon", "probability of the own value", tuple(curves)))
     return draw_figure("Agreement over epsilon, two values", panels, note=found.data)
 
@@ -201,8 +196,7 @@ def draw_prior(found: Measured) -> Drawing:
     curves = []
     for epsilon in found.values("epsilon"):
         rows = found.where(epsilon=epsilon)
-        x, y = [row["prior"] for row in rows], [row["optimum"] for row in rows]
-        curves.append(Curve(f"epsilon {epsilon:g}", x, y, role="predicted"))
+        curves.append(exact(f"epsilon {epsilon:g}", rows, "prior", "optimum"))
     panel = Panel("optimum", "share of one value", "probability of the own value", tuple(curves))
     return draw_figure("Agreement over the prior, two values", [panel], note=found.data)
 
@@ -261,8 +255,7 @@ def draw_delta(found: Measured) -> Drawing:
         curves = []
         for share in found.values("share"):
             rows = found.where(epsilon=epsilon, share=share)
-            x, y = [row["delta"] for row in rows], [row["optimum"] for row in rows]
-            curves.append(Curve(f"share {share:g}", x, y, role="predicted"))
+            curves.append(exact(f"share {share:g}", rows, "delta", "optimum"))
         title = f"epsilon {epsilon:g}"
         panels.append(Panel(title, "delta", "probability of the own value", tuple(curves)))
     return draw_figure("Agreement over delta, two values", panels, note=found.data)
@@ -311,10 +304,9 @@ def draw_cost(found: Measured) -> Drawing:
     panels = []
     for epsilon in found.values("epsilon"):
         rows = found.where(epsilon=epsilon)
-        x = [row["delta"] for row in rows]
         curves = (
-            Curve("optimum for the prior", x, [row["optimum"] for row in rows], role="predicted"),
-            Curve("Warner, delta 0", x, [row["warner"] for row in rows], role="predicted"),
+            exact("optimum for the prior", rows, "delta", "optimum"),
+            exact("Warner, delta 0", rows, "delta", "warner"),
         )
         title, label = f"epsilon {epsilon:g}", "variance of the share x people"
         panels.append(Panel(title, "delta", label, curves, log_x=True, log_y=True))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.figures import Cases, Figure, Measured, Verdict
+from benchmarks.figures.curves import exact, sampled
 from benchmarks.figures.response_work import (
     PAPER,
     agreement,
@@ -34,8 +35,7 @@ from benchmarks.figures.response_work import (
     symmetric,
     truthful,
 )
-from benchmarks.figures.verdicts import band
-from ldpsql.plots import Curve, Panel, draw_figure
+from ldpsql.plots import Panel, draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -86,11 +86,10 @@ def draw_epsilon(found: Measured) -> Drawing:
     panels = []
     for people in found.values("people"):
         rows = found.where(people=people)
-        x, shares = [row["epsilon"] for row in rows], [share_of(row) for row in rows]
         curves = (
-            Curve("optimum", x, [row["optimum"] for row in rows], role="predicted"),
-            Curve("k-RR over all values", x, [row["k_rr"] for row in rows], role="predicted"),
-            Curve("optimum, measured", x, [share.mean for share in shares], *band(shares)),
+            exact("optimum", rows, "epsilon", "optimum"),
+            exact("k-RR over all values", rows, "epsilon", "k_rr"),
+            sampled("optimum, measured", rows, "epsilon", share_of),
         )
         title = people.partition(",")[0]
         panels.append(Panel(title, "epsilon", "probability of the own value", curves))
@@ -142,10 +141,8 @@ def draw_skew(found: Measured) -> Drawing:
     utility, size = [], []
     for epsilon in found.values("epsilon"):
         rows = found.where(epsilon=epsilon)
-        x = [row["skew"] for row in rows]
-        name = f"epsilon {epsilon:g}"
-        utility.append(Curve(name, x, [row["optimum"] for row in rows], role="predicted"))
-        size.append(Curve(name, x, [row["estimable"] for row in rows], role="predicted"))
+        utility.append(exact(f"epsilon {epsilon:g}", rows, "skew", "optimum"))
+        size.append(exact(f"epsilon {epsilon:g}", rows, "skew", "estimable"))
     panels = [
         Panel("agreement", "skew of the prior", "probability of the own value", tuple(utility)),
         Panel("what can be learned", "skew of the prior", "values with an estimate", tuple(size)),
@@ -239,15 +236,10 @@ def draw_delta(found: Measured) -> Drawing:
     panels = []
     for prior in found.values("prior"):
         rows = found.where(prior=prior)
-        x = [row["delta"] for row in rows]
+        program = "by a solution of the paper's program"
         curves = (
-            Curve("delta spent by the closed form", x, [row["spent"] for row in rows]),
-            Curve(
-                "by a solution of the paper's program",
-                x,
-                [row["program_spent"] for row in rows],
-                role="unsound",
-            ),
+            exact("delta spent by the closed form", rows, "delta", "spent", "measured"),
+            exact(program, rows, "delta", "program_spent", "unsound"),
         )
         panels.append(Panel(prior, "delta", "delta over sets of reports", curves))
     return draw_figure("What delta is really spent, many values", panels, note=found.data)

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
+from benchmarks.figures.curves import sampled
 from benchmarks.figures.shuffle_marginals import CLICKS, People, people_of
-from benchmarks.figures.verdicts import Value, band, in_every_case, is_above, tally
+from benchmarks.figures.verdicts import Value, in_every_case, is_above, tally
 from ldpsql.boxes import Box, LinearQuery
-from ldpsql.plots import Curve, Panel, draw_figure
+from ldpsql.plots import Panel, draw_figure
 from ldpsql.recipes.registry import mechanism
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql_device.epsilon import Epsilon
@@ -136,9 +137,7 @@ def draw(found: Measured) -> Drawing:
             curves = []
             for label in found.values("mechanism"):
                 rows = found.where(data=name, mechanism=label, attributes=k)
-                x = [row["epsilon"] for row in rows]
-                values = [Value.of(row, "mse") for row in rows]
-                curves.append(Curve(label, x, [row["mse"] for row in rows], *band(values)))
+                curves.append(sampled(label, rows, "epsilon", _value))
             title = f"{name}, {k} attributes"
             panels.append(
                 Panel(title, "central epsilon", "mean squared error", tuple(curves), log_y=True)
@@ -146,6 +145,10 @@ def draw(found: Measured) -> Drawing:
     return draw_figure(
         "Marginals of several attributes, shuffled", panels, note=found.data, columns=2
     )
+
+
+def _value(row: Row) -> Value:
+    return Value.of(row, "mse")
 
 
 def judge(found: Measured) -> list[Verdict]:
@@ -172,7 +175,7 @@ def _closer(found: Measured, one: str, others: Sequence[str], words: str) -> Ver
         for other in others:
             same = {"data": row["data"], "epsilon": row["epsilon"], "attributes": 3}
             (beside,) = found.where(mechanism=other, **same)
-            values = Value.of(beside, "mse"), Value.of(row, "mse")
+            values = _value(beside), _value(row)
             votes.append(is_above(*values, cases=len(rows) * len(others)))
             ratios.append(row["mse"] / beside["mse"])
     ours, theirs = ("(ours) ", words.removeprefix("(ours) ")) if "(ours)" in words else ("", words)

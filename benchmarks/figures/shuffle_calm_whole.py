@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
+from benchmarks.figures.curves import exact, sampled
 from benchmarks.figures.shuffle_calm import CALM, COVERED
 from benchmarks.figures.shuffle_marginals import SEED, WHOLE, People, people_of
-from benchmarks.figures.verdicts import Value, band, in_every_case, is_above, is_near, tally
+from benchmarks.figures.verdicts import Value, in_every_case, is_above, is_near, tally
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.linear import EvenSource, LinearEstimator
 from ldpsql.decoders.marginals import CollectedMarginals
-from ldpsql.plots import Curve, Panel, draw_figure
+from ldpsql.plots import Panel, draw_figure
 from ldpsql.recipes.marginal_designs import ArrDesign
 from ldpsql.recipes.registry import mechanism
 from ldpsql.report import question_shares
@@ -154,13 +155,10 @@ def draw(found: Measured) -> Drawing:
             for name in found.values("mechanism"):
                 same = {"data": table, "epsilon": epsilon, "mechanism": name}
                 rows = found.where(**same, estimator="calm")
-                values = [_value(row) for row in rows]
-                x, means = [row["attributes"] for row in rows], [value.mean for value in values]
-                curves.append(Curve(CALM.format(name.upper()), x, means, *band(values)))
+                curves.append(sampled(CALM.format(name.upper()), rows, "attributes", _value))
                 rows = found.where(**same, estimator="unbiased")
-                x, means = [row["attributes"] for row in rows], [row["predicted"] for row in rows]
                 label = f"{name.upper()}, predicted before fitting"
-                curves.append(Curve(label, x, means, role="predicted"))
+                curves.append(exact(label, rows, "attributes", "predicted"))
             title = f"{table}, central epsilon {epsilon:g}"
             label = "mean squared error of a share"
             panels.append(Panel(title, "attributes of a cell", label, tuple(curves), log_y=True))

@@ -21,9 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
+from benchmarks.figures.curves import sampled
 from benchmarks.figures.verdicts import (
     Value,
-    band,
     in_every_case,
     is_above,
     is_near,
@@ -33,7 +33,7 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import Codes
 from ldpsql.decoders.linear import EvenSource, LinearEstimator
 from ldpsql.decoders.marginals import CollectedMarginals
-from ldpsql.plots import Curve, Panel, Role, draw_figure
+from ldpsql.plots import Panel, Role, draw_figure
 from ldpsql.recipes.marginal_designs import ArrDesign
 from ldpsql.recipes.registry import mechanism
 from ldpsql.record_domain import RecordDomain
@@ -308,10 +308,8 @@ def draw(found: Measured) -> Drawing:
         curves = []
         for label in found.values("mechanism"):
             rows = found.where(data=name, mechanism=label)
-            x, found_values = [row["epsilon"] for row in rows], [*map(_value, rows)]
-            y = [value.mean for value in found_values]
             role: Role = "unsound" if label == SUE else "measured"
-            curves.append(Curve(label, x, y, *band(found_values), role))
+            curves.append(sampled(label, rows, "epsilon", _value, role))
         title = f"{PANELS[name]}: {name}" if name in PANELS else name
         panels.append(
             Panel(title, "central epsilon", "sum of squared errors", tuple(curves), log_y=True)

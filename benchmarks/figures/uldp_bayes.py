@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
+from benchmarks.figures.curves import sampled
 from benchmarks.figures.nursery import ATTRIBUTES
-from benchmarks.figures.verdicts import Value, band, in_every_case, is_above, is_near, tally
+from benchmarks.figures.verdicts import Value, in_every_case, is_above, is_near, tally
 from benchmarks.uldp_tables import CLASS
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign
@@ -169,9 +170,8 @@ def draw(measured: Measured) -> Drawing:
         curves = []
         for label in MECHANISMS:
             rows = measured.where(mechanism=label, sensitive=count)
-            values = [Value.of(row, "accuracy") for row in rows]
-            x, means = [row["epsilon"] for row in rows], [value.mean for value in values]
-            curves.append(Curve(label, x, means, *band(values)))
+            curves.append(sampled(label, rows, "epsilon", _accuracy))
+            x = curves[-1].x
         role: Role = "predicted"
         for label in (TRUE, SPLIT):
             (row,) = measured.where(mechanism=label)
@@ -181,6 +181,10 @@ def draw(measured: Measured) -> Drawing:
             Panel(title, "epsilon", "share of people classified correctly", tuple(curves))
         )
     return draw_figure("Naive Bayes with sensitive classes", panels, note=measured.data)
+
+
+def _accuracy(row: Row) -> Value:
+    return Value.of(row, "accuracy")
 
 
 def judge(measured: Measured) -> Sequence[Verdict]:
@@ -193,7 +197,7 @@ def judge(measured: Measured) -> Sequence[Verdict]:
         for row in own:
             for label in (GRR, OUE):
                 (other,) = measured.where(mechanism=label, sensitive=count, epsilon=row["epsilon"])
-                values = Value.of(row, "accuracy"), Value.of(other, "accuracy")
+                values = _accuracy(row), _accuracy(other)
                 votes.append(is_above(*values, cases=2 * len(own)))
                 gains.append(row["accuracy"] - other["accuracy"])
         verdicts.append(
@@ -205,10 +209,7 @@ def judge(measured: Measured) -> Sequence[Verdict]:
             )
         )
         high = [row for row in own if row["epsilon"] >= FROM]
-        near = [
-            is_near(Value.of(row, "accuracy"), Value.of(true, "accuracy"), NEAR, len(high))
-            for row in high
-        ]
+        near = [is_near(_accuracy(row), _accuracy(true), NEAR, len(high)) for row in high]
         verdicts.append(
             Verdict(
                 f"(ours) with {count} sensitive classes, its accuracy is within {NEAR:.0%} of that "

@@ -151,9 +151,9 @@ def test_stored_results_have_the_columns_that_are_measured() -> None:
 
 def test_an_entry_is_measured_or_says_why_not() -> None:
     with pytest.raises(ValueError, match="names its figure"):
-        Entry("Figure 1", "errors", "measured")
+        Entry("Figure 1", "measured", "errors")
     with pytest.raises(ValueError, match="names its figure"):
-        replace(Entry("Figure 1", "errors", "not done"), figure="x")
+        replace(Entry("Figure 1", "not done", "errors"), figure="x")
     for paper in PAPERS:
         for entry in paper.entries:
             assert entry.note or entry.state in ("not done", "not known here"), entry
