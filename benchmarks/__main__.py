@@ -22,7 +22,6 @@ from benchmarks import (
     response,
     scale,
     serving,
-    serving_load,
     shuffler,
     smooth_peers,
     smooth_real,
@@ -58,7 +57,6 @@ PARTS = {
     "response": response.run,
     "scale": scale.run,
     "serving": serving.run,
-    "serving-load": serving_load.run,
     "shuffler": shuffler.run,
     "spark": spark.run,  # last, because it needs an extra
 }

@@ -1,23 +1,11 @@
-"""Hierarchical mechanisms against each other: ranges, boxes, real tables, cost.
-
-The parts on real tables run every case in a process of its own and keep its result in a file
-(LDPSQL_RESULTS, default in the temporary folder), so a run that was stopped goes on where it was.
-"""
+"""Hierarchical mechanisms against direct HIO, over ranges and over boxes."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.h4mda_case import CASES, EPSILONS, TABLES
-from benchmarks.real_data import folder
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyDesign as Design
@@ -50,47 +38,6 @@ def run() -> None:
         ("design", "predicted error / HIO's", "measured"),
         _compared(square, [LinearQuery.count(Box(box)) for box in asked], declared, BOX_RUNS),
     )
-    if folder() is None:
-        print("\nReal tables: skipped, set LDPSQL_DATA to a folder with adult.parquet")
-        return
-    found = dict(_results())
-    print()
-    print_table(
-        "Real tables: NMSE of COUNT and SUM, MRE of AVG, one and two predicates",
-        (
-            "table",
-            "epsilon",
-            "mechanism",
-            *(f"{a} {d}" for a in ("COUNT", "SUM", "AVG") for d in "12"),
-        ),
-        (
-            (table, epsilon, name, *(_figure(result.get(key)) for key in _KEYS))
-            for (table, epsilon, name), result in found.items()
-        ),
-    )
-    print()
-    print_table(
-        "Cost at epsilon 1 on 1,451,292 rows, seconds of CPU",
-        ("mechanism", "design", "randomize", "ingest", "1,000 queries", "peak (GB)"),
-        (
-            (
-                name,
-                *(
-                    f"{result[key]:.2f}"
-                    for key in ("design", "randomize", "ingest", "answer", "peak")
-                ),
-            )
-            for (table, epsilon, name), result in found.items()
-            if table == "acs_income_2018" and epsilon == "1" and "peak" in result
-        ),
-    )
-
-
-_KEYS = [f"{kind}{d}" for kind in ("count", "sum", "avg") for d in (1, 2)]
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.2g}"
 
 
 def _ranges() -> list[LinearQuery]:
@@ -152,31 +99,3 @@ def inside(query: LinearQuery, codes: np.ndarray) -> np.ndarray:
         ((low, high),) = side or ((0, int(column.max()) + 1),)
         members &= (column >= low) & (column < high)
     return members
-
-
-def _results() -> Iterator[tuple[tuple[str, str, str], dict[str, float]]]:
-    """Every case, run in its own process unless its result is kept."""
-    kept = Path(
-        os.environ.get("LDPSQL_RESULTS", Path(tempfile.gettempdir()) / "ldpsql-h4mda.jsonl")
-    )
-    known: dict[tuple[str, str, str], dict[str, float]] = {}
-    if kept.exists():
-        for line in kept.read_text(encoding="utf-8").splitlines():
-            key, result = json.loads(line)
-            known[tuple(key)] = result
-    for table in TABLES:
-        for epsilon in EPSILONS:
-            for name in CASES:
-                key = (table, epsilon, name)
-                if key not in known:
-                    known[key] = _run_apart(key)
-                    with kept.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps([key, known[key]]) + "\n")
-                yield key, known[key]
-
-
-def _run_apart(key: tuple[str, str, str]) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.h4mda_case", *key]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    result: dict[str, float] = json.loads(done.stdout)
-    return result

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.direct import histogram_from
 from benchmarks.real_grids import SOURCES, Floats, Integers, People, people_of
-from benchmarks.smoothing import GRID, random_boxes, shapes
+from benchmarks.smoothing import GRID, random_boxes
 from benchmarks.tables import print_table
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier.design import FourierDesign
@@ -33,9 +33,6 @@ BOXES = 200
 REPETITIONS = 3
 # Boxes that are also asked in two parts.
 HALVED = 20
-SHAPE_EPSILONS = ("0.5", "2")
-SHAPE_PEOPLE = (45_000, 1_000_000)
-SHAPE_CASES = tuple((epsilon, size) for epsilon in SHAPE_EPSILONS for size in SHAPE_PEOPLE)
 # An average is only judged over boxes of at least so many of the people.
 LARGE_BOX = 0.02
 # Relative errors are of the truth, but at least of this share of the people.
@@ -149,7 +146,7 @@ def split(boxes: Integers) -> tuple[Integers, Integers]:
 
 
 def run() -> None:
-    """Print the three tables."""
+    """Print the two tables."""
     people = {name: people_of(source) for name, source in SOURCES.items()}
     at_hand = {name: found for name, found in people.items() if found is not None}
     if len(at_hand) < len(SOURCES):
@@ -185,12 +182,6 @@ def run() -> None:
             "consistent",
         ),
         _sums(at_hand),
-    )
-    print()
-    print_table(
-        "Smooth over unbiased, MSE, twelve shapes, one survey each",
-        ("data", *(f"ε {epsilon}, n {size:,}" for epsilon, size in SHAPE_CASES)),
-        _shapes(),
     )
 
 
@@ -298,26 +289,3 @@ def _average(answers: Floats) -> Floats:
 def _honesty(typical: Floats, error: Floats) -> float:
     """Root mean square of the typical errors over that of the actual ones."""
     return math.sqrt(np.square(typical).mean() / np.square(error).mean())
-
-
-def _shapes() -> Iterator[tuple[object, ...]]:
-    random = np.random.default_rng(13)
-    boxes = random_boxes(GRID, BOXES, random)
-    every = []
-    for name, shares in shapes(GRID).items():
-        ratios = []
-        for epsilon, size in SHAPE_CASES:
-            cells = random.choice(shares.size, size, p=shares.ravel())
-            bins = np.column_stack(np.unravel_index(cells, GRID))
-            people = People(bins, np.zeros(len(bins)))
-            made = made_for(epsilon, with_measure=False)
-            said, truth = ask(made, collect(made, people, 0), boxes), people.totals(boxes)
-            smooth, plain = (
-                np.square(v[:, 0] - truth).mean() for v in (said.smooth, said.unbiased)
-            )
-            ratios.append(smooth / plain)
-        every += ratios
-        yield name, *(f"{ratio:.2f}" for ratio in ratios)
-    nothing = [""] * (len(SHAPE_CASES) - 1)
-    yield "geometric mean", f"{math.exp(np.mean(np.log(every))):.2f}", *nothing
-    yield "worst", f"{max(every):.2f}", *nothing

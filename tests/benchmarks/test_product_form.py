@@ -16,23 +16,21 @@ CASE = Case((12, 10), 1, "1")
 def test_every_table_is_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(product_form, "PEOPLE", 2_000)
+    monkeypatch.setattr(product_form, "PEOPLE", 200)
     monkeypatch.setattr(product_form, "SURVEYS", 2)
-    monkeypatch.setattr(product_form, "RUNS", 1)
     product_form.run((CASE,), (CASE,))
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| 12 x 10")]
-    first, second, third = (line.strip("| ").split(" | ") for line in lines)
+    first, second = (line.strip("| ").split(" | ") for line in lines)
     assert first[3] == f"{compressed(CASE.survey('listed')) / 1e3:.1f}"
     assert first[4] == f"{compressed(CASE.survey('product')) / 1e3:.1f}"
     assert 0.9 < float(first[5]) < 1.1
-    assert len(second) == 7
-    assert all(0.0 <= float(cell) <= 1.0 for cell in third[3:])
+    assert all(0.0 <= float(cell) <= 1.0 for cell in second[3:])
 
 
 @pytest.mark.slow
 def test_intervals_that_are_too_narrow_do_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     """0.15 standard errors to either side cover about 12 %."""
-    monkeypatch.setattr(product_form, "PEOPLE", 20_000)
+    monkeypatch.setattr(product_form, "PEOPLE", 2_000)
     assert min(map(float, coverage(CASE, 20))) > 0.8
     assert max(map(float, coverage(CASE, 20, 0.15))) < 0.4
 
