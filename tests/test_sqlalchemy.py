@@ -237,7 +237,8 @@ def test_a_url_gives_settings(file, engine):
         f"ldpsql:///{file}?confidence=0.5&census=true&timeout=9"
     ).connect() as opened:
         settings = opened.connection.driver_connection.session
-        assert (settings.confidence, settings.census, settings.seconds) == (0.5, True, 9.0)
+        assert (settings.evidence.confidence, settings.seconds) == (0.5, 9.0)
+        assert settings.sources.to_json()["census"] is True
     for wrong in (
         "confidence=much",
         "census=maybe",

@@ -24,11 +24,11 @@ import pyarrow as pa
 from ldpsql.answer import Answer, Row
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
+from ldpsql.engine.sources import MarginSources, Sources, choose_sources
 from ldpsql.errors import pluralize
 from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.limits import SECONDS
 from ldpsql.lookups import Columns, PublicTable
-from ldpsql.margins import Margins, MarginSources, read_margins
 from ldpsql.parser import Parameters
 from ldpsql.remote import RemoteSession, RemoteStore, is_address
 from ldpsql.store import (
@@ -108,9 +108,7 @@ class _Settings(TypedDict):
     confidence: float
     estimator: str | None
     seconds: float
-    weights: Margins
-    one_population: bool
-    census: bool
+    sources: Sources
 
 
 @frozen(eq=False)
@@ -265,9 +263,7 @@ class Connection:
             "confidence": confidence,
             "estimator": estimator,
             "seconds": timeout,
-            "weights": read_margins(weights),
-            "one_population": one_population,
-            "census": census,
+            "sources": choose_sources(weights, one_population=one_population, census=census),
         }
         self._session: Session | RemoteSession | None = (
             RemoteSession(store, **self._settings)

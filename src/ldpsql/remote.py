@@ -26,9 +26,9 @@ import pyarrow.parquet as pq
 from ldpsql import errors
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import require_settings
+from ldpsql.engine.sources import RESPONDENTS, Sources
 from ldpsql.engine.wire import (
     NO_ANSWER,
-    margins_to_json,
     parameters_to_json,
     read_stream,
     unpack,
@@ -39,7 +39,6 @@ from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.intake import Intake, expand
 from ldpsql.limits import SECONDS
 from ldpsql.lookups import PublicTable
-from ldpsql.margins import Margins
 from ldpsql.parser import Parameters
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.rules import Batch
@@ -275,20 +274,16 @@ class RemoteSession:
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
         seconds: float = SECONDS,
-        weights: Margins = (),
-        one_population: bool = False,
-        census: bool = False,
+        sources: Sources = RESPONDENTS,
     ) -> None:
         """As of a `Session`."""
-        require_settings(confidence, seconds, weights, one_population=one_population, census=census)
+        require_settings(confidence, seconds)
         self.store, self.seconds = store, seconds
         self._settings: Mapping[str, Any] = {
             "confidence": confidence,
-            "one_population": one_population,
-            "census": census,
             "timeout": seconds,
             **({} if estimator is None else {"estimator": estimator}),
-            **({"weights": margins_to_json(weights)} if weights else {}),
+            **sources.to_json(),
         }
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:

@@ -70,7 +70,7 @@ def test_a_level_of_its_own_decides_about_an_error_bar(connection: Connection) -
 def test_a_session_whose_level_changes_keeps_no_answer_of_another(connection: Connection) -> None:
     session = Session(connection.session.store, confidence=LEVELS[0])
     for level in (*LEVELS, LEVELS[0]):
-        session.confidence = level
+        session.evidence.confidence = level
         found = session.execute(AVERAGES)
         anew = Session(connection.session.store, confidence=level).execute(AVERAGES)
         assert found.table.equals(anew.table)

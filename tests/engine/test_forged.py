@@ -17,7 +17,8 @@ from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.engine.wire import to_json
 from ldpsql.figures import tell_forged
-from ldpsql.margins import Margin
+from ldpsql.population.margins import Margin
+from ldpsql.population.sources import Population
 from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
@@ -156,7 +157,9 @@ def test_of_a_population_it_is_not_told() -> None:
     store = open_store(None, read_only=False)
     store.ingest_table(honest(), survey_of())
     margin = Margin("ages", ("age", "people"), tuple((str(age), "100") for age in range(4)))
-    result = Session(store, weights=(margin,)).execute("SELECT COUNT(*) FROM app WHERE age < 2")
+    result = Session(store, sources=Population([margin])).execute(
+        "SELECT COUNT(*) FROM app WHERE age < 2"
+    )
     assert np.isnan(result.forged()[0]).all()
 
 

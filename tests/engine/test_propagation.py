@@ -18,6 +18,7 @@ from support.surveys import category, integer, measure, public, survey_toml
 from ldpsql.dbapi import Connection
 from ldpsql.designer import design
 from ldpsql.engine import session as session_module
+from ldpsql.engine.answer import make_propagation, relate
 from ldpsql.engine.propagation import Covariances
 from ldpsql.engine.result import Result
 from ldpsql.estimate import quantile
@@ -69,8 +70,8 @@ def by_differences(connection: Connection, sql: str, step: float = 1e-3) -> np.n
     estimate after the other is moved a little, and the joint covariance of the estimates."""
     session = connection.session
     statement = parse(sql, None, session.store.survey)
-    subjects = {"app": session._subject(session.store.survey("app"))}
-    relations = {base.relation: session._relation(base, sql, subjects) for base in statement.bases}
+    draft = relate(session.draft(statement), session.evidence)
+    relations = draft.relations
     tables = {name: relation.table for name, relation in relations.items()}
     last = len(statement.outputs) - 1
 
@@ -97,7 +98,7 @@ def by_differences(connection: Connection, sql: str, step: float = 1e-3) -> np.n
                     ends.append(evaluated({base.relation: moved}))
                 slopes.append((ends[0] - ends[1]) / (2.0 * step))
                 numbers.append((base.relation, place, row))
-    propagation = session._propagation(statement, relations, subjects)
+    propagation = make_propagation(draft, session.evidence)
     names, points = (
         list(relations),
         [(n, r) for n, each in relations.items() for r in range(len(each))],
@@ -342,7 +343,7 @@ def coverage(runs: int, monkeypatch: pytest.MonkeyPatch, *, joint: bool = True) 
             counts = sum(random.multinomial(n, law[cell]) for cell, n in enumerate(answered))
             drawn = Histogram(1, columns, np.asarray(counts))
             monkeypatch.setattr(session.store, "histograms", lambda *_, own=drawn: [((), own)])
-            session._kept.clear()
+            session.evidence.clear()
             bars = session.execute(_COVERED).intervals[3]
             inside += (bars.low <= truth(people)) & (truth(people) <= bars.high)
     return inside[~np.isnan(truth(people))]

@@ -77,21 +77,26 @@ def open_to_ask(database: Path | str) -> Store | RemoteStore:
 
 
 def make_session(
-    store: Store | RemoteStore, weights: tuple[Path, ...], **settings: Any
+    store: Store | RemoteStore,
+    weights: tuple[Path, ...],
+    *,
+    one_population: bool = False,
+    census: bool = False,
+    **settings: Any,
 ) -> Session | RemoteSession:
-    """What answers questions; settings: as of a `Session`."""
-    from ldpsql.margins import read_margins  # noqa: PLC0415
+    """What answers questions; settings: as of `connect`, and others of a `Session`."""
+    from ldpsql.engine.sources import choose_sources  # noqa: PLC0415
     from ldpsql.store.base import Store  # noqa: PLC0415
 
-    margins = read_margins(weights)
+    sources = choose_sources(weights, one_population=one_population, census=census)
     if isinstance(store, Store):
         from ldpsql.engine.session import Session  # noqa: PLC0415
 
-        return Session(store, weights=margins, **settings)
+        return Session(store, sources=sources, **settings)
 
     from ldpsql.remote import RemoteSession  # noqa: PLC0415
 
-    return RemoteSession(store, weights=margins, **settings)
+    return RemoteSession(store, sources=sources, **settings)
 
 
 def _text(sql: str | None) -> str:

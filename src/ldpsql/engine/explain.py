@@ -1,4 +1,4 @@
-"""EXPLAIN: a plan as text.
+"""EXPLAIN: a plan as text, one line per row.
 
 The text depends on the survey, the question and the counts of the reports only, so it is the same
 from run to run.
@@ -6,14 +6,20 @@ from run to run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import indent
 
 import numpy as np
+import pyarrow as pa
 
 from ldpsql import domains
 from ldpsql.boxes import Box, CodeSet, intersect
-from ldpsql.engine.plan import QueryPlan
+from ldpsql.engine.answer import Draft, answer, describe, make_result, relate
+from ldpsql.engine.evidence import Evidence, Subject
+from ldpsql.engine.notes import notes_on_query
+from ldpsql.engine.plan import QueryPlan, make_plans
+from ldpsql.engine.result import Result
+from ldpsql.engine.sample import selection
 from ldpsql.engine.where import Slice
 from ldpsql.estimate import CONFIDENCE, Array, quantile
 from ldpsql.figures import tell_forged
@@ -22,8 +28,10 @@ from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 
 _SHOWN = 20
-MOST_SUMS = 12
+_MOST_SUMS = 12
 """Of a row that are shown."""
+_MOST_EXPLAINED = 64
+"""Rows of an answer that are worked out, to say what a forged report can do to it."""
 
 
 @frozen
@@ -40,6 +48,65 @@ class SliceReports:
     estimator: str | None = None
     errors: Array | None = None
     forged: Array | None = None
+
+
+def explain_statement(draft: Draft, evidence: Evidence) -> Result:
+    """The plans of a statement in place of its answer."""
+    lines, notes = list[str](), list[str]()
+    for base in draft.statement.bases:
+        lines += describe(base, draft, evidence)
+        subjects = [draft.subjects[table] for table in base.tables]
+        if not evidence.sources([subject.survey for subject in subjects]).predicts_errors:
+            lines.append("the errors below are those of plain sums")
+        for subject in subjects:
+            plans = make_plans(base, subject.survey, draft.statement.sql)
+            plan = plans[-1][1]
+            notes += notes_on_query(plan)
+            slices = range(len(plan.slices))
+            reports = [_slice_reports(plan, place, subject, evidence) for place in slices]
+            if draft.statement.mode == "explain verbose":
+                lines += explain_verbose(plans, reports, subject.guarantee, evidence.confidence)
+            else:
+                lines += explain(plan, reports, subject.guarantee, evidence.confidence)
+            default = next(iter(subject.survey.design.estimators))
+            if subject.estimator != default:
+                lines.append(
+                    f"estimator: {subject.estimator}; predicted errors and parts are the "
+                    f"{default} one's"
+                )
+    lines += _tell_forged(draft, evidence)
+    table = pa.table({"plan": pa.array(lines, type=pa.string())})
+    return make_result(draft, evidence, table, notes, explain="\n".join(lines))
+
+
+def _tell_forged(draft: Draft, evidence: Evidence) -> Iterator[str]:
+    """What one forged report can do to the numbers of an answer of few rows that are not sums.
+
+    It depends on the answer, which is worked out for it.
+    """
+    relations = relate(draft, evidence).relations.values()
+    is_small = sum(map(len, relations)) <= _MOST_EXPLAINED
+    if not is_small or all(relation.is_plain for relation in relations):
+        return
+    result = answer(draft, evidence)
+    for place, ends in result.forged().items():
+        yield f"{result.columns[place].name}: {tell_forged(*ends)}"
+
+
+def _slice_reports(
+    plan: QueryPlan, place: int, subject: Subject, evidence: Evidence
+) -> SliceReports:
+    """The people of one slice, and the errors of its first row where public columns do not split
+    it."""
+    piece = plan.slices[place]
+    people = evidence.people(subject, piece.condition)
+    if plan.public_keys or not people or not piece.boxes or not plan.planned[place]:
+        return SliceReports(people, subject.estimator)
+    estimator = evidence.estimators(subject, selection(plan, piece))[()]
+    row = plan.planned[place][0]
+    forged = estimator.influence(row[:_MOST_SUMS], np.eye(len(row))[:_MOST_SUMS, :_MOST_SUMS])
+    errors = estimator.answer_rows([row])[0].stderr
+    return SliceReports(people, subject.estimator, errors, forged)
 
 
 def explain(
@@ -104,10 +171,10 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float)
     default = next(iter(design.estimators))
     estimator = reports.estimator or default
     lines = [f"group: {', '.join(map(str, keys))}"] if keys else []
-    forged, asked = reports.forged, plan.planned[place][0][:MOST_SUMS]
+    forged, asked = reports.forged, plan.planned[place][0][:_MOST_SUMS]
     if forged is None and reports.people and asked:
         forged = design.influence(asked, np.eye(len(asked)), reports.people)
-    for number, target in enumerate(plan.targets[:MOST_SUMS]):
+    for number, target in enumerate(plan.targets[:_MOST_SUMS]):
         planned = plan.planned[place][0][number]
         lines.append(target.label)
         note = " per unit of the public column" if target.weight else ""
@@ -126,8 +193,8 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float)
             least, most = forged[:, number]
             lines.append(f"  {tell_forged(least, most, unit)}{note}")
         lines += _indent(design.describe(planned))
-    if len(plan.targets) > MOST_SUMS:
-        lines.append(f"... {len(plan.targets) - MOST_SUMS} more sums")
+    if len(plan.targets) > _MOST_SUMS:
+        lines.append(f"... {len(plan.targets) - _MOST_SUMS} more sums")
     return lines
 
 

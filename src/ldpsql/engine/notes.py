@@ -123,14 +123,6 @@ def _on_orders(plan: QueryPlan) -> list[str]:
     return list(notes)
 
 
-def how_joined(surveys: Sequence[Survey], is_population: bool) -> str:
-    """What several surveys, asked as one table, have to do with each other."""
-    names = " and ".join(survey.table for survey in surveys)
-    if is_population:
-        return f"{names} are samples of one population, combined by inverse variance"
-    return f"{names} add up; a person who answered both counts in both"
-
-
 def _on_joins(plan: QueryPlan) -> list[str]:
     """A note for every join in which a person may have several rows."""
     found = ((join, find_dimension(plan.schema, join.number)) for join in plan.query.joins)

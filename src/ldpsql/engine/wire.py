@@ -19,7 +19,6 @@ from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.notes import guarantee_of_batches
 from ldpsql.engine.result import Result, refuse_estimates
 from ldpsql.estimate import Estimates
-from ldpsql.margins import Margin, Margins
 from ldpsql.parser import Parameters
 from ldpsql.store.incoming import is_compressed
 from ldpsql.survey import Survey
@@ -213,27 +212,6 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     "date": date.fromisoformat,
     "decimal": Decimal,
 }
-
-
-def margins_to_json(margins: Margins) -> Any:
-    """Margins of a population as JSON."""
-    return [[margin.name, margin.columns, margin.rows] for margin in margins]
-
-
-def margins_from_json(given: Any) -> Margins:
-    """The inverse; ValueError for anything else."""
-    try:
-        found = tuple(
-            Margin(name, tuple(columns), tuple(map(tuple, rows))) for name, columns, rows in given
-        )
-    except TypeError:
-        raise ValueError("margins") from None
-    texts = (text for each in found for row in (each.columns, *each.rows) for text in row)
-    if not all(isinstance(text, str) for text in texts) or any(
-        len(row) != len(each.columns) for each in found for row in each.rows
-    ):
-        raise ValueError("margins")
-    return found
 
 
 # -- JSON for programs that do not read Arrow -----------------------------------------------------

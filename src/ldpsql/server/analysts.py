@@ -26,9 +26,8 @@ from starlette.responses import JSONResponse, Response
 
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
+from ldpsql.engine.sources import sources_from_json
 from ldpsql.engine.wire import (
-    margins_from_json,
-    margins_to_json,
     pack,
     pack_estimates,
     parameters_from_json,
@@ -40,7 +39,6 @@ from ldpsql.estimate import CONFIDENCE
 from ldpsql.forgery import SUSPICIOUS, Spread, suspect
 from ldpsql.intake import end_of_statement
 from ldpsql.limits import MOST_NUMBERS, SECONDS, deadline, ending_with
-from ldpsql.margins import Margins
 from ldpsql.server.access import require_role
 from ldpsql.server.bodies import ARROW, read_body
 from ldpsql.server.problems import Problem, unknown_survey
@@ -66,6 +64,7 @@ FILE_SECONDS = 600.0
 _AT_ONCE, _SESSIONS = 2, 8
 _KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
 _KEYS |= {"texts", "weights"}
+_UNREADABLE = "parameters or weights cannot be read; see /openapi.json"
 _ANSWERS = 64
 """Of so many last answers the covariance can be asked for, and of fewer where they are large."""
 
@@ -280,15 +279,13 @@ class Analysts:
             raise Problem(400, "wrong-question", "give the SQL text under the key sql")
         try:
             parameters = parameters_from_json(asked.pop("parameters", None))
-            margins = margins_from_json(asked.pop("weights", None) or [])
         except ValueError:
-            detail = "parameters or weights cannot be read; see /openapi.json"
-            raise Problem(400, "wrong-question", detail) from None
+            raise Problem(400, "wrong-question", _UNREADABLE) from None
         with_texts = asked.pop("texts", None) is True
         accepted = request.headers.get("accept", "")
 
         def answer() -> Response:
-            lent, result = self._execute(prefix + sql, parameters, asked, margins)
+            lent, result = self._execute(prefix + sql, parameters, asked)
             if ARROW in accepted:
                 smallest = {s.table: self._store.smallest_batch(s.table) for s in result.surveys}
                 handle = self._remember(lent, result) if result.intervals else None
@@ -304,11 +301,9 @@ class Analysts:
         async with _ending_with(request):
             return await self._work(answer)
 
-    def _execute(
-        self, sql: str, parameters: Any, settings: dict[str, Any], margins: Margins
-    ) -> tuple[_Lent, Result]:
+    def _execute(self, sql: str, parameters: Any, settings: dict[str, Any]) -> tuple[_Lent, Result]:
         """Ask on a session of these settings that nobody else uses meanwhile."""
-        given = json.dumps([settings, margins_to_json(margins)], sort_keys=True)
+        given = json.dumps(settings, sort_keys=True)
         key = sha256(given.encode()).digest()
         with self._lending:
             idle = self._sessions.setdefault(key, [])
@@ -316,26 +311,29 @@ class Analysts:
             lent = idle.pop() if idle else None
             while len(self._sessions) > _SESSIONS:
                 self._sessions.popitem(last=False)
-        try:
-            lent = lent or _Lent(
-                Session(
-                    self._store,
-                    confidence=float(settings.get("confidence", CONFIDENCE)),
-                    estimator=settings.get("estimator"),
-                    seconds=min(float(settings.get("timeout", SECONDS)), SECONDS),
-                    weights=margins,
-                    one_population=settings.get("one_population") is True,
-                    census=settings.get("census") is True,
-                )
-            )
-        except (TypeError, ValueError, OverflowError):
-            raise Problem(400, "wrong-question", "confidence and timeout are numbers") from None
+        lent = lent or _Lent(self._make_session(settings))
         try:
             with lent.working:
                 return lent, lent.session.execute(sql, parameters)
         finally:
             with self._lending:
                 idle.append(lent)
+
+    def _make_session(self, settings: dict[str, Any]) -> Session:
+        try:
+            sources = sources_from_json(settings)
+        except ValueError:
+            raise Problem(400, "wrong-question", _UNREADABLE) from None
+        try:
+            return Session(
+                self._store,
+                confidence=float(settings.get("confidence", CONFIDENCE)),
+                estimator=settings.get("estimator"),
+                seconds=min(float(settings.get("timeout", SECONDS)), SECONDS),
+                sources=sources,
+            )
+        except (TypeError, ValueError, OverflowError):
+            raise Problem(400, "wrong-question", "confidence and timeout are numbers") from None
 
     def _remember(self, lent: _Lent, result: Result) -> str:
         """A handle of an answer, for as long as few others come."""

@@ -21,9 +21,10 @@ from ldpsql.decoders.base import AnyDesign, Estimator
 from ldpsql.decoders.fourier.contributions import SecondMoments
 from ldpsql.decoders.fourier.estimator import FourierEstimator
 from ldpsql.designer import design
-from ldpsql.engine.census import CensusDesign, CensusEstimator, CensusQuery, products, subtract
 from ldpsql.engine.session import Session
 from ldpsql.estimate import Estimates, quantile
+from ldpsql.population.census import CensusDesign, CensusEstimator, CensusQuery, products, subtract
+from ldpsql.population.sources import Population
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.simulation import SeededEntropy, histogram_of, simulate
 from ldpsql.survey import Survey
@@ -229,7 +230,9 @@ def test_a_session_asks_for_a_census() -> None:
     )
     with simulate(survey, people, seed=3) as connection:
         plain = connection.execute(f"{sql} WHERE age < 5").result
-        found = Session(connection.session.store, census=True).execute(f"{sql} WHERE age < 5")
+        found = Session(connection.session.store, sources=Population(census=True)).execute(
+            f"{sql} WHERE age < 5"
+        )
         assert found.table == plain.table
         for place in (0, 1, 3):
             assert found.intervals[place].stderr[0] < 0.98 * plain.intervals[place].stderr[0]
@@ -237,7 +240,7 @@ def test_a_session_asks_for_a_census() -> None:
         assert any("a census, no sample" in note for note in found.notes)
         assert found.surveys[0].fingerprint == survey.fingerprint
         with pytest.raises(InterfaceError, match="a census is about those who answered"):
-            Session(connection.session.store, census=True, one_population=True)
+            Population(census=True, one_population=True)
 
 
 def test_a_survey_says_that_it_is_a_census() -> None:
@@ -258,7 +261,9 @@ def test_a_survey_says_that_it_is_a_census() -> None:
             is_noted = any("a census, no sample" in note for note in found.notes)
             assert is_noted is (survey is census)
             errors[survey is census] = found.intervals[0].stderr[0]
-            wider = Session(connection.session.store, one_population=True).execute(sql)
+            wider = Session(
+                connection.session.store, sources=Population(one_population=True)
+            ).execute(sql)
             assert not any("a census, no sample" in note for note in wider.notes)
             assert wider.intervals[0].stderr[0] == pytest.approx(errors[False])
     assert errors[True] < 0.9 * errors[False]
@@ -283,7 +288,9 @@ def ask_of_census(asked: str, people: int, columns: tuple[str, ...], **more: Any
     )
     with simulate(survey, table, seed=5) as connection:
         usual = connection.execute(asked).result
-        return Session(connection.session.store, census=True).execute(asked), usual
+        return Session(connection.session.store, sources=Population(census=True)).execute(
+            asked
+        ), usual
 
 
 TWO = (

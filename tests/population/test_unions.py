@@ -15,7 +15,7 @@ from ldpsql.dbapi import connect
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError, UnsupportedSQL
-from ldpsql.margins import read_margins
+from ldpsql.population.sources import Population
 from ldpsql.simulation import SeededEntropy, accept_everything
 from ldpsql.store import Store, open_store
 from ldpsql.survey import Survey
@@ -130,7 +130,7 @@ def test_ctes_over_several_surveys_are_unfolded(store: Store) -> None:
 
 def test_samples_of_one_population_are_combined_by_inverse_variance(store: Store) -> None:
     """The survey of epsilon 4 decides."""
-    added, combined = Session(store), Session(store, one_population=True)
+    added, combined = Session(store), Session(store, sources=Population(one_population=True))
     sql = f"SELECT COUNT(*) FROM {BOTH} WHERE age < 4"
     second, error = one(added, "SELECT COUNT(*) FROM new WHERE age < 4")
     value, stderr = one(combined, sql)
@@ -146,7 +146,7 @@ def test_samples_of_one_population_are_combined_by_inverse_variance(store: Store
 
 
 def test_with_margins_every_survey_answers_for_the_population(store: Store) -> None:
-    session = Session(store, weights=read_margins(MARGIN))
+    session = Session(store, sources=Population(MARGIN))
     for table in ("old", "new", BOTH):
         found = session.execute(f"SELECT sex, COUNT(*) AS n FROM {table} GROUP BY sex")
         assert found.table["n"].to_pylist() == [6_000, 14_000]
@@ -162,7 +162,7 @@ def test_combined_answers_are_unbiased_and_their_intervals_hold() -> None:
     truth = 6_000 * tail[0] + 14_000 * tail[1]
     for seed in range(runs):
         with collected(1_000 + seed) as opened:
-            session = Session(opened, weights=read_margins(MARGIN))
+            session = Session(opened, sources=Population(MARGIN))
             found = session.execute(f"SELECT COUNT(*) AS n FROM {BOTH} WHERE age < 4")
         bars = found.intervals[0]
         inside += bool(bars.low[0] <= truth <= bars.high[0])

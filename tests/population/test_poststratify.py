@@ -20,14 +20,15 @@ from ldpsql.boxes import LinearQuery
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.designer import design
 from ldpsql.engine.plan import Key, make_plans
-from ldpsql.engine.poststratify import Poststratified
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Sample
 from ldpsql.engine.session import Session
-from ldpsql.engine.strata import strata_of
 from ldpsql.estimate import Estimates, rows_of
-from ldpsql.margins import Margins, read_margins
 from ldpsql.parser import parse
+from ldpsql.population.margins import Margins, read_margins
+from ldpsql.population.poststratify import Poststratified
+from ldpsql.population.sources import Population
+from ldpsql.population.strata import strata_of
 from ldpsql.recipes import registry
 from ldpsql.simulation import SeededEntropy, histogram_of
 from ldpsql.store import open_store
@@ -335,7 +336,7 @@ def both(request: pytest.FixtureRequest) -> Iterator[tuple[Session, duckdb.DuckD
         patch.setitem(registry.MECHANISMS, "exact", ExactMechanism(exact.design))
         reports, _ = randomize_batch(exact, people, SeededEntropy(0), policy=ANYTHING)
         store.ingest_table(reports, exact)
-        yield Session(store, weights=read_margins(margin)), raw
+        yield Session(store, sources=Population(margin)), raw
 
 
 @pytest.mark.fast(2)
@@ -400,7 +401,7 @@ def test_who_has_which_public_value_is_chance_in_a_sample(both: Any, sql: str) -
     margin, people = {1: 100.0, 2: 60.0, None: 40.0}, raw_table().to_pydict()
     names = ["" if version is None else str(version) for version in margin]
     weights = read_margins(pa.table({"version": names, "n": [*margin.values()]}))
-    result = Session(session.store, weights=weights).execute(sql)
+    result = Session(session.store, sources=Population(weights)).execute(sql)
     value = variance = 0.0
     for version, count in margin.items():
         pairs = zip(people["version"], people["shop"], strict=True)
@@ -425,20 +426,20 @@ def test_public_values_without_a_row_are_refused(both: Any) -> None:
     session, _ = both
     table = pa.table({"version": ["1", "2"], "n": [1, 2]})
     with pytest.raises(DataError, match="answered with version None, which the margins do not"):
-        Session(session.store, weights=read_margins(table)).execute("SELECT COUNT(*) FROM app")
+        Session(session.store, sources=Population(table)).execute("SELECT COUNT(*) FROM app")
 
 
 def test_strata_of_public_columns_need_reports(both: Any) -> None:
     session, _ = both
     table = pa.table({"version": ["1", "2", "3", ""], "n": [1, 2, 3, 4]})
     with pytest.raises(DataError, match=r"too few people of app answered in version 3 \(0\)"):
-        Session(session.store, weights=read_margins(table)).execute("SELECT COUNT(*) FROM app")
+        Session(session.store, sources=Population(table)).execute("SELECT COUNT(*) FROM app")
 
 
 def test_nobody_has_weight_where_margins_have_nobody(both: Any) -> None:
     session, _ = both
     table = pa.table({"version": ["1", "2", ""], "n": [70, 30, 0]})
-    found = Session(session.store, weights=read_margins(table)).execute(
+    found = Session(session.store, sources=Population(table)).execute(
         "SELECT version, COUNT(*) AS n FROM app GROUP BY version"
     )
     assert found.table["n"].to_pylist() == [70, 30, 0]

@@ -23,7 +23,7 @@ from ldpsql.boxes import Box, CodeSet, cardinality, code_set, complement, inters
 from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import QueryError, list_some
 from ldpsql.estimate import Array
-from ldpsql.margins import Margin, Margins
+from ldpsql.population.margins import Margin, Margins
 from ldpsql_device.describe import describe_extent
 from ldpsql_device.errors import DataError
 from ldpsql_device.frozen import frozen

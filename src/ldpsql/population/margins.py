@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import dropwhile
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ldpsql_device.errors import DataError, OperationalError
 from ldpsql_device.frozen import frozen
@@ -103,3 +103,24 @@ def _text(value: object) -> str:
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def margins_to_json(margins: Margins) -> Any:
+    """Margins of a population as JSON."""
+    return [[margin.name, margin.columns, margin.rows] for margin in margins]
+
+
+def margins_from_json(given: Any) -> Margins:
+    """The inverse; ValueError for anything else."""
+    try:
+        found = tuple(
+            Margin(name, tuple(columns), tuple(map(tuple, rows))) for name, columns, rows in given
+        )
+    except TypeError:
+        raise ValueError("margins") from None
+    texts = (text for each in found for row in (each.columns, *each.rows) for text in row)
+    if not all(isinstance(text, str) for text in texts) or any(
+        len(row) != len(each.columns) for each in found for row in each.rows
+    ):
+        raise ValueError("margins")
+    return found

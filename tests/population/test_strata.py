@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from support.sql_survey import APP
 
-from ldpsql.engine.strata import strata_of
-from ldpsql.margins import read_margins
+from ldpsql.population.margins import read_margins
+from ldpsql.population.strata import strata_of
 from ldpsql_device.errors import DataError, OperationalError
 
 

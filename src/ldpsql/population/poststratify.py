@@ -34,10 +34,10 @@ from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.base import AnyEstimator
 from ldpsql.engine.plan import Key, QueryPlan, make_linear_queries
 from ldpsql.engine.sample import EstimatorsOf, Sample, Source, selection, whole_where_exact
-from ldpsql.engine.strata import Strata
 from ldpsql.errors import list_some
 from ldpsql.estimate import Array, Estimates
 from ldpsql.numerics import fit_marginals
+from ldpsql.population.strata import Strata
 from ldpsql.record_domain import RecordDomain
 from ldpsql.store.base import Selection
 from ldpsql_device.errors import DataError, NotSupportedError

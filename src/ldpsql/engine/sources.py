@@ -1,0 +1,139 @@
+"""Where the sums of a base query come from, by whom its answers are about.
+
+Here answers are about those who answered one survey. Margins of a population, a census, and several
+surveys at once are the business of another package, which names a class of `Sources` as the entry
+point `population` of the group `ldpsql.sources`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from ldpsql.engine.sample import EstimatorsOf, Sample, Source
+from ldpsql.survey import Survey
+from ldpsql_device.errors import NotSupportedError
+from ldpsql_device.frozen import frozen
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GROUP, NAME = "ldpsql.sources", "population"
+"""The entry point of whoever answers about more than one survey's people."""
+SETTINGS = ("weights", "one_population", "census")
+"""How a question says about whom its answers are."""
+MarginSource: TypeAlias = "str | Path | pa.Table"
+MarginSources: TypeAlias = "MarginSource | Sequence[MarginSource] | None"
+"""Public margins of a population: CSV files or Arrow tables."""
+
+
+@frozen
+class AskedSurvey:
+    """One of the surveys that a base query asks.
+
+    sample: the people who answered it.  estimators_of: of a selection of its reports.
+    people: how many answered.
+    """
+
+    sample: Sample
+    estimators_of: EstimatorsOf
+    people: int
+
+
+class Sources(Protocol):
+    """Whom the answers of a session are about."""
+
+    predicts_errors: bool
+    """Whether the errors of answers are those that plans predict."""
+
+    def adapt(self, survey: Survey) -> Survey:
+        """The survey with the design that answers, whose intervals are about these people."""
+
+    def combine(self, asked: Sequence[AskedSurvey]) -> Source:
+        """Where the sums of a base query over some surveys come from."""
+
+    def describe(self, surveys: Sequence[Survey]) -> list[str]:
+        """Whom answers from some surveys are about, in words."""
+
+    def to_json(self) -> Mapping[str, Any]:
+        """The settings as a question over HTTP has them, some of `SETTINGS`."""
+
+
+class Respondents:
+    """Those who answered one survey, as a sample of people like them."""
+
+    predicts_errors = True
+
+    def adapt(self, survey: Survey) -> Survey:
+        """The survey as it is."""
+        return survey
+
+    def combine(self, asked: Sequence[AskedSurvey]) -> Source:
+        """The sample of the only survey."""
+        (only,) = asked
+        return only.sample
+
+    def describe(self, surveys: Sequence[Survey]) -> list[str]:
+        """Nothing: that is what everybody expects."""
+        return []
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Nothing is set."""
+        return {}
+
+
+class _SourcesClass(Protocol):
+    """What the entry point names."""
+
+    def __call__(
+        self, weights: MarginSources = None, *, one_population: bool = False, census: bool = False
+    ) -> Sources: ...
+
+    def from_json(self, said: Mapping[str, Any]) -> Sources: ...
+
+
+RESPONDENTS = Respondents()
+
+
+def choose_sources(
+    weights: MarginSources = None, *, one_population: bool = False, census: bool = False
+) -> Sources:
+    """Whom answers are about; the parameters are those of `ldpsql.connect`.
+
+    NotSupportedError where that needs a package that is not installed, InterfaceError for settings
+    that exclude each other, OperationalError or DataError for margins that are no table.
+    """
+    has_margins = weights is not None and not (isinstance(weights, list | tuple) and not weights)
+    if not (has_margins or one_population or census):
+        return RESPONDENTS
+    return _load()(weights, one_population=one_population, census=census)
+
+
+def sources_from_json(said: Mapping[str, Any]) -> Sources:
+    """What `Sources.to_json` wrote; ValueError for anything else, and errors as above."""
+    return _load().from_json(said) if any(map(said.get, SETTINGS)) else RESPONDENTS
+
+
+def sources_of_everybody() -> Sources:
+    """Those who answered, where surveys are censuses, or several are asked as one table.
+
+    NotSupportedError as above.
+    """
+    return _load()()
+
+
+@cache
+def _load() -> _SourcesClass:
+    from importlib.metadata import entry_points  # noqa: PLC0415  (slow to import, rarely needed)
+
+    try:
+        (entry,) = entry_points(group=GROUP, name=NAME)
+        found: _SourcesClass = entry.load()
+    except (ImportError, ValueError):
+        raise NotSupportedError(
+            "answers about a population, a census or several surveys at once need the package "
+            "ldpsql.population, which is not installed"
+        ) from None
+    return found
