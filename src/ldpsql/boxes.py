@@ -7,7 +7,7 @@ product of code sets, one side per dimension, `None` where the dimension is not 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from ldpsql_device.frozen import frozen
@@ -111,6 +111,11 @@ class Box:
         ]
         return Box(tuple(sides))
 
+    def volume(self, sizes: Sequence[int]) -> int:
+        """How many combinations of codes are inside, for domains of these sizes."""
+        sides = zip(self.sides, sizes, strict=True)
+        return math.prod(size if own is None else cardinality(own) for own, size in sides)
+
     def share(self, sizes: Sequence[int]) -> float:
         """The share of all combinations of codes that are inside, for domains of these sizes."""
         sides = zip(self.sides, sizes, strict=True)
@@ -124,6 +129,22 @@ class Box:
                 for side, size in zip(self.sides, sizes, strict=True)
             )
         )
+
+
+Terms = tuple[tuple[float, Box], ...]
+"""A sum of indicators of boxes, each with its coefficient."""
+
+
+def meet(left: Iterable[Box], right: Collection[Box]) -> list[Box]:
+    """The intersections of every two boxes that are not empty."""
+    both = (a & b for a in left for b in right)
+    return [box for box in both if not box.is_empty]
+
+
+def multiply(left: Terms, right: Terms) -> Terms:
+    """The product of two sums of boxes, without terms that are 0."""
+    pairs = ((a * b, one & other) for a, one in left for b, other in right)
+    return tuple((amount, box) for amount, box in pairs if amount and not box.is_empty)
 
 
 @frozen
@@ -144,7 +165,7 @@ class LinearQuery:
     is_square: whether the measure's distance from the middle of its bounds is squared.
     """
 
-    terms: tuple[tuple[float, Box], ...]
+    terms: Terms
     measure: int | None = None
     weight: Weight | None = None
     is_square: bool = False

@@ -6,15 +6,13 @@ the average of people cannot be outside of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf, prod
+from math import inf
 
 from ldpsql.aggregates import Aggregate, Arithmetic, Expression, Target, expand, find_aggregate
 from ldpsql.aggregates import leaves as sums
-from ldpsql.boxes import Box, cardinality, codes_of
+from ldpsql.boxes import Terms, meet
 from ldpsql.domains import find_public_column
 from ldpsql.engine.plan import QueryPlan
-from ldpsql.record_domain import RecordDomain
 
 EVERYTHING, SHARE = (-inf, inf), (0.0, 1.0)
 _MOST_PAIRS = 10_000
@@ -36,8 +34,7 @@ def bounds_of(expression: Expression, plan: QueryPlan) -> tuple[float, float]:
         [each for each in sums(part) if isinstance(each, Target)]
         for part in (quotient.left, quotient.right)
     )
-    sizes = RecordDomain.of(plan.schema).sizes
-    counted = sum(_volume(amounts[each], sizes) for each in people)
+    counted = sum(_volume(amounts[each], plan) for each in people)
     low, high = 0.0, 0.0
     for target in total:
         measures = plan.survey.design.domain.bounds
@@ -48,7 +45,7 @@ def bounds_of(expression: Expression, plan: QueryPlan) -> tuple[float, float]:
                 return EVERYTHING
             ends = column.bounds
         each = [amount * end for amount, _ in amounts[target] for end in ends]
-        if _volume(amounts[target], sizes) < counted:
+        if _volume(amounts[target], plan) < counted:
             each.append(0.0)  # somebody who counts may add nothing
         low, high = low + min(each, default=0.0), high + max(each, default=0.0)
     return low, high
@@ -65,21 +62,17 @@ def _is_share(expression: Expression, plan: QueryPlan) -> bool:
     is_count = part.function == whole.function == "COUNT" and part.column == whole.column
     if not is_count or part.filter is None or part.over != whole.over:
         return False
-    sizes = RecordDomain.of(plan.schema).sizes
     for piece in plan.slices:
         inside = piece.filtered[part.filter]
         around = piece.boxes if whole.filter is None else piece.filtered[whole.filter]
         if len(inside) * len(around) > _MOST_PAIRS:
             return False
-        both = [(1.0, a & b) for a in inside for b in around]
-        if _volume(both, sizes) < _volume([(1.0, box) for box in inside], sizes):
+        both = sum(box.volume(plan.sizes) for box in meet(inside, around))
+        if both < sum(box.volume(plan.sizes) for box in inside):
             return False
     return True
 
 
-def _volume(terms: Sequence[tuple[float, Box]], sizes: Sequence[int]) -> int:
-    """How many cells there are in disjoint boxes."""
-    return sum(
-        prod(cardinality(codes_of(*pair)) for pair in zip(box.sides, sizes, strict=True))
-        for _, box in terms
-    )
+def _volume(terms: Terms, plan: QueryPlan) -> int:
+    """How many combinations of codes there are in disjoint boxes."""
+    return sum(box.volume(plan.sizes) for _, box in terms)

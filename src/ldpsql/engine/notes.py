@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +27,7 @@ from ldpsql.estimate import Array
 from ldpsql.figures import significant
 from ldpsql.forgery import SUSPICIOUS
 from ldpsql.guarantees import StatedGuarantee
-from ldpsql.parser.query import Comparison, Membership, NullTest, Output, atoms
+from ldpsql.parser.query import Comparison, Membership, Output, atoms
 from ldpsql.recipes.base import find_epsilon
 from ldpsql.report import Integers
 from ldpsql.sql import Scalar, quote
@@ -37,6 +37,7 @@ from ldpsql_device.describe import describe_extent
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.shuffled import Central
 from ldpsql_device.survey import PERIOD_COLUMN
+from ldpsql_device.values import Value
 
 _FORGED = 0.01
 """Share of reports whose effect, were they forged, a note states."""
@@ -190,26 +191,28 @@ def _on_periods(plan: QueryPlan) -> list[str]:
     ]
 
 
+def _list_compared(plan: QueryPlan) -> Iterator[tuple[str, str, Value | None]]:
+    """Column, operator and literal of every comparison; IN compares with each of its values."""
+    for atom in plan.query.atoms:
+        if isinstance(atom, Comparison):
+            yield atom.column, atom.op, atom.literal
+        elif isinstance(atom, Membership):
+            yield from ((atom.column, "=", literal) for literal in atom.literals)
+
+
 def _on_domains(plan: QueryPlan) -> list[str]:
     """A note for every dimension that is compared with values outside of its domain."""
     schema, found = plan.survey.schema, dict[tuple[str, str], dict[str, None]]()
-    for atom in plan.query.atoms:
-        if isinstance(atom, NullTest | Scalar):
-            continue
-        index = find_dimension(schema, atom.column)
-        if index is None:
+    for column, op, literal in _list_compared(plan):
+        index = find_dimension(schema, column)
+        if index is None or literal is None:
             continue
         domain = schema.dimensions[index].domain
-        if isinstance(atom, Comparison):
-            compared = [(atom.op, atom.literal)]
-        else:
-            compared = [("=", each) for each in atom.literals]
-        for op, literal in compared:
-            if literal is not None and is_outside(domain, op, literal):
-                who = "everybody" if match_codes(domain, op, literal) else "nobody"
-                shown = repr(literal) if isinstance(literal, str) else str(literal)
-                extent = f"{atom.column} is declared for {describe_extent(domain)}"
-                found.setdefault((extent, who), {})[f"{atom.column} {op} {shown:.40}"] = None
+        if is_outside(domain, op, literal):
+            who = "everybody" if match_codes(domain, op, literal) else "nobody"
+            shown = repr(literal) if isinstance(literal, str) else str(literal)
+            extent = f"{column} is declared for {describe_extent(domain)}"
+            found.setdefault((extent, who), {})[f"{column} {op} {shown:.40}"] = None
     notes = []
     for (extent, who), texts in found.items():
         listed = list_some(list(texts), _LISTED)
@@ -221,18 +224,11 @@ def public_texts(plan: QueryPlan) -> dict[str, str]:
     """What public columns of text are compared with: a condition that a report with such a value
     meets, by the value in words. Public columns have no declared values, so nothing is refused."""
     schema, found = plan.survey.schema, dict[str, str]()
-    for atom in plan.query.atoms:
-        if isinstance(atom, NullTest | Scalar):
-            continue
-        public = find_public_column(schema, atom.column)
-        if public is None or public.type != "text":
-            continue
-        is_equal = isinstance(atom, Membership) or atom.op in ("=", "<>")
-        literals = atom.literals if isinstance(atom, Membership) else (atom.literal,)
-        for each in literals if is_equal else ():
-            if isinstance(each, str):
-                words = f"{atom.column} {each!r:.40}"
-                found[words] = f"{quote(atom.column)} = {sql_literal(each)}"
+    for column, op, literal in _list_compared(plan):
+        public = find_public_column(schema, column)
+        is_text = public is not None and public.type == "text" and isinstance(literal, str)
+        if is_text and op in ("=", "<>"):
+            found[f"{column} {literal!r:.40}"] = f"{quote(column)} = {sql_literal(literal)}"
     return dict(list(found.items())[:_MOST_SOUGHT])
 
 

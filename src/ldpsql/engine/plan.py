@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain, product
 from math import isfinite, prod
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from ldpsql import domains
 from ldpsql.aggregates import Target, targets_of
-from ldpsql.boxes import Box, CodeSet, LinearQuery, Side, cardinality, codes_of
+from ldpsql.boxes import Box, CodeSet, LinearQuery, Side, Terms, codes_of, meet, multiply
 from ldpsql.decoders.base import PlannedQuery
 from ldpsql.domains import find_dimension
 from ldpsql.engine.declared import MAX_CELLS, Region, join_schema, pieces, regions
@@ -27,7 +28,6 @@ from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.limits import in_time
 from ldpsql.parser.query import And, GroupKey, Predicate, Query
-from ldpsql.record_domain import RecordDomain
 from ldpsql.sql import Scalar
 from ldpsql.survey import Survey
 from ldpsql_device.frozen import frozen
@@ -39,7 +39,6 @@ _MAX_STEPS = 2_000_000
 
 Key = tuple[Value | None, ...]
 Row = tuple[Key, tuple[Box, ...]]
-Terms = tuple[tuple[float, Box], ...]
 
 _LARGEST_AMOUNT = 1e100
 """Of what a person adds: far above any measurement, and its square times people is a number. The
@@ -71,11 +70,15 @@ class QueryPlan:
     amounts: tuple[Terms, ...]
     planned: tuple[tuple[tuple[PlannedQuery, ...], ...], ...] = ()
 
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Codes of every dimension of the schema."""
+        return tuple(dimension.size for dimension in self.schema.dimensions)
+
     @property
     def pairs(self) -> int:
         """The most joined rows that a person may have."""
-        people = len(self.survey.schema.dimensions)
-        return prod(dimension.size for dimension in self.schema.dimensions[people:])
+        return prod(self.sizes[len(self.survey.schema.dimensions) :])
 
 
 def make_plans(query: Query, survey: Survey, sql: str) -> list[tuple[str, QueryPlan]]:
@@ -123,8 +126,7 @@ def where(query: Query) -> Predicate | None:
 def disjoin(plan: QueryPlan) -> QueryPlan:
     """The boxes of every slice disjoint, in an order that does not depend on how the question was
     put; UnsupportedSQL where that takes too many boxes."""
-    sizes = RecordDomain.of(plan.schema).sizes
-    return replace(plan, slices=tuple(disjoint_slice(piece, sizes) for piece in plan.slices))
+    return replace(plan, slices=tuple(disjoint_slice(each, plan.sizes) for each in plan.slices))
 
 
 def disjoint_slice(piece: Slice, sizes: Sequence[int]) -> Slice:
@@ -149,7 +151,7 @@ def cells(plan: QueryPlan) -> QueryPlan:
 
 def make_linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQuery]]:
     """The linear queries of a slice, one list per private row with one per target."""
-    sizes, people = RecordDomain.of(plan.schema).sizes, len(plan.survey.schema.dimensions)
+    sizes, people = plan.sizes, len(plan.survey.schema.dimensions)
     by_keys = {target.over: _joined_rows(plan, target.over) for target in plan.targets}
     asked = tuple(zip(plan.targets, plan.amounts, strict=True))
     for row in range(len(plan.private_rows)):
@@ -173,8 +175,7 @@ def _joined_rows(plan: QueryPlan, over: tuple[str, ...] | None) -> Sequence[tupl
     together: dict[Key, list[Box]] = {}
     for key, inside in zip(own, boxes_of, strict=True):
         together.setdefault(key, []).extend(inside)
-    sizes = RecordDomain.of(schema).sizes
-    joined = {key: disjoint(inside, sizes) for key, inside in together.items()}
+    joined = {key: disjoint(inside, plan.sizes) for key, inside in together.items()}
     return [joined[key] for key in own]
 
 
@@ -221,12 +222,11 @@ def linear(
     sizes: of the dimensions.  UnsupportedSQL where it falls apart into too many boxes.
     """
     boxes = piece.boxes if target.filter is None else piece.filtered[target.filter]
-    parts: Terms = ((1.0, Box.whole(len(sizes))),)
-    for more in (tuple((1.0, box) for box in row), amounts, tuple((1.0, box) for box in boxes)):
+    parts: Terms = tuple((1.0, box) for box in row)
+    for more in (amounts, tuple((1.0, box) for box in boxes)):
         if len(parts) * len(more) > _MAX_STEPS:
             raise too_many_boxes()
-        pairs = ((left * right, a & b) for left, a in parts for right, b in more)
-        parts = tuple((amount, box) for amount, box in pairs if amount and not box.is_empty)
+        parts = multiply(parts, more)
     terms = tuple((amount, box.normal(sizes)) for amount, box in parts)
     return LinearQuery(terms, target.measure, target.weight, target.is_square)
 
@@ -242,9 +242,7 @@ def of_people(query: LinearQuery, sizes: Sequence[int], people: int) -> LinearQu
         return query
     amounts: dict[Box, float] = {}
     for amount, box in query.terms:
-        sides = zip(box.sides[people:], sizes[people:], strict=True)
-        pairs = prod(cardinality(codes_of(side, size)) for side, size in sides)
-        own = Box(box.sides[:people])
+        own, pairs = Box(box.sides[:people]), Box(box.sides[people:]).volume(sizes[people:])
         amounts[own] = amounts.get(own, 0.0) + amount * pairs
     if len(amounts) < 2:
         return replace(query, terms=tuple((amount, box) for box, amount in amounts.items()))
@@ -280,7 +278,7 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
     """
     private = [place for place, key in enumerate(query.keys) if key.is_private(schema)]
     labels = {place: find_key_regions(query.keys[place], schema, sql) for place in private}
-    everybody = [(None, (Box.whole(len(schema.dimensions)),))]
+    everybody: list[Region] = [(None, (Box.whole(len(schema.dimensions)),))]
     sets = query.sets if query.sets is not None else (tuple(range(len(query.keys))),)
     by_set = [[labels[p] if p in own else everybody for p in private] for own in sets]
     count = sum(prod(map(len, each)) for each in by_set)
@@ -292,18 +290,21 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
             place=query.keys[private[0]].place,
             hint="group by fewer columns, or by bin(column, width)",
         )
-    kept: list[Row] = []
-    for combination in in_time(chain.from_iterable(product(*each) for each in by_set)):
-        first = combination[0][1] if combination else everybody[0][1]
-        inside: Sequence[Box] = [box for box in first if not box.is_empty]
-        for _, sides in combination[1:]:
-            if len(inside) * len(sides) > _MAX_STEPS:
-                raise too_many_boxes()
-            meeting = (box & side for box in inside for side in sides)
-            inside = [box for box in meeting if not box.is_empty]
-        if inside:
-            kept.append((tuple(value for value, _ in combination), tuple(inside)))
-    return tuple(kept)
+    found = (
+        (tuple(value for value, _ in each), _intersect([*everybody, *each]))
+        for each in in_time(chain.from_iterable(product(*each) for each in by_set))
+    )
+    return tuple(row for row in found if row[1])
+
+
+def _intersect(parts: Sequence[Region]) -> tuple[Box, ...]:
+    """The disjoint boxes of whoever is in each of some regions."""
+    (_, found), *others = parts
+    for _, boxes in others:
+        if len(found) * len(boxes) > _MAX_STEPS:
+            raise too_many_boxes()
+        found = tuple(meet(found, boxes))
+    return found
 
 
 def find_key_regions(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region]:

@@ -164,18 +164,12 @@ class Covariances:
             size = 0
             whole: dict[int, list[tuple[int, int]]] = {}
             for relation, row in points:
-                source = self.relations[relation].source
-                place, private = divmod(row, len(source.plan.private_rows))
-                queries = source.ask(source.keys[place], private)
-                if queries is None:
+                groups = self._ask((relation, row))
+                if groups is None:
                     whole.setdefault(relation, []).append((size, row))
-                for piece, planned in queries or ():
-                    table, keys = source.plan.survey.table, source.plan.public_keys
-                    group = Respondents(
-                        frozenset([table]), piece.condition, keys, source.keys[place]
-                    )
+                for group, planned in groups or ():
                     asked.setdefault(group, {}).setdefault(number, []).append((size, planned))
-                size += len(source.plan.targets)
+                size += len(self.relations[relation].plan.targets)
             sizes.append(size)
             for relation, placed in whole.items():
                 group, found = self._whole(relation, placed)
@@ -185,6 +179,19 @@ class Covariances:
                 parts[number][group] = found
         for own, size in zip(parts, sizes, strict=True):
             yield self._together(own, size)
+
+    def _ask(self, point: Point) -> list[tuple[Respondents, Sequence[PlannedQuery]]] | None:
+        """Who answers the sums of a point, and what they are asked; None where the sums are not
+        simply those of people who answered."""
+        relation, row = point
+        source = self.relations[relation].source
+        table, keys = frozenset([source.plan.survey.table]), source.plan.public_keys
+        place, private = divmod(row, len(source.plan.private_rows))
+        key = source.keys[place]
+        queries = source.ask(key, private)
+        if queries is None:
+            return None
+        return [(Respondents(table, part.condition, keys, key), asked) for part, asked in queries]
 
     def _together(self, parts: Mapping[Respondents, tuple[Integers, Array]], size: int) -> Array:
         """The covariance of sums from those of groups of people, each with the places of sums."""
@@ -238,19 +245,14 @@ class Covariances:
         be anything; NaN where sums are not simply those of people who answered.
         """
         asked: dict[Respondents, tuple[list[PlannedQuery], list[float]]] = {}
-        for (relation, row), own in slopes.items():
-            source = self.relations[relation].source
-            plan = source.plan
-            place, private = divmod(row, len(plan.private_rows))
-            queries = source.ask(source.keys[place], private)
-            if queries is None or not np.isfinite(own).all():
+        for point, own in slopes.items():
+            groups = self._ask(point)
+            if groups is None or not np.isfinite(own).all():
                 return np.full(2, np.nan)
-            weights = zip(plan.targets, own, strict=True)
+            weights = zip(self.relations[point[0]].plan.targets, own, strict=True)
             if any(target.weight is not None and slope for target, slope in weights):
                 return np.array([-np.inf, np.inf])
-            for piece, planned in queries:
-                table, keys = plan.survey.table, plan.public_keys
-                group = Respondents(frozenset([table]), piece.condition, keys, source.keys[place])
+            for group, planned in groups:
                 of_group = asked.setdefault(group, ([], []))
                 of_group[0].extend(planned)
                 of_group[1].extend(own.tolist())

@@ -69,6 +69,13 @@ class Result:
         """`guarantees`, or what the surveys promise where nothing is known of their batches."""
         return self.guarantees or tuple(survey.guarantee for survey in self.surveys)
 
+    def errors(self, index: int) -> dict[str, Array]:
+        """Standard errors and interval ends of one column of estimates, by name, and where it is
+        post-processed typical errors, each of shape (rows,)."""
+        bars = self.intervals[index]
+        found = {"stderr": bars.stderr, "low": bars.low, "high": bars.high}
+        return found | ({"typical": self.typical[index]} if index in self.typical else {})
+
     def distinct(self, *, intervals: bool) -> pa.Table:
         """The table with distinct column names; a repeated one gets the first free number.
 
@@ -80,13 +87,9 @@ class Result:
         for index, column in enumerate(self.columns):
             columns.append((column.name, self.table.column(index)))
             if intervals and index in self.intervals:
-                bars = self.intervals[index]
-                errors = {"stderr": bars.stderr, "low": bars.low, "high": bars.high}
-                if index in self.typical:
-                    errors["typical"] = self.typical[index]
                 columns += [
                     (f"{column.name}_{suffix}", make_array(values, pa.float64()))
-                    for suffix, values in errors.items()
+                    for suffix, values in self.errors(index).items()
                 ]
         promises = "\n".join(
             f"{survey.table}: {guarantee} ({survey.design.name})"
@@ -98,9 +101,8 @@ class Result:
 
     def figures(self, index: int) -> list[Figure | None]:
         """The estimates of one output column, row by row; None for NULL."""
-        bars, typical = self.intervals[index], self.typical.get(index)
-        columns = [bars.stderr, bars.low, bars.high, *([] if typical is None else [typical])]
-        rows = zip(self.table.column(index).to_pylist(), *columns, strict=True)
+        values = self.table.column(index).to_pylist()
+        rows = zip(values, *self.errors(index).values(), strict=True)
         return [
             None
             if value is None or math.isnan(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ldpsql.engine.sample import EstimatorsOf, Sample, Source
 from ldpsql.survey import Survey
@@ -42,59 +42,35 @@ class AskedSurvey:
     people: int
 
 
-class Sources(Protocol):
-    """Whom the answers of a session are about."""
+class Sources:
+    """Whom the answers of a session are about: those who answered one survey, a sample of people
+    like them. Other sources override these methods."""
 
-    predicts_errors: bool
-    """Whether the errors of answers are those that plans predict."""
+    @property
+    def predicts_errors(self) -> bool:
+        """Whether the errors of answers are those that plans predict."""
+        return True
 
     def adapt(self, survey: Survey) -> Survey:
         """The survey with the design that answers, whose intervals are about these people."""
-
-    def combine(self, asked: Sequence[AskedSurvey]) -> Source:
-        """Where the sums of a base query over some surveys come from."""
-
-    def describe(self, surveys: Sequence[Survey]) -> list[str]:
-        """Whom answers from some surveys are about, in words."""
-
-    def to_json(self) -> Mapping[str, Any]:
-        """The settings as a question over HTTP has them, some of `SETTINGS`."""
-
-
-class Respondents:
-    """Those who answered one survey, as a sample of people like them."""
-
-    predicts_errors = True
-
-    def adapt(self, survey: Survey) -> Survey:
-        """The survey as it is."""
         return survey
 
     def combine(self, asked: Sequence[AskedSurvey]) -> Source:
-        """The sample of the only survey."""
+        """Where the sums of a base query over some surveys come from."""
         (only,) = asked
         return only.sample
 
     def describe(self, surveys: Sequence[Survey]) -> list[str]:
-        """Nothing: that is what everybody expects."""
+        """Whom answers from some surveys are about, in words; nothing where everybody expects
+        it."""
         return []
 
     def to_json(self) -> Mapping[str, Any]:
-        """Nothing is set."""
+        """The settings as a question over HTTP has them, some of `SETTINGS`."""
         return {}
 
 
-class _SourcesClass(Protocol):
-    """What the entry point names."""
-
-    def __call__(
-        self, weights: MarginSources = None, *, one_population: bool = False, census: bool = False
-    ) -> Sources: ...
-
-    def from_json(self, said: Mapping[str, Any]) -> Sources: ...
-
-
-RESPONDENTS = Respondents()
+RESPONDENTS = Sources()
 
 
 def choose_sources(
@@ -108,12 +84,14 @@ def choose_sources(
     has_margins = weights is not None and not (isinstance(weights, list | tuple) and not weights)
     if not (has_margins or one_population or census):
         return RESPONDENTS
-    return _load()(weights, one_population=one_population, census=census)
+    found: Sources = _load()(weights, one_population=one_population, census=census)
+    return found
 
 
 def sources_from_json(said: Mapping[str, Any]) -> Sources:
     """What `Sources.to_json` wrote; ValueError for anything else, and errors as above."""
-    return _load().from_json(said) if any(map(said.get, SETTINGS)) else RESPONDENTS
+    found: Sources = _load().from_json(said) if any(map(said.get, SETTINGS)) else RESPONDENTS
+    return found
 
 
 def sources_of_everybody() -> Sources:
@@ -121,19 +99,20 @@ def sources_of_everybody() -> Sources:
 
     NotSupportedError as above.
     """
-    return _load()()
+    found: Sources = _load()()
+    return found
 
 
 @cache
-def _load() -> _SourcesClass:
+def _load() -> Any:
+    """The class that the entry point names, a constructor of `Sources` with `from_json`."""
     from importlib.metadata import entry_points  # noqa: PLC0415  (slow to import, rarely needed)
 
     try:
         (entry,) = entry_points(group=GROUP, name=NAME)
-        found: _SourcesClass = entry.load()
+        return entry.load()
     except (ImportError, ValueError):
         raise NotSupportedError(
             "answers about a population, a census or several surveys at once need the package "
             "ldpsql.population, which is not installed"
         ) from None
-    return found

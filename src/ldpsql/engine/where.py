@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Literal
 
 from ldpsql import domains, limits
-from ldpsql.boxes import NOTHING, Box, CodeSet, code_set, complement
+from ldpsql.boxes import NOTHING, Box, CodeSet, code_set, complement, meet
 from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.engine.bins import Divided
 from ldpsql.engine.declared import regions
@@ -38,7 +38,6 @@ from ldpsql.parser.query import (
     atoms,
     condition,
 )
-from ldpsql.record_domain import RecordDomain
 from ldpsql.sql import Scalar, literal
 from ldpsql_device.errors import InternalError
 from ldpsql_device.frozen import frozen
@@ -109,7 +108,7 @@ def slices(
 
 def _slice(asked: Sequence[Predicate], schema: Schema, sql: str) -> tuple[Slice, ...]:
     """asked: WHERE, and WHERE with the condition of every FILTER."""
-    compiler = _Compiler(schema, sql, RecordDomain.of(schema).sizes)
+    compiler = _Compiler(schema, sql, tuple(each.size for each in schema.dimensions))
     formulas = tuple(compiler.formula(each, True) for each in asked)
     try:
         parts = compiler.split(formulas)
@@ -377,8 +376,7 @@ class _Compiler:
         else:
             failing = [box for one in unions for box in self._boxes(self._negate(one))]
             candidates = outside(failing, self.sizes)
-        inside = (common & box for box in candidates)
-        return [box for box in inside if not box.is_empty]
+        return meet([common], candidates)
 
 
 # -- atoms ----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from numbers import Integral, Real
@@ -42,11 +42,9 @@ def pack(result: Result, smallest: Mapping[str, int | None], handle: str | None 
     which the covariance can be asked for, if it can.
     """
     arrays = {str(place): column for place, column in enumerate(result.table.columns)}
-    for place, bars in result.intervals.items():
-        for name in _BARS:
-            arrays[f"{place}_{name}"] = pa.array(getattr(bars, name))
-    for place, typical in result.typical.items():
-        arrays[f"{place}_typical"] = pa.array(typical)
+    for place in result.intervals:
+        for name, errors in result.errors(place).items():
+            arrays[f"{place}_{name}"] = pa.array(errors)
     said = {
         "columns": [column.name for column in result.columns],
         "notes": result.notes,
@@ -224,12 +222,13 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
     """
     table = result.table
     rows = zip(*(map(_plain, column.to_pylist()) for column in table.columns), strict=True)
-    bars: dict[str, dict[str, Sequence[Any]]] = {}
-    for place, interval in result.intervals.items():
-        ends = {name: getattr(interval, name) for name in _BARS}
-        if place in result.typical:
-            ends["typical"] = result.typical[place]
-        bars[str(place)] = {name: [_plain(float(v)) for v in end] for name, end in ends.items()}
+    bars = {
+        str(place): {
+            name: [_plain(float(error)) for error in errors]
+            for name, errors in result.errors(place).items()
+        }
+        for place in result.intervals
+    }
     surveys = zip(result.surveys, result.promised, result.estimators, strict=True)
     shown: dict[str, Any] = {}
     if texts:

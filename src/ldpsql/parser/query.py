@@ -206,9 +206,9 @@ class Query:
     others: tuple[str, ...] = ()
 
     @property
-    def atoms(self) -> Iterator[Atom]:
+    def atoms(self) -> tuple[Atom, ...]:
         """The comparisons of WHERE and of every FILTER."""
-        return chain.from_iterable(map(atoms, (self.predicate, *self.filters)))
+        return tuple(chain.from_iterable(map(atoms, (self.predicate, *self.filters))))
 
     @property
     def tables(self) -> tuple[str, ...]:

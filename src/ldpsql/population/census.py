@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery
+from ldpsql.boxes import LinearQuery, multiply
 from ldpsql.decoders.base import (
     AnyDesign,
     AnyEstimator,
@@ -208,8 +208,7 @@ def products(queries: Sequence[LinearQuery]) -> list[LinearQuery] | None:
 
 def _multiply(query: LinearQuery, count: LinearQuery) -> LinearQuery:
     """The query of those whom another one counts, by the product of coefficients."""
-    terms = [(a * b, one & other) for a, one in query.terms for b, other in count.terms]
-    return replace(query, terms=tuple((a, box) for a, box in terms if not box.is_empty))
+    return replace(query, terms=multiply(query.terms, count.terms))
 
 
 def subtract(covariance: Array, part: Array) -> Array:

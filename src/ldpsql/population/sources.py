@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ldpsql.engine.sample import Source
-from ldpsql.engine.sources import AskedSurvey
+from ldpsql.engine.sources import AskedSurvey, Sources
 from ldpsql.population.census import of_census
 from ldpsql.population.margins import (
     MarginSources,
@@ -21,7 +21,7 @@ from ldpsql.survey import Survey
 from ldpsql_device.errors import InterfaceError
 
 
-class Population:
+class Population(Sources):
     """A population with margins, one of which several surveys are samples, or a census.
 
     Without any of these: those who answered, each survey's people beside the other's.
@@ -57,7 +57,7 @@ class Population:
         )
 
     def to_json(self) -> Mapping[str, Any]:
-        """See `Sources`."""
+        """Margins as they were read, whose files a collector has not."""
         margins = {"weights": margins_to_json(self.weights)} if self.weights else {}
         return {"one_population": self.one_population, "census": self.census, **margins}
 
