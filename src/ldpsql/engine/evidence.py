@@ -74,9 +74,8 @@ class Evidence:
         offered = tuple(survey.design.estimators)
         name = estimator or survey.estimator or offered[0]
         if name not in offered:
-            why = survey.design.refusals.get(name)
             raise NotSupportedError(
-                f"survey {survey.table} has no estimator {name!r}{f': {why}' if why else ''} "
+                f"survey {survey.table} has no estimator {name!r} "
                 f"({survey.design.name} offers {', '.join(offered)}); ask for one of those"
             )
         guarantee = survey.guarantee
@@ -105,10 +104,7 @@ class Evidence:
 
         def make() -> Estimators:
             survey = subject.survey
-            read = self.store.decode
-            if subject.estimator in survey.design.reads_reports:
-                read = self.store.histograms
-            found = read(survey.table, chosen)
+            found = self.store.decode(survey.table, chosen)
             if chosen.condition is not None and not chosen.keys:
                 found = [each for each in found if each[1].counts.size]
             return Estimators(survey.design, subject.estimator, found)
