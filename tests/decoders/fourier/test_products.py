@@ -14,13 +14,15 @@ from support.fourier_designs import domain_of
 
 from ldpsql.boxes import Box, LinearQuery
 from ldpsql.decoders.fourier import contributions as sampling
-from ldpsql.decoders.fourier import products, translates
+from ldpsql.decoders.fourier import estimator as estimators
+from ldpsql.decoders.fourier import products
 from ldpsql.decoders.fourier.contributions import SecondMoments, SharedContributions
 from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.decoders.fourier.families import Complexes
 from ldpsql.decoders.fourier.group import Axes, Group, face_slices, gather_faces
 from ldpsql.decoders.fourier.products import ProductFace
 from ldpsql.decoders.fourier.spectra import BoxQuery
-from ldpsql.report import Decoded, Histogram, Reals
+from ldpsql.report import Decoded, Histogram
 from ldpsql.simulation import SeededEntropy
 from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
@@ -316,22 +318,23 @@ def test_of_many_places_fewer_reports_are_looked_at(
     histogram = histogram_of(design, reports, np.rint(PEOPLE * chances[:, 7]).astype(np.int64))
     sides = [[((code, code + 1),) for code in range(size)] for size in design.domain.sizes]
     rows = [[design.prepare(LinearQuery.count(Box(own)))] for own in product(*sides)]
-    added, add = [], translates._sum_contributions
+    added, add = [], sampling.SampledProducts.add_translates
 
-    def keep(*given: object) -> tuple[Reals, Reals]:
-        added.append(add(*given))  # type: ignore[arg-type]
-        return added[-1]
+    def keep(
+        self: sampling.SampledProducts, first: Complexes, second: Complexes, *given: object
+    ) -> None:
+        before = second.copy()
+        add(self, first, second, *given)  # type: ignore[arg-type]
+        added.append(second - before)
 
-    monkeypatch.setattr(translates, "_sum_contributions", keep)
+    monkeypatch.setattr(sampling.SampledProducts, "add_translates", keep)
+    monkeypatch.setattr(estimators, "ALIKE", 2)
     before = design.estimator(histogram).answer_rows(rows)
     [every] = added
     (face,) = design.table.products
     cells, looked_at = design.group.cells(face.axes), []
-    points = len(
-        sampling.SharedContributions(design.collected)
-        .sample(frozenset({(0,), (1,), (0, 1)}))
-        .products[0][1]
-    )
+    sample = sampling.SharedContributions(design.collected).sample(frozenset({(0,), (1,), (0, 1)}))
+    points = sample[-1].cells
     monkeypatch.setattr(products, "_MOST_MOVED", cells * points // 2 + cells)
     moved = products.ProductReports.move_rows
 
@@ -344,8 +347,8 @@ def test_of_many_places_fewer_reports_are_looked_at(
     after = design.estimator(histogram).answer_rows(rows)
     assert sum(looked_at) == -(-points // 2)
     # Those that are looked at stand for the others.
-    second = np.sum([own[1] for own in added[1:]], axis=0)
-    assert np.vdot(second, every[1]) == pytest.approx(np.vdot(every[1], every[1]), rel=0.1)
+    [second] = added[1:]
+    assert np.vdot(second, every) == pytest.approx(np.vdot(every, every), rel=0.1)
     for one, other in zip(before, after, strict=True):
         assert one.values == other.values
         ratio = np.sqrt(one.covariance / other.covariance).item()

@@ -5,12 +5,12 @@ Source: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from ldpsql.decoders.fourier.families import Complexes, FamilyBatch, MixedBatch,
 from ldpsql.decoders.fourier.group import (
     Axes,
     Integers,
+    Numbers,
     Reals,
     add,
     gather_faces,
@@ -40,8 +41,6 @@ PRODUCT_POINTS = 1024
 """Reports of a sample of those to questions in product form."""
 MOST_ODDS = 12.5
 KEPT, FACES_KEPT = 8, 32
-MOST_CELLS = 1 << 25
-"""Cells of all queries together whose contributions are kept."""
 _ENTRIES, _AT_ONCE = 1 << 15, 1 << 12
 _CELLS_AT_ONCE = 1 << 20
 """Cells of spectra, beyond one block's, that are laid side by side for all families."""
@@ -131,30 +130,10 @@ class SharedContributions:
 
     def __init__(self, collected: Collected) -> None:
         self.collected = collected
-        # How many queries' contributions to all cells are kept.
-        self.most = min(KEPT, MOST_CELLS // max(1, int(collected.table.phases.sum())))
-        self.of = lru_cache(self.most)(self._of)
         self.covariance = lru_cache(KEPT)(self._covariance)
         self.ends = lru_cache(FACES_KEPT)(self._ends)
         self.sample = lru_cache(FACES_KEPT)(self._sample)
-        self.mixed = lru_cache(FACES_KEPT)(self._mix)
-        self._choose = lru_cache(FACES_KEPT)(lambda faces: choose_families(self.collected, faces))
-        self._kept_cells = lru_cache(KEPT)(lambda *asked: tuple(self._cells(*asked)))
-
-    @cached_property
-    def starts(self) -> Integers:
-        """Where every family's phases begin among all cells, shape (families + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.collected.table.phases)])
-
-    def _of(self, query: BoxQuery) -> Reals:
-        """c of every cell, family after family."""
-        collected = self.collected
-        divided = [collected.divide(collected.spectrum(query))]
-        parts = [
-            batch.correlate(collected.spread(divided, batch.cluster.axes)).ravel()
-            for batch in batches(collected.table, collected.odds)
-        ]
-        return np.concatenate(parts)
+        self._kept_amounts = lru_cache(KEPT)(lambda *asked: tuple(self._contribute(*asked)))
 
     def _covariance(self, queries: tuple[BoxQuery, ...]) -> Reals:
         """Covariance (k, k) of what one person contributes if records are spread evenly."""
@@ -180,7 +159,7 @@ class SharedContributions:
                 axis for place in np.flatnonzero(own) for face in divided[place] for axis in face
             }
             about.setdefault(tuple(sorted(axes)), []).append(number)
-        for (asked, numbers), families in product(about.items(), self._divide_families()):
+        for (asked, numbers), families in product(about.items(), self.divide_families()):
             _, blocks, mixed = mix(
                 collected.table, collected.odds, families, asked, _PHASES_AT_ONCE
             )
@@ -200,7 +179,7 @@ class SharedContributions:
             found = face.extremes(list(spectra), collected.odds, found - whole) + whole
         return found
 
-    def _divide_families(self) -> list[Integers]:
+    def divide_families(self) -> list[Integers]:
         """The numbers of all families, those apart whose spectra have too many cells together."""
         table, cells, parts = self.collected.table, 0, dict[Axes, int]()
         for axes in dict.fromkeys(cluster.axes for cluster in table.clusters):
@@ -210,52 +189,36 @@ class SharedContributions:
         own = np.repeat([parts[cluster.axes] for cluster in table.clusters], counts)
         return [np.flatnonzero(own == part) for part in dict.fromkeys(parts.values())]
 
-    def cells(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterable[Reals]:
-        """c of some queries, without weights, at every phase of each batch of a sample that its
-        factors `moved` tell apart, then of its reports in product form, but for those at f = 0:
+    def contribute(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterable[Reals]:
+        """What the reports of every part of a sample contribute to some queries without weights,
         shapes (k, cells). They are kept where they are few, for others who ask the same."""
-        sample = self.mixed(faces)
-        phases = sum(
-            len(batch.families) * prod(batch.cluster.orders[place] for place in batch.moved)
-            for batch in sample.batches
-        )
-        phases += sum(map(len, (shares for _, shares in sample.products)))
-        if phases * len(queries) <= MOST_ENTRIES:
-            return self._kept_cells(faces, queries)
-        return self._cells(faces, queries)
+        cells = sum(part.cells for part in self.sample(faces))
+        if cells * len(queries) <= MOST_ENTRIES:
+            return self._kept_amounts(faces, queries)
+        return self._contribute(faces, queries)
 
-    def _cells(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterator[Reals]:
-        collected, sample = self.collected, self.mixed(faces)
+    def _contribute(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterator[Reals]:
+        collected = self.collected
         divided = [collected.divide(collected.spectrum(query)) for query in queries]
-        spectra = collected.spread(divided, *sample.blocks_moved)
-        for batch in sample.batches:
-            found = batch.correlate(spectra, batch.moved)
-            yield np.asarray(found.reshape(len(queries), -1))
-        for reports, _ in sample.products:
-            spectra = collected.spread(divided, reports.face.axes)
-            yield np.asarray(reports.contributions(list(spectra)))
+        spread = cache(lambda *blocks: collected.spread(divided, *blocks))
+        for part in self.sample(faces):
+            yield part.contribute(spread)
 
-    def _sample(self, faces: frozenset[Axes]) -> FamilySample:
-        """Of the families that tell something about these faces."""
-        collected, shares = self.collected, self._choose(faces)
-        chosen = np.flatnonzero(shares)
-        parts = tuple(batches(collected.table, collected.odds, chosen, _ENTRIES))
-        products = tuple(sample_products(collected, faces))
-        return FamilySample(parts, tuple(shares[own.families] for own in parts), products)
-
-    def _mix(self, faces: frozenset[Axes]) -> MixedSample:
-        """The same families, those that are alike together."""
-        collected, shares = self.collected, self._choose(faces)
+    def _sample(self, faces: frozenset[Axes]) -> tuple[SampledReports, ...]:
+        """Of the families that tell something about these faces, those that differ in their axes
+        alone together, and of the questions in product form."""
+        collected, shares = self.collected, choose_families(self.collected, faces)
         asked = tuple({axis for face in faces for axis in face})
         chosen = np.flatnonzero(shares)
-        blocks, blocks_moved, mixed = mix(collected.table, collected.odds, chosen, asked, _ENTRIES)
-        products = tuple(sample_products(collected, faces))
-        parts = tuple(shares[own.families] for own in mixed)
-        return MixedSample(tuple(mixed), parts, products, blocks, blocks_moved)
+        *blocks, mixed = mix(collected.table, collected.odds, chosen, asked, _ENTRIES)
+        families = (SampledFamilies(own, shares[own.families, None], *blocks) for own in mixed)
+        products = (SampledProducts(*own) for own in sample_products(collected, faces))
+        return (*families, *products)
 
 
 def bare(query: BoxQuery) -> BoxQuery:
-    """What a query's contributions depend on."""
+    """The query without its public weight and its known part, on which contributions do not
+    depend."""
     return replace(query, known=0.0, weight=None)
 
 
@@ -267,30 +230,201 @@ def find_asked_faces(spectra: Sequence[Spectrum], collected: Collected) -> froze
 # -- a sample of families --------------------------------------------------------------------------
 
 
-@frozen(eq=False)
-class FamilySample:
-    """Families that stand for all that tell about some faces.
+Spread = Callable[..., NDArray[np.complexfloating]]
+"""Spectra, dense and flat over the sets of axes that it is called with, shape (k, cells)."""
 
-    batches: in batches of one cluster.  shares: of all reports, those for which each family of a
-    batch stands, shape (f,).  products: reports to questions in product form, with the same.
+
+class SampledReports(Protocol):
+    """Reports that stand, with others, for all that tell about some faces.
+
+    A *cell* is what contributions to queries about these faces tell apart of them.
+
     """
 
-    batches: tuple[FamilyBatch, ...]
-    shares: tuple[Reals, ...]
-    products: tuple[tuple[ProductReports, Reals], ...] = ()
+    @property
+    def shares(self) -> Reals:
+        """Of all reports, those for which each of them stands."""
+
+    @property
+    def zero_apart(self) -> bool:
+        """Whether contributions are given without those at f = 0, which everybody makes: the excess
+        of reports sums up to 0 over all phases of a question, so that what is at f = 0 cancels; it
+        does not where only some of the phases are looked at."""
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+
+    def contribute(self, divided: Spread) -> Reals:
+        """Contributions c to k queries of spectra q^ / (N lambda), shape (k, cells)."""
+
+    def expect(self, people: Spread) -> Reals:
+        """Expected reports beyond their mean over a question's phases, of people of one spectrum
+        T^(f); their shape goes with that of `shares`."""
+
+    def bounds(self) -> tuple[Reals, Reals]:
+        """The least and the most that one person may add to `expect`, whoever it is."""
+
+    def sum_cells(self, values: Reals) -> Reals:
+        """Values in the shape of `expect`, summed up by cell, shape (cells,)."""
+
+    def add_translates(
+        self,
+        first: Complexes,
+        second: Complexes,
+        sampled: SampledSums,
+        whole: Reals,
+        moved: Axes,
+    ) -> None:
+        """Add the spectra of sums of e c (T, *orders) and of e c c' (T, T, *orders), as the T
+        queries are moved along some axes, for the excess e and the contributions c of reports."""
 
 
 @frozen(eq=False)
-class MixedSample(FamilySample):
-    """The same in batches of families over different axes.
+class SampledSums:
+    """What is summed up of some reports for T queries in their weights.
 
-    blocks: the axes over which the spectra lie, one after the other, that the batches correlate.
-    blocks_moved: the same of spectra about axes of the faces alone.
+    kinds: the weights.  amounts: contributions, shape (T, cells).  excess: by pair of weights, how
+    many more people than on average send each report, shape (cells,).  divided: the queries'
+    spectra over lambda.
     """
 
-    batches: tuple[MixedBatch, ...]
-    blocks: tuple[Axes, ...] = ()
-    blocks_moved: tuple[Axes, ...] = ()
+    kinds: Sequence[Weight | None]
+    amounts: Reals
+    excess: Mapping[Pair, Reals]
+    divided: Spread
+
+
+@frozen(eq=False)
+class SampledFamilies:
+    """Listed families of one shape with all their phases; see `SampledReports`.
+
+    shares: shape (f, 1).  blocks, blocks_moved: as `mix` gives them.
+    """
+
+    batch: MixedBatch
+    shares: Reals
+    blocks: tuple[Axes, ...]
+    blocks_moved: tuple[Axes, ...]
+    zero_apart = False
+
+    @property
+    def cells(self) -> int:
+        """Phases of the families that the factors which are asked about tell apart."""
+        orders = self.batch.cluster.orders
+        return len(self.shares) * prod(orders[place] for place in self.batch.moved)
+
+    def contribute(self, divided: Spread) -> Reals:
+        """See `SampledReports`."""
+        found = self.batch.correlate(divided(*self.blocks_moved), self.batch.moved)
+        return np.asarray(found.reshape(len(found), -1))
+
+    def expect(self, people: Spread) -> Reals:
+        """See `SampledReports`; w_j conj(X_j(h)) / s_j T^(f) at f = h k_j, shape (f, |H|)."""
+        return np.asarray(self.batch.correlate(people(*self.blocks))[0] / self.batch.cluster.phases)
+
+    def bounds(self) -> tuple[Reals, Reals]:
+        """A report has the probability x / s, x = 1 or E, and 1 / |H| on average."""
+        cluster, odds = self.batch.cluster, self.batch.odds
+        sums = cluster.phases + (odds - 1.0) * cluster.sizes
+        one = np.asarray(1.0 / sums, dtype=np.float64)[:, None]
+        return one - 1.0 / cluster.phases, odds * one - 1.0 / cluster.phases
+
+    def sum_cells(self, values: Reals) -> Reals:
+        """Summed along the factors on which contributions do not differ."""
+        return self.batch.sum_unmoved(values, self.batch.moved).ravel()
+
+    def add_translates(
+        self,
+        first: Complexes,
+        second: Complexes,
+        sampled: SampledSums,
+        whole: Reals,
+        moved: Axes,
+    ) -> None:
+        """By the correlation theorem: if a query is moved by u, c(phi) becomes c(phi - theta(u)),
+        and sum over phi of e(phi) c(phi - theta(u)) has the spectrum e^(h) conj(c^(h)) / |H| at
+        f = h k, on axes that are not moved summed up."""
+        batch, amounts, kinds = self.batch, sampled.amounts, sampled.kinds
+        counts = {
+            pair: batch.transform_counts(own, batch.moved) for pair, own in sampled.excess.items()
+        }
+        each = len(self.shares) / self.cells
+
+        def correlate(pair: Pair, values: Reals) -> Numbers:
+            transform = batch.transform_counts(values, batch.moved)
+            return batch.scatter_over(counts[pair] * np.conj(transform) * each, moved)
+
+        for one, kind in enumerate(kinds):
+            first[one] += correlate((kind, None), amounts[one])
+            for other in range(one, len(kinds)):
+                both = correlate((kind, kinds[other]), amounts[one] * amounts[other])
+                second[one, other] += both
+                if other > one:
+                    second[other, one] += both
+
+
+@frozen(eq=False)
+class SampledProducts:
+    """Reports to questions of one face in product form; see `SampledReports`. shares: (n,)."""
+
+    reports: ProductReports
+    shares: Reals
+    zero_apart = True
+
+    @property
+    def cells(self) -> int:
+        """Every report is one."""
+        return len(self.shares)
+
+    def contribute(self, divided: Spread) -> Reals:
+        """See `SampledReports`."""
+        return self.reports.contributions([*divided(self.reports.face.axes)])
+
+    def expect(self, people: Spread) -> Reals:
+        """See `SampledReports`, shape (n,)."""
+        return np.asarray(self.reports.contributions([*people(self.reports.face.axes)])[0])
+
+    def bounds(self) -> tuple[Reals, Reals]:
+        """A report has the probability x / s, x = 1 or E, and shares are relative to 1 / |H|."""
+        one = self.reports.phases / self.reports.sums
+        return one - 1.0, self.reports.odds * one - 1.0
+
+    def sum_cells(self, values: Reals) -> Reals:
+        """As they are."""
+        return values
+
+    def add_translates(
+        self,
+        first: Complexes,
+        second: Complexes,
+        sampled: SampledSums,
+        whole: Reals,
+        moved: Axes,
+    ) -> None:
+        """From the contributions of every report to the query at every place."""
+        axes, kinds, excess = self.reports.face.axes, sampled.kinds, sampled.excess
+        shape = self.reports.face.group.shape(tuple(axis for axis in moved if axis in axes))
+        once = np.zeros((len(kinds), *shape))
+        twice = np.zeros((len(kinds), len(kinds), *shape))
+        for part, cells in self.reports.move_rows([*sampled.divided(axes)], moved):
+            scale = len(self.shares) / len(self.shares[:: part.step])
+            more = {pair: own[part] * scale for pair, own in excess.items()}
+            for one, left in enumerate(kinds):
+                once[one] += np.tensordot(more[left, None], cells[one], 1)
+                for other, right in enumerate(kinds[: one + 1]):
+                    pair = more[left, right]
+                    both = np.tensordot(pair, cells[one] * cells[other], 1)
+                    both += whole[other] * np.tensordot(pair, cells[one], 1)
+                    both += whole[one] * np.tensordot(pair, cells[other], 1)
+                    twice[one, other] += both
+                    if other < one:
+                        twice[other, one] += both
+        # Along axes that the face does not have, nothing changes: the frequency is 0 there.
+        there = tuple(slice(None) if axis in axes else 0 for axis in moved)
+        last = tuple(range(-len(shape), 0))
+        first[(slice(None), *there)] += np.fft.fftn(once, axes=last, norm="forward")
+        second[(slice(None), slice(None), *there)] += np.fft.fftn(twice, axes=last, norm="forward")
 
 
 def choose_families(collected: Collected, faces: frozenset[Axes]) -> Reals:
@@ -383,64 +517,50 @@ class SecondMoments:
         """The table of families."""
         return self.shared.collected
 
-    def sample(self, row: Sequence[BoxQuery]) -> FamilySample:
-        """The families that are looked at for a row of queries."""
-        spectra = [self.collected.spectrum(query) for query in row]
-        return self.shared.sample(find_asked_faces(spectra, self.collected))
+    def look_at(
+        self,
+        faces: frozenset[Axes],
+        queries: tuple[BoxQuery, ...],
+        pairs: Iterable[Pair],
+    ) -> Iterator[tuple[SampledReports, Reals, Mapping[Pair, Reals]]]:
+        """Of every part of a sample what it contributes to queries without weights, (k, cells), and
+        its `_excess`."""
+        found = zip(self.shared.sample(faces), self.shared.contribute(faces, queries), strict=True)
+        for part, amounts in limits.in_time(found):
+            yield part, amounts, self._excess(part, pairs)
 
-    def excess(
-        self, batch: FamilyBatch, blocks: Sequence[Axes], shares: Reals, pairs: Iterable[Pair]
-    ) -> dict[Pair, Reals]:
-        """Expected sums of products of weights per phase, less their mean over the family's phases,
-        of the families of a sample and those that they stand for; shape (f, |H|) each.
+    def _excess(self, part: SampledReports, pairs: Iterable[Pair]) -> Mapping[Pair, Reals]:
+        """Expected sums of products of weights per cell, less their mean over a question's phases,
+        of the reports of a sample and those that they stand for, shape (cells,) each.
 
-        blocks: the axes over which the spectra lie that the batch correlates.
-
-        A report has the probability x / s, x = 1 or E: that is how far from their mean the phases
-        of a family can be, whoever the people are. Where noise says more, all pairs are damped
-        alike, so that the variance of a difference is that of its parts.
+        Whoever the people are, a report is no more and no less likely than `bounds` say. Where
+        noise says otherwise, all pairs are damped alike, so that the variance of a difference is
+        that of its parts.
         """
-        collected, phases = self.collected, batch.cluster.phases
-        one = 1.0 / (phases + (collected.odds - 1.0) * collected.table.sizes[batch.families])
-        free = self._expect(batch, blocks, (None, None))
-        people = self.moment(None, None)
-        ends = (people * (odds * one - 1.0 / phases)[:, None] for odds in (1.0, collected.odds))
-        damped = np.clip(free, *ends)
-        scale = np.divide(damped, free, out=np.ones_like(free), where=damped != free)
-        scale *= shares[:, None]
-        found: dict[frozenset[Weight | None], Reals] = {frozenset((None,)): free * scale}
-        for pair in pairs:
-            if frozenset(pair) not in found:
-                found[frozenset(pair)] = self._expect(batch, blocks, pair) * scale
-        return {pair: found[frozenset(pair)] for pair in pairs}
-
-    def excess_of_products(
-        self, reports: ProductReports, shares: Reals, pairs: Iterable[Pair]
-    ) -> dict[Pair, Reals]:
-        """The same for reports to questions in product form, shape (n,) each."""
 
         def expect(pair: Pair) -> Reals:
-            dense = self._population_over((reports.face.axes,), pair)
-            return np.asarray(reports.contributions([dense])[0])
+            return part.expect(lambda *blocks: self._population_over(blocks, pair))
 
         free, people = expect((None, None)), self.moment(None, None)
-        ends = (people * (o * reports.phases / reports.sums - 1.0) for o in (1.0, reports.odds))
-        damped = np.clip(free, *ends)
-        scale = np.divide(damped, free, out=np.ones_like(free), where=damped != free) * shares
-        return {pair: expect(pair) * scale for pair in pairs}
+        damped = np.clip(free, *(people * end for end in part.bounds()))
+        scale = np.divide(damped, free, out=np.ones_like(free), where=damped != free)
+        scale *= part.shares
+        found: dict[frozenset[Weight | None], Reals] = {
+            frozenset((None,)): part.sum_cells(free * scale)
+        }
+        for pair in pairs:
+            if frozenset(pair) not in found:
+                found[frozenset(pair)] = part.sum_cells(expect(pair) * scale)
+        return {pair: found[frozenset(pair)] for pair in pairs}
 
-    def _population_over(self, blocks: Sequence[Axes], pair: Pair) -> NDArray[np.complexfloating]:
-        """The spectrum of the people over some sets of axes, flat, shape (cells,); 0 at f = 0."""
-        key = tuple(blocks), frozenset(pair)
+    def _population_over(self, blocks: tuple[Axes, ...], pair: Pair) -> NDArray[np.complexfloating]:
+        """The spectrum of the people over some sets of axes, flat, shape (1, cells); 0 at f = 0."""
+        key = blocks, frozenset(pair)
         if key not in self._spread:
             people = self.population(pair)
             own = {face: people[face] for face in parts_of(blocks)[1:] if face in people}
             self._spread[key] = self.collected.spread([own], *blocks)
-        return np.asarray(self._spread[key][0])
-
-    def _expect(self, batch: FamilyBatch, blocks: Sequence[Axes], pair: Pair) -> Reals:
-        spectrum = self._population_over(blocks, pair)
-        return np.asarray(batch.correlate(spectrum[None])[0] / batch.cluster.phases)
+        return self._spread[key]
 
     def sums(
         self,
@@ -470,62 +590,48 @@ class SecondMoments:
             rows = np.array([groups[n] for n in members], dtype=np.int64)
             rows = rows.reshape(len(members), len(kind))
             asked, places = np.unique(rows, return_inverse=True)
-            sample = self.shared.mixed(faces)
-            cells = self.shared.cells(faces, tuple(bare(queries[n]) for n in asked))
-            first, second = self._sample_sums(
-                sample, cells, kind, places.reshape(rows.shape), whole[rows]
+            first, second = self._sum_sample(
+                faces,
+                tuple(bare(queries[n]) for n in asked),
+                kind,
+                places.reshape(rows.shape),
+                whole[rows],
             )
             uniform = np.array([even[n] for n in members]).reshape(second.shape)
             found = self.complete(kind, whole[rows], estimated[rows], uniform, first, second)
             moments |= zip(members, found, strict=True)
         return [moments[number] for number in range(len(groups))]
 
-    def _sample_sums(
+    def _sum_sample(
         self,
-        sample: MixedSample,
-        cells: Iterable[Reals],
+        faces: frozenset[Axes],
+        queries: tuple[BoxQuery, ...],
         kind: Sequence[Weight | None],
         rows: Integers,
         whole: Reals,
     ) -> tuple[Reals, Reals]:
-        """What a sample, standing for all families, adds to the even sums of contributions (R, T),
-        and of products of them (R, T, T).
+        """The part of sums of contributions (R, T), and of their products (R, T, T), that reports
+        beyond an even spread add, all families estimated by a sample.
 
-        cells: see `SharedContributions.cells`.  kind: weights of T queries.  rows: which of those
-        with cells make a row, shape (R, T).  whole: their q^(0) / N, shape (R, T).
+        queries: without weights.  kind: weights of T queries.  rows: the numbers of the queries of
+        a row, shape (R, T).  whole: their q^(0) / N, shape (R, T).
         """
         first, second = np.zeros(rows.shape), np.zeros((*rows.shape, len(kind)))
         columns = {w: np.array([n for n, own in enumerate(kind) if own == w]) for w in kind}
         pairs = [(one, other) for one in columns for other in (None, *columns)]
-        amounts_of = iter(cells)
-        for batch, shares in limits.in_time(zip(sample.batches, sample.shares, strict=True)):
-            amounts = next(amounts_of)
-            every = self.excess(batch, sample.blocks, shares, pairs)
-            # What the contributions do not differ along is summed up before it is weighed by them.
-            excess = {
-                pair: batch.sum_unmoved(own, batch.moved).ravel() for pair, own in every.items()
-            }
+        for part, amounts, excess in self.look_at(faces, queries, pairs):
             for start in range(0, amounts.shape[1], _AT_ONCE):
-                part = slice(start, start + _AT_ONCE)
-                own = {weight: amounts[rows[:, place], part] for weight, place in columns.items()}
+                some = slice(start, start + _AT_ONCE)
+                own = {weight: amounts[rows[:, place], some] for weight, place in columns.items()}
                 for left, place in columns.items():
-                    first[:, place] += own[left] @ excess[left, None][part]
+                    first[:, place] += own[left] @ excess[left, None][some]
                     for right, other in columns.items():
-                        weighted = own[left] * excess[left, right][part]
-                        second[:, place[:, None], other] += weighted @ own[right].swapaxes(1, 2)
-        for reports, shares in limits.in_time(sample.products):
-            amounts = next(amounts_of)
-            excess = self.excess_of_products(reports, shares, pairs)
-            for left, place in columns.items():
-                mine = amounts[rows[:, place]]
-                first[:, place] += mine @ excess[left, None]
-                for right, other in columns.items():
-                    # Of one question only some phases are there, so what is at f = 0 counts, too.
-                    more, others = excess[left, right], amounts[rows[:, other]]
-                    both = (mine * more) @ others.swapaxes(1, 2)
-                    both += whole[:, place, None] * (others @ more)[:, None, :]
-                    both += whole[:, None, other] * (mine @ more)[:, :, None]
-                    second[:, place[:, None], other] += both
+                        more = excess[left, right][some]
+                        both = (own[left] * more) @ own[right].swapaxes(1, 2)
+                        if part.zero_apart:
+                            both += whole[:, place, None] * (own[right] @ more)[:, None, :]
+                            both += whole[:, None, other] * (own[left] @ more)[:, :, None]
+                        second[:, place[:, None], other] += both
         return first, second
 
     def complete(

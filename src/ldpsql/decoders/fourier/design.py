@@ -60,9 +60,9 @@ DECODING = 4
 """Version of what reports are decoded to, and of what is derived from a design."""
 MOST_KEPT = 1 << 22
 """Numbers of decoded reports up to which they are kept; of more, reports are decoded anew."""
-MOST_DECODED = 1 << 25
-"""Phases of families that are decoded, of all histograms together, before anything else is tried:
-about two seconds."""
+SEVERAL, MOST_DECODED = 4, 1 << 25
+"""Histograms, and phases of families of all of them together (about two seconds), that are decoded
+before anything else is tried."""
 
 
 @frozen
@@ -352,11 +352,13 @@ class FourierDesign(Design[BoxQuery]):
         return answer_sets(self._shared, histograms, rows)
 
     def prefers_sets(self, histograms: Histograms, rows: Sequence[Sequence[BoxQuery]]) -> bool:
-        """See `Design`: also of few histograms, where each would take long to decode."""
+        """See `Design`: also of several histograms, and of one that takes long to decode, where
+        contributions to the rows are fewer numbers than all phases of all of them."""
         if super().prefers_sets(histograms, rows):
             return True
         decoded = len(histograms) * int(self.table.phases.sum())
-        if decoded < MOST_DECODED or self.table.products:
+        is_quick = len(histograms) < SEVERAL and decoded < MOST_DECODED
+        if is_quick or self.table.products:
             return False
         from ldpsql.decoders.fourier.grouped import count_work  # noqa: PLC0415
 
@@ -413,7 +415,7 @@ class FourierDesign(Design[BoxQuery]):
         self.collected.recall(other.collected.information)
 
     def to_json(self) -> Mapping[str, Any]:
-        """What `restore` needs besides domain and epsilon."""
+        """All that `restore` needs besides domain and epsilon."""
         return {
             **({"restricted": True} if self.restricted else {}),
             "orders": list(self.group.orders),
@@ -458,7 +460,7 @@ class KeptDesign(FourierDesign):
 
     @cached_property
     def plan(self) -> Plan:
-        """What devices do."""
+        """The plan of devices, read when it is first asked for."""
         read: Callable[[], Plan] = vars(self)["_read_plan"]
         return read()
 

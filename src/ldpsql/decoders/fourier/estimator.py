@@ -24,7 +24,7 @@ from ldpsql.decoders.fourier.contributions import (
     face_name,
     sum_spectra,
 )
-from ldpsql.decoders.fourier.covariances import ADDED_PEOPLE, centre, find_cuts, spread_cuts
+from ldpsql.decoders.fourier.covariances import centre, find_cuts, spread_cuts
 from ldpsql.decoders.fourier.group import Axes, Faces, zero_parts
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum
 from ldpsql.decoders.fourier.translates import (
@@ -37,10 +37,8 @@ from ldpsql.decoders.fourier.translates import (
 from ldpsql.estimate import PSEUDO_PEOPLE, Array, Estimates
 from ldpsql.report import Decoded, Histogram, Pair, Rows
 
-MANY = 4
-"""Histograms for which contributions are worked out once, if not for too many cells."""
 _AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
-ALIKE, _ROWS_KEPT = 16, 8
+ALIKE, _ROWS_KEPT = 32, 8
 """Rows that are one row moved, from which all its translates are worked out; how many are kept."""
 
 
@@ -62,8 +60,7 @@ class FourierEstimator(Estimator[BoxQuery]):
     answer is the sum of q^(f) conj(T^(f)) / N. The variance is that of the reports' contributions:
     for linear queries a and b the covariance is sum of C c_a c_b - T_a T_b / n, which includes all
     that is random, people as a sample among it. Of few reports that is too little (of a single one
-    it is 0), so two people from an even spread are added, as for the other mechanisms, or four
-    where variances are those of the reports themselves.
+    it is 0), so two people from an even spread are added, as for the other mechanisms.
     """
 
     collected: Collected
@@ -105,22 +102,9 @@ class FourierEstimator(Estimator[BoxQuery]):
     def _answer_spread(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         """As if people were spread evenly within every bin."""
         answers: dict[int, Estimates] = {}
-        alike: dict[Any, list[tuple[int, Translate]]] = {}
-        if self.people and not self.collected.restricted:
-            group = self.collected.group
-            for number, row in enumerate(rows):
-                if row:  # keys alone ask nothing
-                    translate = Translate.of(row, group)
-                    alike.setdefault(translate.row, []).append((number, translate))
-        for members in alike.values():
-            pattern = members[0][1]
-            is_kept = pattern.row in self._translates
-            if is_kept or (len(members) >= ALIKE and numbers(pattern, group) <= LARGEST):
-                places = [number for number, _ in members]
-                moved = [translate for _, translate in members]
-                answers |= zip(
-                    places, self._answer_moved(moved, [rows[n] for n in places]), strict=True
-                )
+        for moved in self._find_moved(rows):
+            own = self._answer_moved(list(moved.values()), [rows[number] for number in moved])
+            answers |= zip(moved, own, strict=True)
         others = [number for number in range(len(rows)) if number not in answers]
         cells = max(map(self.collected.group.cells, self.collected.group.blocks))
         at_once = min(_AT_ONCE, max(1, _CELLS_AT_ONCE // cells))
@@ -130,6 +114,28 @@ class FourierEstimator(Estimator[BoxQuery]):
             part = others[first : first + step]
             answers |= zip(part, self._answer_rows([rows[n] for n in part]), strict=True)
         return [answers[number] for number in range(len(rows))]
+
+    def _find_moved(self, rows: Sequence[Sequence[BoxQuery]]) -> list[dict[int, Translate]]:
+        """Rows that are one row moved, by their numbers, where they are many or that row is kept.
+
+        Every row by itself goes through the sample of reports once, and all translates of a row
+        together a few times: their transforms take as long as some twenty rows.
+        """
+        alike: dict[Any, dict[int, Translate]] = {}
+        if self.people and not self.collected.restricted:
+            for number, row in enumerate(rows):
+                if row:  # keys alone ask nothing
+                    translate = Translate.of(row, self.collected.group)
+                    alike.setdefault(translate.row, {})[number] = translate
+        return [
+            members
+            for row, members in alike.items()
+            if row in self._translates
+            or (
+                len(members) >= ALIKE
+                and numbers(next(iter(members.values())), self.collected.group) <= LARGEST
+            )
+        ]
 
     def _answer_moved(
         self, translates: Sequence[Translate], rows: Sequence[Sequence[BoxQuery]]
@@ -160,12 +166,8 @@ class FourierEstimator(Estimator[BoxQuery]):
         """Of the last few rows they are kept."""
         kept = self._translates
         if translate.row not in kept:
-            row = translate.pattern
-            spectra = [self.collected.spectrum(query) for query in row]
-            known = [self.spectrum(query.weight) for query in row]
-            kept[translate.row] = sum_translates(
-                row, translate.moved, spectra, known, self._moments
-            )
+            known = [self.spectrum(query.weight) for query in translate.pattern]
+            kept[translate.row] = sum_translates(*translate.row, known, self._moments)
             if len(kept) > _ROWS_KEPT:
                 kept.popitem(last=False)
         kept.move_to_end(translate.row)
@@ -189,14 +191,11 @@ class FourierEstimator(Estimator[BoxQuery]):
         groups = [range(*ends) for ends in pairwise(accumulate(map(len, rows), initial=0))]
         queries = [query for row in rows for query in row]
         even = [self._covariance_of_even(row) for row in rows]
-        found, added = self._sum_rows(queries, groups), ADDED_PEOPLE
-        if found is None:
-            found, added = self._decode(queries, groups, even), PSEUDO_PEOPLE
-        estimated, moments = found
+        estimated, moments = self._decode(queries, groups, even)
         known, estimates = np.array([self._sum_known(query) for query in queries]), []
         for row, group, moment, own in zip(rows, groups, moments, even, strict=True):
             part = slice(group.start, group.stop)
-            covariance = self._centre(moment, estimated[part], own, row, added)
+            covariance = self._centre(moment, estimated[part], own, row)
             estimates.append(Estimates(known[part] + estimated[part], covariance))
         return estimates
 
@@ -228,27 +227,6 @@ class FourierEstimator(Estimator[BoxQuery]):
         spectra = [self.collected.spectrum(query) for query in queries]
         estimated = np.array(list(map(self._estimate_rest, queries, spectra)))
         return estimated, self._moments.sums(queries, spectra, estimated, groups, even)
-
-    def _sum_rows(
-        self, queries: Sequence[BoxQuery], groups: Sequence[range]
-    ) -> tuple[Array, list[Array]] | None:
-        """The same from the rows themselves, with the exact moments, where a query is asked of many
-        histograms (one per day, say) and its contributions are worked out once. None where decoding
-        costs less: for few histograms, many queries, or a large design."""
-        asked, shared = list(map(bare, queries)), self.shared
-        few = self.histogram.siblings < MANY or len(set(asked)) > shared.most
-        if few or self.collected.table.products or isinstance(self.histogram, Decoded):
-            return None
-        rows = self._rows
-        family, phase = rows.columns
-        own = [shared.of(query)[shared.starts[family] + phase] for query in asked]
-        kinds = [query.weight for query in queries]
-        estimated = [rows.moment(kind, None) @ c for kind, c in zip(kinds, own, strict=True)]
-        moments = [
-            [[rows.moment(kinds[a], kinds[b]) @ (own[a] * own[b]) for b in group] for a in group]
-            for group in groups
-        ]
-        return np.array(estimated), list(map(np.array, moments))
 
     @cached_property
     def _moments(self) -> SecondMoments:

@@ -553,12 +553,13 @@ class MixedBatch(FamilyBatch):
     """Families of one shape over different axes, whose spectra lie one after the other.
 
     cluster: with as many axes in each factor as any of them has; a family has the character 0 on
-    those that it lacks.  circles: of every axis of a family its order, shape (f, axes).
+    those that it lacks.  names: the axis of the group behind each of these, -1 where a family
+    lacks it, shape (f, axes).
     moved: the factors that hold axes that are asked about.  layout, layout_moved: of spectra over
     all axes of the families, and over those of these factors.
     """
 
-    circles: Integers
+    names: Integers
     moved: tuple[int, ...]
     layout: Layout
     layout_moved: Layout
@@ -583,7 +584,34 @@ class MixedBatch(FamilyBatch):
 
     def _walk_over(self, moved: tuple[int, ...] | None) -> Integers:
         layout = self.layout if moved is None else self.layout_moved
-        return self._walk(self._harmonics(moved), self.circles, layout.strides, layout.starts)
+        return self._walk(self._harmonics(moved), self._circles, layout.strides, layout.starts)
+
+    @property
+    def _circles(self) -> Integers:
+        """The order of every axis of a family, 1 of those that it lacks, shape (f, axes)."""
+        return np.array([*self.cluster.group.orders, 1])[self.names]
+
+    @property
+    def turns(self) -> Integers:
+        """See `Cluster.turns`, which are whole numbers; 0 on axes that a family lacks."""
+        orders = np.repeat(self.cluster.orders, list(map(len, self.cluster.factors)))
+        return np.asarray(self.cluster.characters * orders // self._circles)
+
+    def scatter_over(self, values: Complexes, axes: Axes) -> Complexes:
+        """Sum of half spectra over the factors that are moved, at their frequencies: dense over
+        some axes of the group, summed over the frequencies of others."""
+        group = self.cluster.group
+        strides = np.zeros(len(group.orders) + 1, dtype=np.int64)  # the last for axes it lacks
+        strides[list(axes)] = [group.cells(axes[n + 1 :]) for n in range(len(axes))]
+        start = np.zeros(len(self.cluster), dtype=np.int64)
+        kept = self._harmonics(self.moved)
+        places = self._walk(kept, self._circles, strides[self.names], start).ravel()
+        flat = (values * _halve(self.cluster.orders[self.moved[-1]])).ravel()
+        dense = np.bincount(places, flat.real, group.cells(axes)) + 1j * (
+            np.bincount(places, flat.imag, group.cells(axes))
+        )
+        dense = dense.reshape(group.shape(axes))
+        return np.asarray(dense + np.conj(mirror(dense)))
 
 
 def mix(
@@ -607,7 +635,7 @@ def mix(
     for (_, _, moved), members in in_time(alike.items()):
         families = np.concatenate([own for *_, own in members])
         clusters = [cluster.pick(numbers) for cluster, numbers, _ in members]
-        joined, columns, circles = _join(clusters)
+        joined, columns, names = _join(clusters)
         layout = _lay_out_all(clusters, columns, [own.axes for own in clusters], begins)
         about = [own.axes_of(moved) for own in clusters]
         layout_moved = _lay_out_all(clusters, columns, about, begins_moved)
@@ -616,13 +644,13 @@ def mix(
             rows = np.arange(first, min(first + step, len(families)))
             layouts = layout.pick(rows), layout_moved.pick(rows)
             picked = joined.pick(rows), families[rows]
-            found.append(MixedBatch(*picked, odds, circles[rows], moved, *layouts))
+            found.append(MixedBatch(*picked, odds, names[rows], moved, *layouts))
     return tuple(begins), tuple(begins_moved), found
 
 
 def _join(clusters: Sequence[Cluster]) -> tuple[Cluster, list[list[int]], Integers]:
-    """Clusters of one shape as one; of each the columns that hold its axes; and the order of every
-    axis of a family, shape (f, axes)."""
+    """Clusters of one shape as one; of each the columns that hold its axes; and of every column of
+    a family the axis, -1 for none, shape (f, axes)."""
     factors = zip(*(cluster.factors for cluster in clusters), strict=True)
     firsts = [0, *accumulate(max(map(len, sides)) for sides in factors)]
     columns = [
@@ -634,17 +662,17 @@ def _join(clusters: Sequence[Cluster]) -> tuple[Cluster, list[list[int]], Intege
         for cluster in clusters
     ]
     shape = (sum(map(len, clusters)), firsts[-1])
-    characters, circles = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
+    characters, names = np.zeros(shape, dtype=np.int64), np.full(shape, -1)
     for rows, cluster, own in zip(_rows_of(clusters), clusters, columns, strict=True):
         characters[rows, own] = cluster.characters
-        circles[rows, own] = cluster.group.shape(tuple(cluster.columns))
+        names[rows, own] = tuple(cluster.columns)
     joined = replace(
         clusters[0],
         factors=tuple(tuple(range(*ends)) for ends in pairwise(firsts)),
         characters=characters,
         parameters=np.concatenate([cluster.parameters for cluster in clusters]),
     )
-    return joined, columns, circles
+    return joined, columns, names
 
 
 def _lay_out_all(

@@ -22,15 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.boxes import Weight
-from ldpsql.decoders.fourier.contributions import SharedContributions, bare
+from ldpsql.decoders.fourier.contributions import (
+    SampledFamilies,
+    SampledSums,
+    SharedContributions,
+    bare,
+)
 from ldpsql.decoders.fourier.covariances import ADDED_PEOPLE, Cuts, centre, find_cuts, spread_cuts
-from ldpsql.decoders.fourier.families import FamilyBatch, batches
+from ldpsql.decoders.fourier.families import MixedBatch, mix
 from ldpsql.decoders.fourier.group import Axes, Integers, Reals, zero_parts
 from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum
 from ldpsql.decoders.fourier.translates import (
     LARGEST,
     Translate,
-    correlate_moved,
     evaluate_everywhere,
     numbers,
 )
@@ -42,6 +46,8 @@ _AT_ONCE = 1 << 22
 """How many numbers are held at once: per code of a cut bin, set and query; or frequencies, or
 contributions."""
 _QUERIES = 64
+_PHASES_AT_ONCE = 1 << 18
+"""Phases of families that are transformed at once."""
 
 Row = tuple[BoxQuery, ...]
 Sums = tuple[Reals, Reals]
@@ -239,52 +245,48 @@ class _Sets:
         return first, second
 
     def _correlate(self, rows: Sequence[Row]) -> Iterator[Sums]:
-        """Of rows that are one row moved about."""
+        """Of rows that are one row moved about: reports counted by phase in place of their
+        excess."""
         collected, reports = self.shared.collected, self._reports
         translates = [Translate.of(row, collected.group) for row in rows]
-        row, moved = translates[0].pattern, translates[0].moved
+        row, moved = translates[0].row
         kinds, sets, count = [query.weight for query in row], len(self.histograms), len(row)
         divided = [collected.divide(collected.spectrum(query)) for query in row]
         orders, whole = collected.group.shape(moved), zero_parts(divided)
         first = np.zeros((sets, count, *orders), dtype=np.complex128)
         second = np.zeros((sets, count, count, *orders), dtype=np.complex128)
-        pairs = {(one, other) for one in kinds for other in (None, *kinds)}
-        weights = {pair: reports.moment(*pair) for pair in pairs}
-        # What tells of none of the axes contributes the whole alone.
+        weights = {
+            (one, other): reports.moment(one, other) for one in kinds for other in (None, *kinds)
+        }
+        # Families that tell of none of the axes contribute the whole alone.
         told = np.zeros(len(reports.counts), dtype=np.bool_)
         nowhere = np.zeros((1, len(collected.group.orders)), dtype=np.int64)
-        for batch, factors, mine, spectra in _batch_reports(collected, reports, row, divided):
+        for batch, mine, spectra in _batch_reports(self.shared, reports, row, divided):
             told[mine] = True
-            amounts = batch.correlate(spectra, factors)
-            (cells,) = _find_cells(batch, reports, mine, factors, nowhere)
-            both = {(a, b): amounts[a] * amounts[b] for a in range(count) for b in range(a + 1)}
+            part = SampledFamilies(batch, np.ones((len(batch.families), 1)), (), ())
+            amounts = part.contribute(lambda *_, own=spectra: own)
+            (cells,) = _find_cells(batch, reports, mine, nowhere)
             owners = self.histograms.owners[mine]
             for number in np.unique(owners):
                 own = owners == number
-                there = {
-                    pair: np.bincount(cells[own], each[mine[own]], amounts[0].size)
+                there = cells[own]
+                counts = {
+                    pair: np.bincount(there, each[mine[own]], part.cells).astype(np.float64)
                     for pair, each in weights.items()
                 }
-                for a, kind in enumerate(kinds):
-                    counts = there[kind, None].reshape(amounts[a].shape)
-                    correlate_moved(first[number, a], batch, counts, amounts[a], moved, factors)
-                for (a, b), own_both in both.items():
-                    counts = there[kinds[a], kinds[b]].reshape(own_both.shape)
-                    correlate_moved(second[number, a, b], batch, counts, own_both, moved, factors)
+                sums = SampledSums(kinds, amounts, counts, lambda *_, own=spectra: own)
+                part.add_translates(first[number], second[number], sums, whole, moved)
         rest = np.flatnonzero(~told)
         others = {pair: self.histograms.add_up(own[rest], rest) for pair, own in weights.items()}
-        once = evaluate_everywhere(first, moved).reshape(sets, count, -1)
-        twice = evaluate_everywhere(second, moved).reshape(sets, count, count, -1)
+        once, twice = evaluate_everywhere(first, moved), evaluate_everywhere(second, moved)
         for a, kind in enumerate(kinds):
-            once[:, a] += whole[a] * others[kind, None][:, None]
-            for b in range(a + 1):
-                twice[:, a, b] += whole[a] * whole[b] * others[kind, kinds[b]][:, None]
-                twice[:, b, a] = twice[:, a, b]
+            once[:, a] += np.multiply.outer(others[kind, None], np.full(orders, whole[a]))
+            for b, other in enumerate(kinds):
+                both = np.full(orders, whole[a] * whole[b])
+                twice[:, a, b] += np.multiply.outer(others[kind, other], both)
         for translate in translates:
-            place = 0
-            for order, bins in zip(orders, translate.bins, strict=True):
-                place = place * order + bins
-            yield once[:, :, place], twice[:, :, :, place]
+            place: Any = (..., *translate.bins)
+            yield once[place], twice[place]
 
 
 def find_moved(collected: Collected, queries: Sequence[BoxQuery]) -> Axes:
@@ -302,14 +304,13 @@ def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows
     found = np.empty((len(queries), len(questions)))
     for pattern, amount in zip(patterns, zero_parts(divided), strict=True):
         found[pattern.numbers] = amount
-    for batch, moved, mine, spectra in _batch_reports(collected, rows, first_places, divided):
-        orders = batch.cluster.orders
-        step = max(1, _AT_ONCE // (len(batch.families) * prod(orders[place] for place in moved)))
+    for batch, mine, spectra in _batch_reports(shared, rows, first_places, divided):
+        step = max(1, _AT_ONCE // (len(batch.families) * batch.cluster.phases))
         for first in range(0, len(patterns), step):
             some = slice(first, first + step)
-            amounts = batch.correlate(spectra[some], moved)
+            amounts = batch.correlate(spectra[some], batch.moved)
             for pattern, own in zip(patterns[some], amounts, strict=True):
-                cells = _find_cells(batch, rows, mine, moved, pattern.bins)
+                cells = _find_cells(batch, rows, mine, pattern.bins)
                 found[pattern.numbers[:, None], mine] = own.ravel()[cells]
     about = find_moved(collected, first_places)
     if table.products:
@@ -329,34 +330,35 @@ def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows
 
 
 def _batch_reports(
-    collected: Collected, rows: Rows, queries: Sequence[BoxQuery], divided: Sequence[Spectrum]
-) -> Iterator[tuple[FamilyBatch, tuple[int, ...], Integers, NDArray[np.complexfloating]]]:
-    """Families that some rows of reports are of; the factors along which what is contributed to
-    the queries differs, some at least; the rows; and the queries' spectra over their axes.
+    shared: SharedContributions,
+    rows: Rows,
+    queries: Sequence[BoxQuery],
+    divided: Sequence[Spectrum],
+) -> Iterator[tuple[MixedBatch, Integers, NDArray[np.complexfloating]]]:
+    """Families that some rows of reports are of, and that tell something of the axes that queries
+    are about; the rows; and the queries' spectra as the batch correlates them.
 
     divided: the spectra over lambda.
     """
-    table, (questions, _) = collected.table, rows.columns
-    about = find_moved(collected, queries)
-    listed = np.flatnonzero(questions < len(table.shares))
-    order = listed[np.argsort(questions[listed], kind="stable")]
-    owners = questions[order]
-    # Those over the axes of the batch before, which are often the same, and may be large.
-    spread: dict[Axes, NDArray[np.complexfloating]] = {}
-    for batch in batches(table, collected.odds, np.unique(owners)):
-        moved = batch.cluster.moved(about)
-        if not moved:  # it tells what the whole is, and no more
-            continue
-        axes = batch.cluster.axes_of(moved)
-        if axes not in spread:
-            spread = {axes: collected.spread(divided, axes)}
-        mine = order[slice(*np.searchsorted(owners, batch.families[[0, -1]] + [0, 1]))]
-        yield batch, moved, mine, spread[axes]
+    collected, (questions, _) = shared.collected, rows.columns
+    table, about = collected.table, find_moved(collected, queries)
+    drawn = np.unique(questions[questions < len(table.shares)])
+    for part in shared.divide_families():
+        chosen = np.intersect1d(part, drawn, assume_unique=True)
+        _, blocks, mixed = mix(table, collected.odds, chosen, about, _PHASES_AT_ONCE)
+        spectra = collected.spread(divided, *blocks)
+        batch_of = np.full(table.questions, len(mixed))
+        for number, batch in enumerate(mixed):
+            batch_of[batch.families] = number
+        owners = batch_of[questions]
+        order = np.argsort(owners, kind="stable")
+        ends = np.searchsorted(owners[order], np.arange(len(mixed) + 1))
+        for batch, first, last in zip(mixed, ends, ends[1:], strict=False):
+            if batch.moved:  # others tell what the whole is, and no more
+                yield batch, order[first:last], spectra
 
 
-def _find_cells(
-    batch: FamilyBatch, rows: Rows, mine: Integers, moved: tuple[int, ...], bins: Integers
-) -> Integers:
+def _find_cells(batch: MixedBatch, rows: Rows, mine: Integers, bins: Integers) -> Integers:
     """Where some rows of reports find what they contribute to queries that are moved by some bins,
     among the phases of the factors of a batch along which it differs, shape (k, r).
 
@@ -365,10 +367,11 @@ def _find_cells(
     questions, phases = (own[mine] for own in rows.columns)
     families = np.searchsorted(batch.families, questions)
     cluster, cells = batch.cluster, families[None, :]
-    digits, (turns, _) = np.unravel_index(phases, cluster.orders), cluster.turns
-    for place in moved:
-        order, factor = cluster.orders[place], cluster.factors[place]
-        columns = [cluster.columns[axis] for axis in factor]
-        shifts = bins[:, list(factor)] @ turns[:, columns].T % order
+    digits, turns = np.unravel_index(phases, cluster.orders), batch.turns
+    # Of an axis that a family lacks, the last column, nothing is moved.
+    by_axis = np.pad(bins, ((0, 0), (0, 1)))[:, batch.names]
+    for place in batch.moved:
+        order, columns = cluster.orders[place], list(cluster.factors[place])
+        shifts = (by_axis[..., columns] * turns[:, columns]).sum(axis=2) % order
         cells = cells * order + (digits[place] - shifts[:, families]) % order
     return np.asarray(cells)

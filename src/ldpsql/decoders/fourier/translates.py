@@ -11,19 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ldpsql import limits
-from ldpsql.boxes import Weight
-from ldpsql.decoders.fourier.contributions import SecondMoments
-from ldpsql.decoders.fourier.families import Complexes, FamilyBatch
+from ldpsql.decoders.fourier.contributions import (
+    SampledSums,
+    SecondMoments,
+    bare,
+    find_asked_faces,
+)
+from ldpsql.decoders.fourier.families import Complexes
 from ldpsql.decoders.fourier.group import Axes, Group, Reals, face_slices, zero_parts
 from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm, Spectrum
-from ldpsql.report import Pair
 from ldpsql_device.frozen import frozen
 
 LARGEST = 1 << 23
@@ -67,7 +69,7 @@ class Translate:
 
     @property
     def row(self) -> tuple[tuple[BoxQuery, ...], Axes]:
-        """What rows that are moved onto each other have in common."""
+        """The same for all rows that are one row moved."""
         return self.pattern, self.moved
 
 
@@ -106,107 +108,31 @@ class TranslateSums:
 
 
 def sum_translates(
-    row: Sequence[BoxQuery],
-    moved: Axes,
-    spectra: Sequence[Spectrum],
-    known: Sequence[Spectrum],
-    moments: SecondMoments,
+    row: tuple[BoxQuery, ...], moved: Axes, known: Sequence[Spectrum], moments: SecondMoments
 ) -> TranslateSums:
-    """For a row at its first place. spectra: of its queries.  known: T^ in the weight of each."""
-    collected, group = moments.collected, moments.collected.group
-    orders = group.shape(moved)
-    kinds, count = [query.weight for query in row], len(row)
-    estimated = [
-        _decode_moved(own, each, moved, group) for own, each in zip(spectra, known, strict=True)
-    ]
+    """For a row at its first place. known: T^ in the weight of each query."""
+    collected, orders = moments.collected, moments.collected.group.shape(moved)
+    spectra = [collected.spectrum(query) for query in row]
     divided = [collected.divide(own) for own in spectra]
+    kinds, count = [query.weight for query in row], len(row)
     first = np.zeros((count, *orders), dtype=np.complex128)
     second = np.zeros((count, count, *orders), dtype=np.complex128)
-    dense: dict[Axes, NDArray[np.complexfloating]] = {}
-    sample, pairs = moments.sample(row), {*product(kinds, (None, *kinds))}
-    for batch, shares in limits.in_time(zip(sample.batches, sample.shares, strict=True)):
-        axes = batch.cluster.axes
-        if axes not in dense:
-            dense[axes] = collected.spread(divided, axes)
-        cells = batch.correlate(dense[axes])
-        excess = moments.excess(batch, (axes,), shares, pairs)
-        for one in range(count):
-            correlate_moved(first[one], batch, excess[kinds[one], None], cells[one], moved)
-            for other in range(one, count):
-                own = excess[kinds[one], kinds[other]]
-                both = cells[one] * cells[other]
-                correlate_moved(second[one, other], batch, own, both, moved)
-    for one in range(count):
-        for other in range(one):
-            second[one, other] = second[other, one]
-    sums = TranslateSums(
+    spread = cache(lambda *blocks: collected.spread(divided, *blocks))
+    faces, whole = find_asked_faces(spectra, collected), zero_parts(divided)
+    pairs = {*product(kinds, (None, *kinds))}
+    for part, amounts, excess in moments.look_at(faces, tuple(map(bare, row)), pairs):
+        part.add_translates(
+            first, second, SampledSums(kinds, amounts, excess, spread), whole, moved
+        )
+    estimated = [
+        _decode_moved(own, each, moved, collected.group)
+        for own, each in zip(spectra, known, strict=True)
+    ]
+    return TranslateSums(
         np.stack([evaluate_everywhere(own, moved) for own in estimated], axis=-1),
         np.moveaxis(evaluate_everywhere(first, moved), 0, -1),
         np.moveaxis(evaluate_everywhere(second, moved), (0, 1), (-2, -1)),
     )
-    whole = zero_parts(divided)
-    for reports, shares in sample.products:
-        axes = reports.face.axes
-        if axes not in dense:
-            dense[axes] = collected.spread(divided, axes)
-        # Along axes that the face does not have, nothing changes.
-        there = [slice(None) if axis in axes else None for axis in moved]
-        excess = moments.excess_of_products(reports, shares, pairs)
-        for part, found in reports.move_rows(list(dense[axes]), moved):
-            scale = len(shares) / len(shares[:: part.step])
-            some = {pair: own[part] * scale for pair, own in excess.items()}
-            constant = whole.reshape(-1, *(1 for _ in found[0].shape[1:]))
-            one_part = _sum_contributions(kinds, some, found, constant)
-            sums.first[...] += np.moveaxis(one_part[0], 0, -1)[(*there, ...)]
-            sums.second[...] += np.moveaxis(one_part[1], (0, 1), (-2, -1))[(*there, ...)]
-    return sums
-
-
-def _sum_contributions(
-    kind: Sequence[Weight | None],
-    excess: Mapping[Pair, Reals],
-    cells: Sequence[Reals] | Reals,
-    whole: Reals,
-) -> tuple[Reals, Reals]:
-    """What reports add to the even sums of contributions to T queries in their weights, shape
-    (T, ...), and of products of two, shape (T, T, ...).
-
-    excess: how many more there are, shape (n,).  cells: contributions besides those at f = 0, of
-    every query, shape (n, ...).  whole: those at f = 0, shape (T, ...).
-    """
-    count, shape = len(kind), cells[0].shape[1:]
-    first, second = np.empty((count, *shape)), np.empty((count, count, *shape))
-    for one, left in enumerate(kind):
-        first[one] = np.tensordot(excess[left, None], cells[one], 1)
-        for other, right in enumerate(kind[: one + 1]):
-            more = excess[left, right]
-            both = np.tensordot(more, cells[one] * cells[other], 1)
-            both += whole[other] * np.tensordot(more, cells[one], 1)
-            both += whole[one] * np.tensordot(more, cells[other], 1)
-            second[one, other] = second[other, one] = both
-    return first, second
-
-
-def correlate_moved(
-    total: Complexes,
-    batch: FamilyBatch,
-    excess: Reals,
-    product: Reals,
-    moved: Axes,
-    factors: tuple[int, ...] | None = None,
-) -> None:
-    """Add the spectrum, over the axes that are moved, of sum over phi of e(phi) p(phi - theta(u)).
-
-    It is that of e times the conjugate of that of p, over |H|, at f = h k.  factors: of whose
-    phases e and p are given, all by default.
-    """
-    cluster = batch.cluster
-    transforms = [batch.transform_counts(own, factors) for own in (excess, product)]
-    own = tuple(axis for axis in cluster.axes if axis in moved)
-    # What is not moved stays at 0 there: a sum over its frequencies.
-    both = transforms[0] * np.conj(transforms[1]) / product[0].size
-    scattered = batch.scatter(both, own, factors)
-    total[tuple(slice(None) if axis in own else 0 for axis in moved)] += scattered
 
 
 def _decode_moved(asked: Spectrum, known: Spectrum, moved: Axes, group: Group) -> Complexes:
