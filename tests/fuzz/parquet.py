@@ -1,34 +1,26 @@
 """Report files in Parquet whose metadata and headers of pages are changed, field by field.
 
-What reads them is written in C++ and may end its process, so another one does it.
+What decodes them is written in C++, and some of them end the process that does.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import resource
-import signal
 import tempfile
-import time
-import traceback
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fuzz.harness import MEMORY, SECONDS, Door, Finding, require_error
+from fuzz.harness import Door, Finding
 from fuzz.mutate import change_bytes
 from fuzz.people import Base, bases
 from fuzz.reports import column_of, is_stored
 from support import thrift
 
 from ldpsql.store.incoming import AcceptedRows, read_file
-from ldpsql_device.errors import Error
 
 _OPTIONS: tuple[Mapping[str, Any], ...] = (
     {},
@@ -45,60 +37,10 @@ _NUMBERS = (
 _KINDS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0)
 
 
-class Reader:
-    """A process that is asked to do something again and again, until it dies of it."""
-
-    def __init__(self, child: int, asked: int, told: int) -> None:
-        self._child, self._asked = child, asked
-        self._told = os.fdopen(told, encoding="utf-8")
-
-    @classmethod
-    def start(cls, work: Callable[[int], str]) -> Reader:
-        """A copy of this process that does some work with the numbers that it is told."""
-        (questions, asked), (told, answers) = os.pipe(), os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(asked)
-            with os.fdopen(questions, encoding="utf-8") as lines:
-                for line in lines:
-                    os.write(answers, f"{json.dumps(_measure(work, int(line)))}\n".encode())
-            os._exit(0)
-        os.close(questions)
-        os.close(answers)
-        return cls(child, asked, told)
-
-    def ask(self, number: int) -> dict[str, Any]:
-        """What the work came to; EOFError where the process died of it."""
-        os.write(self._asked, f"{number}\n".encode())
-        if line := self._told.readline():
-            answer: dict[str, Any] = json.loads(line)
-            return answer
-        raise EOFError
-
-    def end(self) -> int:
-        """End it; the code that it ended with."""
-        os.close(self._asked)
-        self._told.close()
-        with suppress(ProcessLookupError):
-            os.kill(self._child, signal.SIGKILL)
-        return os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
-
-
-def _measure(work: Callable[[int], str], number: int) -> dict[str, Any]:
-    """How work ends, by an ending or a finding, in how much time, and in how many bytes more."""
-    started, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    try:
-        said = {"ending": work(number)}
-    except BaseException:
-        said = {"finding": traceback.format_exc()[-5_000:]}
-    grew = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    return {**said, "took": time.process_time() - started, "grew": grew * 1024}
-
-
 class ParquetMetadata(Door):
     """Files that begin as reports of a survey, with changed metadata.
 
-    What is taken are reports. A process that dies, takes long or grows is a finding.
+    What is taken are reports.
     """
 
     name = "parquet"
@@ -126,16 +68,13 @@ class ParquetMetadata(Door):
             thrift.join(self._path, body, metadata)
             if self._read(base) != "taken":
                 raise AssertionError("a file without changes is not taken")
-        self._reader: Reader | None = None
 
     def close(self) -> None:
-        if self._reader is not None:
-            self._reader.end()
         self._folder.cleanup()
 
     def attempt(self, chosen: random.Random) -> str:
         number = chosen.randrange(len(self._files))
-        _, body, given = self._files[number]
+        base, body, given = self._files[number]
         metadata = deepcopy(given)
         if chosen.random() < 0.5:
             body = _change_page(chosen, body, metadata)
@@ -149,33 +88,7 @@ class ParquetMetadata(Door):
         if chosen.random() < 0.1:
             written = change_bytes(chosen, written)
         thrift.join(self._path, body, written)
-        return self._ask(number)
-
-    def _ask(self, number: int) -> str:
-        """How it ends that another process reads the file, as one of a survey."""
-        if self._reader is None:
-            self._reader = Reader.start(lambda own: self._judge(self._files[own][0]))
-        try:
-            said = self._reader.ask(number)
-        except EOFError:
-            code, self._reader = self._reader.end(), None
-            said = {"finding": f"the process ended with {code}"}
-        except BaseException:  # such as an end of patience
-            self._reader.end()
-            self._reader = None
-            raise
-        if "finding" not in said and (said["grew"] > MEMORY or said["took"] > SECONDS):
-            said["finding"] = f"took {said['took']:.1f} s, grew by {said['grew']:,} bytes"
-        if "finding" in said:
-            raise Finding(f"{said['finding']}: {self._path.read_bytes().hex()}")
-        return str(said["ending"])
-
-    def _judge(self, base: Base) -> str:
-        try:
-            return self._read(base)
-        except Error as error:
-            require_error(error)
-            return type(error).__name__
+        return self._read(base)
 
     def _read(self, base: Base) -> str:
         found = 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
@@ -13,7 +11,6 @@ from fuzz.bodies import Bodies
 from fuzz.doors import DOORS
 from fuzz.harness import RAW, Door, Finding, find_faults
 from fuzz.mutate import change_bytes, change_tree
-from fuzz.parquet import ParquetMetadata
 from fuzz.reports import ReportFiles
 from fuzz.sql import Statements
 from fuzz.surveys import Surveys
@@ -110,25 +107,6 @@ def test_what_is_in_a_file_is_found_in_an_answer(opened):
     door = opened(Statements)
     with pytest.raises(Finding, match="in a file"):
         door.require("SELECT a FROM shoppers", pa.table({"a": [RAW]}))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("what", "found"),
-    [
-        (lambda: os.kill(os.getpid(), signal.SIGKILL), "the process ended with -9"),
-        (lambda: bytearray(1 << 26), "bytes"),
-        (lambda: 1 / 0, "ZeroDivisionError"),
-    ],
-    ids=["dies", "grows", "fails"],
-)
-def test_what_the_reader_of_a_parquet_file_suffers_is_found(opened, monkeypatch, what, found):
-    door = opened(ParquetMetadata)
-    monkeypatch.setattr("fuzz.parquet.MEMORY", 1 << 24)
-    monkeypatch.setattr(door, "_read", lambda _: what() and "taken")
-    findings = find_faults(door, 5, seed=0).findings
-    assert findings
-    assert all(found in each for _, each in findings)
 
 
 class Broken(Door):

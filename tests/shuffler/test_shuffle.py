@@ -19,8 +19,9 @@ from support.planned_survey import PRIVATE, device_reports, device_text
 from support.surveys import ANYTHING
 
 from ldpsql.intake import Intake
+from ldpsql.parquet import reader
 from ldpsql.report_files import BATCH_KEY, ShuffledBatch
-from ldpsql.shuffler import files, shuffle_reports, shuffle_table
+from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device import permutation
@@ -197,7 +198,7 @@ def test_memory_does_not_grow_with_the_reports(tmp_path, monkeypatch):
     count = 300_000
     pq.write_table(reports(survey, count), tmp_path / "a.parquet", row_group_size=1 << 14)
     monkeypatch.setattr(permutation, "ROW_GROUP", 1 << 12)
-    monkeypatch.setattr(files, "CHUNK", 1 << 12)
+    monkeypatch.setattr(reader, "ROWS", 1 << 12)
 
     def peak(capacity: int) -> int:
         monkeypatch.setattr(permutation, "CAPACITY", capacity)

@@ -9,7 +9,7 @@ report came from nor when, nor how many files there were.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpsql.intake import Intake, describe_damage, expand
+from ldpsql.parquet.reader import ParquetContent, open_parquet
 from ldpsql.report_files import (
     BATCH_KEY,
     ID,
@@ -40,8 +41,6 @@ from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.permutation import BUCKETS, in_random_order, permute_rows
 from ldpsql_device.shuffled import Shuffled
 
-CHUNK = 1 << 17
-"""Rows that are read at once."""
 SUFFIXES = (".parquet", ".pq")
 Progress = Callable[[int, int | None], None]
 
@@ -69,11 +68,11 @@ def shuffle_reports(
     intake, place = Intake.of(survey), Path(target)
     require_trust(intake)
     files = _check_files(intake, sources)
-    if any(place.resolve() == path.resolve() for path in files):
+    if any(place.resolve() == file.path.resolve() for file in files):
         raise ReportError(f"the batch would replace the reports in {target}; name another file")
-    ids = chain.from_iterable(_ids(p, _read(p, n, [ID_COLUMN])) for p, n in files.items())
+    ids = chain.from_iterable(_ids(file.path, file.read([ID_COLUMN])) for file in files)
     try:
-        repeats = _find_repeats(ids, sum(files.values()), place.parent)
+        repeats = _find_repeats(ids, sum(file.rows for file in files), place.parent)
         total = int(repeats.size - repeats.sum())
         schema = batch_schema(intake, ShuffledBatch(intake.fingerprint, total))
         mixed = permute_rows(_read_all(intake, files, repeats, progress), place.parent, OsEntropy())
@@ -131,28 +130,26 @@ def batch_schema(intake: Intake, batch: ShuffledBatch) -> pa.Schema:
 # -- files of reports as they came in ----------------------------------------------------------
 
 
-def _check_files(intake: Intake, sources: Sequence[str | Path]) -> dict[Path, int]:
-    """The files behind names of files, directories and globs, and how many rows each says it has.
+def _check_files(intake: Intake, sources: Sequence[str | Path]) -> list[ParquetContent]:
+    """The files behind names of files, directories and globs.
 
     ReportError for a name without a report file, for a file given twice, under whatever names, and
     for one that was shuffled before; FingerprintError for another survey's.
     """
-    files: dict[Path, int] = {}
+    files = list[ParquetContent]()
     seen: set[tuple[int, int]] = set()
     for path in expand(sources, SUFFIXES):
         try:
             place = path.stat()
-            with pq.ParquetFile(path) as file:
-                rows, schema = file.metadata.num_rows, file.schema_arrow
-        except (pa.ArrowException, OSError):
+        except OSError:
             raise describe_damage(path) from None
         if (place.st_dev, place.st_ino) in seen:
             raise ReportError(
                 f"{path} is given twice; name it once: the same reports hide nobody twice"
             )
         seen.add((place.st_dev, place.st_ino))
-        _require_reports(intake, path, schema)
-        files[path] = rows
+        files.append(open_parquet(path, str(path)))
+        _require_reports(intake, path, files[-1].schema)
     return files
 
 
@@ -176,17 +173,20 @@ def _require_reports(intake: Intake, path: Path | str, schema: pa.Schema) -> Non
 
 
 def _read_all(
-    intake: Intake, files: Mapping[Path, int], repeats: Booleans, progress: Progress | None
+    intake: Intake,
+    files: Sequence[ParquetContent],
+    repeats: Booleans,
+    progress: Progress | None,
 ) -> Iterator[pa.Table]:
     """The reports of all files, piece by piece, without the rows that are repeats."""
-    done = 0
-    for path, rows in files.items():
-        for part in _check(intake, path, _read(path, rows, intake.report_columns)):
+    done, total = 0, sum(file.rows for file in files)
+    for file in files:
+        for part in _check(intake, file.path, file.read(intake.report_columns)):
             own = repeats[done : done + part.num_rows]
             done += part.num_rows
             yield part.filter(pa.array(~own))
             if progress is not None:
-                progress(done, sum(files.values()))
+                progress(done, total)
 
 
 def _find_repeats(ids: Iterable[Words], total: int, folder: Path) -> Booleans:
@@ -226,19 +226,6 @@ def _ids(path: Path | str, batches: Iterable[pa.RecordBatch]) -> Iterator[Words]
         words = np.frombuffer(ids.buffers()[1], dtype=np.uint64)
         yield words.reshape(-1, 2)[ids.offset : ids.offset + len(ids)]
         first += len(ids)
-
-
-def _read(path: Path, rows: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Some columns of a file, and nothing else of it; ReportError if it is damaged."""
-    try:
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(CHUNK, columns=list(columns)):
-                yield batch
-                rows -= batch.num_rows
-    except (pa.ArrowException, OSError):
-        raise describe_damage(path) from None
-    if rows != 0:
-        raise describe_damage(path)
 
 
 def _check(

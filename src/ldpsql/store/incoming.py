@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ import pyarrow.csv as pacsv
 
 from ldpsql import limits
 from ldpsql.intake import Intake, describe_damage
-from ldpsql.parquet_pages import LARGEST, read_footer, require_moderate
+from ldpsql.parquet.reader import open_parquet
 from ldpsql.report_files import (
     BATCH_KEY,
     SHOWN,
@@ -311,60 +311,15 @@ Batches = Callable[[Sequence[str], list[int]], Iterator[pa.RecordBatch]]
 
 
 def _parquet(path: Path, name: str) -> Incoming:
-    import pyarrow.parquet as pq  # noqa: PLC0415  (takes long to import, and is for files alone)
-
-    def batches(columns: Sequence[str], _: list[int]) -> Iterator[pa.RecordBatch]:
-        texts = {name for name in columns if _is_written(schema.field(name).type)}
-        # What shares texts is read as they stand there. What does not may be in an encoding that
-        # pyarrow does not read so.
-        shared = [own & texts for own in require_moderate(path, name, footer)]
-        for own, groups in groupby(range(len(shared)), key=shared.__getitem__):
-            with pq.ParquetFile(
-                path,
-                metadata=metadata,
-                page_checksum_verification=True,
-                read_dictionary=sorted(own),
-            ) as file:
-                for batch in file.iter_batches(ROWS, row_groups=[*groups], columns=columns):
-                    batch.validate(full=True)
-                    yield _write_out(name, batch)
-
-    footer = read_footer(path, name)
-    with pq.ParquetFile(path) as file:
-        schema, metadata = file.schema_arrow, file.metadata
-    guarded: Batches = lambda *given: _guard(name, batches(*given))  # noqa: E731
-    return _columnar(name, schema.names, guarded, read_arrow, schema, metadata.num_rows)
-
-
-def _is_written(kind: pa.DataType) -> bool:
-    """Whether values of a type are texts or bytes of any length."""
-    types = pa.types
-    return any(
-        test(kind)
-        for test in (
-            *(types.is_string, types.is_large_string, types.is_string_view),
-            *(types.is_binary, types.is_large_binary, types.is_binary_view),
-        )
+    content = open_parquet(path, name)
+    return _columnar(
+        name,
+        content.schema.names,
+        lambda columns, _: content.read(columns),
+        read_arrow,
+        content.schema,
+        content.rows,
     )
-
-
-def _write_out(name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with texts that rows share written out; ReportError where that takes too much."""
-    import pyarrow.compute as pc  # noqa: PLC0415  (takes long to import, and is for files alone)
-
-    taken = 0
-    for place, column in enumerate(batch.columns):
-        if pa.types.is_dictionary(column.type):
-            lengths = pc.binary_length(column.dictionary).take(column.indices)
-            taken += pc.sum(lengths.cast(pa.int64())).as_py() or 0
-            if taken > LARGEST:
-                raise ReportError(
-                    f"{name}: the texts of {batch.num_rows:,} rows take more than {LARGEST:,} "
-                    "bytes; write shorter ones"
-                )
-            own = batch.schema.names[place]
-            batch = batch.set_column(place, own, column.dictionary_decode())
-    return batch
 
 
 def _csv(path: Path, name: str) -> Incoming:
