@@ -119,7 +119,7 @@ def test_a_store_that_follows_the_umask_is_everybodys(home, monkeypatch):
     """Negative control."""
     monkeypatch.setattr(opening, "strict_umask", nullcontext)
     monkeypatch.setattr(store, "make_log", lambda path: None)
-    expected = {"s.duckdb", "s.duckdb.wal", "s.duckdb.snapshot", "s.duckdb.lock"}
+    expected = {"s.duckdb", "s.duckdb.wal", "s.duckdb.snapshot"}
     assert fill_store(home) == expected
 
 
@@ -161,7 +161,7 @@ def test_what_a_killed_process_leaves_is_its_owners(home):
     path = os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
     ended = subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": path})
     assert ended.returncode == -signal.SIGKILL
-    left = {"s.duckdb", "s.duckdb.wal", "s.duckdb.lock"}
+    left = {"s.duckdb", "s.duckdb.wal"}
     assert {path.name for path in home.iterdir()} == left
     assert not readable(home)
     with open_store(home / "s.duckdb", read_only=True) as opened:

@@ -89,12 +89,11 @@ class Sandbox:
                 path.unlink()
 
     def find_state(self) -> list[tuple[str, str, int]]:
-        """What the store's files hold and when they changed, but for the lock."""
+        """What the store's files hold and when they changed."""
         found = sorted(self.work.glob("s.duckdb*"))
         return [
             (path.name, sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
             for path in found
-            if path.suffix != ".lock"
         ]
 
     def measure(self, operation: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-BESIDE = (".snapshot", ".lock")
+BESIDE = (".snapshot",)
 
 
 def files_in(folder: Path, pattern: str = "*") -> list[str]:

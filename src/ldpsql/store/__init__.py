@@ -113,7 +113,7 @@ def _open_spark(url: str, *, read_only: bool, memory: int | None) -> Store:
 def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
     """Write what is in several stores to a new one, which appears whole or not at all; see
     `Store.import_surveys`. StoreError for a file that is there, and as `open_store`."""
-    from ldpsql.store.duckdb import companion, turns  # noqa: PLC0415
+    from ldpsql.store.duckdb import companion  # noqa: PLC0415
     from ldpsql.store.duckdb.copying import put_in_place, write_beside  # noqa: PLC0415
 
     if target.exists():
@@ -126,7 +126,6 @@ def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
                     done += store.import_surveys(Path(str(_find_file(source))))
         finally:
             companion.remove(unfinished)
-            Path(turns.queue_of(str(unfinished))).unlink(missing_ok=True)
         if unfinished.with_name(f"{unfinished.name}.wal").exists():
             # DuckDB closes a file in silence whose log it could not write into it.
             raise StoreError(

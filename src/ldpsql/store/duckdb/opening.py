@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,7 @@ from typing import Any
 import duckdb
 
 from ldpsql.sql import DUCKDB_SETTINGS
-from ldpsql.store.duckdb import turns
 from ldpsql.store.duckdb.layout import FORMAT, MARKER, MIGRATIONS, STORE_DDL
-from ldpsql.store.duckdb.turns import Turn
 from ldpsql_device.atomic import flush_file, lock_file
 from ldpsql_device.errors import StoreError
 
@@ -83,12 +81,10 @@ class _Opened:
 
     descriptor: one more of it. The system takes DuckDB's lock from a process that closes any, so
     what is to be read of the file besides is read through this one, which is closed last.
-    turns: of writing, which are over then.
     """
 
     descriptor: int
     times: int = 0
-    turns: list[Turn] = field(default_factory=list)
 
 
 @cache
@@ -305,49 +301,30 @@ def _require_database(path: Path) -> None:
 
 
 def _open_patiently(path: Path, *, read_only: bool, patience: float) -> Connection:
-    """Open a store's file; writers do it in the order in which they came."""
+    """Open a store's file, again and again while another process has it."""
     deadline, pause, place = time.monotonic() + patience, _FIRST_PAUSE, os.path.realpath(path)
-    turn = None if read_only else turns.join(place)
-    try:
-        while True:
-            try:
-                if turn is not None and not turn.has_come():
-                    raise _name_writer(path, place, "another process that came before")
-                with _OPENING:
-                    connection = _open(path, place, read_only=read_only)
-                    if connection is not None:
-                        if turn is not None:
-                            turn.say_who()
-                            _OPENED[place].turns.append(turn)
-                        return connection
-            except duckdb.Error as error:
-                match = re.search(_LOCKED, str(error))
-                if match is None:
-                    raise explain(error, path) from None
-                locked = _name_writer(path, place, f"process {match['pid']} ({match['program']})")
-            except LockedError as error:
-                locked = error
-            else:
-                continue
-            rest = deadline - time.monotonic()
-            if rest <= 0:
-                raise locked from None
-            time.sleep(min(pause, rest))
-            pause = min(2 * pause, _LONGEST_PAUSE)
-    except BaseException:
-        if turn is not None:
-            turn.leave()
-        raise
-
-
-def _name_writer(path: Path, place: str, known: str) -> LockedError:
-    """Who has a store, and since when, if that is known.  known: what is known without it."""
-    process, writer = known.split(" (", maxsplit=1)[0], turns.find_writer(place)
-    if writer is not None and (writer.startswith(f"{process} (") or process == known):
-        known = writer
-    return LockedError(
-        f"the store {path} is locked by {known}; wait for it to end, or close the store there"
-    )
+    while True:
+        try:
+            with _OPENING:
+                connection = _open(path, place, read_only=read_only)
+            if connection is not None:
+                return connection
+            continue
+        except duckdb.Error as error:
+            match = re.search(_LOCKED, str(error))
+            if match is None:
+                raise explain(error, path) from None
+            locked = LockedError(
+                f"the store {path} is locked by process {match['pid']} ({match['program']}); wait "
+                "for it to end, or close the store there"
+            )
+        except LockedError as error:
+            locked = error
+        rest = deadline - time.monotonic()
+        if rest <= 0:
+            raise locked from None
+        time.sleep(min(pause, rest))
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def _open(path: Path, place: str, *, read_only: bool) -> Connection | None:
@@ -377,10 +354,7 @@ def _let_go(place: str) -> None:
     """Count one opening of a file less."""
     _OPENED[place].times -= 1
     if not _OPENED[place].times:
-        opened = _OPENED.pop(place)
-        os.close(opened.descriptor)
-        for turn in opened.turns:
-            turn.leave()
+        os.close(_OPENED.pop(place).descriptor)
 
 
 def identify(path: Path) -> Identity | None:

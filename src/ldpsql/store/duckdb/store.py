@@ -80,7 +80,7 @@ one upon the other."""
 class DuckDBStore(Store):
     """A store in a DuckDB file or in memory.
 
-    Threads may share a store: each reads on cursors of its own. Writers take turns.
+    Threads may share a store: each reads on cursors of its own. Writers wait for each other.
     """
 
     def __init__(
