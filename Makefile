@@ -57,11 +57,11 @@ browser: $(STAMP)
 # newer.
 spark: CLUSTER := local-cluster[2,1,1024]
 spark: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests/store/spark/requirements.lock
-	$(BIN)/python -m pytest --require-spark -m $(if $(FULL),spark,"spark and not slow") tests/store
-	SPARK_REMOTE=local $(BIN)/python -m pytest --require-spark -m "spark and not slow" tests/store
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests/spark/requirements.lock
+	$(BIN)/python -m pytest --require-spark -m $(if $(FULL),spark,"spark and not slow") tests/spark tests/store
+	SPARK_REMOTE=local $(BIN)/python -m pytest --require-spark -m "spark and not slow" tests/spark tests/store
 	$(if $(FULL),SPARK_MASTER='$(CLUSTER)' $(BIN)/python -m pytest --require-spark \
-		-m "spark and not slow" tests/store/spark/test_golden.py)
+		-m "spark and not slow" tests/spark/test_golden.py)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -22,7 +22,7 @@ from ldpsql_device.table import randomize
 REPORTS, PAIRS = 100_000, 15
 QUESTION = speed.QUESTION.format(30, 45, 9)
 LOADED = (
-    "import ldpsql.__main__, ldpsql.cli.main, ldpsql.cli.results, ldpsql.store.duckdb.reader, "
+    "import ldpsql.__main__, ldpsql.cli.main, ldpsql.cli.results, ldpsql.store.reader, "
     "ldpsql.engine.session, ldpsql.recipes.{recipe}; import os; os._exit(0)"
 )
 

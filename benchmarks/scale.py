@@ -104,7 +104,7 @@ def _add(folder: str, days: str) -> None:
     later = utc_today() + timedelta(days=int(days))
     own = Path(folder) / "more.parquet"
     with (
-        patch("ldpsql.store.base.utc_today", lambda: later),
+        patch("ldpsql.store.store.utc_today", lambda: later),
         open_store(Path(folder) / "s.duckdb", read_only=False, memory=MEMORY) as store,
     ):
         [batch] = store.ingest([own], survey=_survey_in(folder))

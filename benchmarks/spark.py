@@ -31,12 +31,11 @@ from benchmarks.decoded import codes, survey
 from benchmarks.tables import print_table
 from benchmarks.timing import by_clocks
 from ldpsql.simulation import SeededEntropy, accept_everything
-from ldpsql.store import open_folder
+from ldpsql.spark.columns import PLACE, ROW, SAID, arriving_columns, wide, write_schema
+from ldpsql.spark.executor import Decoder
+from ldpsql.spark.session import start
+from ldpsql.spark.store import SparkStore
 from ldpsql.store.base import Selection
-from ldpsql.store.spark.columns import PLACE, ROW, SAID, arriving_columns, wide, write_schema
-from ldpsql.store.spark.executor import Decoder
-from ldpsql.store.spark.session import start
-from ldpsql.store.spark.store import SparkStore
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.table import randomize_batch
@@ -105,7 +104,7 @@ def _decode_alone(asked: Survey, counts: pa.Table) -> tuple[float, float]:
 
 def _refresh(session, asked, folder: Path) -> None:
     shutil.rmtree(folder / "_ldpsql", ignore_errors=True)
-    with open_folder(session, str(folder), asked, read_only=False) as store:
+    with SparkStore(session, str(folder), asked, read_only=False) as store:
         store.catch_up()
 
 
@@ -113,7 +112,7 @@ def _pass_through(session, asked, folder: Path, places: list[Path]) -> None:
     from pyspark import StorageLevel  # noqa: PLC0415  (an extra)
 
     shutil.rmtree(folder / "_ldpsql", ignore_errors=True)
-    with open_folder(session, str(folder), asked, read_only=False) as store:
+    with SparkStore(session, str(folder), asked, read_only=False) as store:
         assert isinstance(store, SparkStore)
         store._look_at_today()
         with store._open_survey(None) as intake:

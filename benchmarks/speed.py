@@ -17,8 +17,7 @@ from benchmarks.timing import Pair, children_seconds, run_python, side_by_side
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.simulation import accept_everything
-from ldpsql.store import open_store
-from ldpsql.store.duckdb import fold
+from ldpsql.store import fold, open_store
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.table import randomize
 

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TESTS = (
     "tests/browser/test_client.py::test_two_pages_at_once_give_one_report",
-    "tests/store/spark/test_store.py::test_files_are_read_once_and_may_go",
+    "tests/spark/test_store.py::test_files_are_read_once_and_may_go",
 )
 
 

@@ -22,23 +22,16 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, TypedDict
 import pyarrow as pa
 
 from ldpsql.answer import Answer, Row
+from ldpsql.engine.collector import Answering, Collector, Filled, open_collector, open_session
 from ldpsql.engine.result import Result
-from ldpsql.engine.session import Session
 from ldpsql.engine.sources import MarginSources, Sources, choose_sources
 from ldpsql.errors import pluralize
 from ldpsql.estimate import CONFIDENCE, Estimates
 from ldpsql.limits import SECONDS
 from ldpsql.lookups import Columns, PublicTable
 from ldpsql.parser import Parameters
-from ldpsql.remote import RemoteSession, RemoteStore, is_address
-from ldpsql.store import (
-    Batch,
-    Store,
-    is_spark_address,
-    open_folder,
-    open_store,
-    read_store,
-)
+from ldpsql.store import Batch, find_kind, open_store, read_store
+from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 from ldpsql_device import errors
@@ -192,22 +185,25 @@ def connect(
     """
     place = None if path is None or str(path) == ":memory:" else path
     writes_to: Path | None = None
-    store: Store | RemoteStore
+    store: Store | Collector
     if (spark is None) != (reports is None) or (spark is None and survey is not None):
         raise InterfaceError("a folder of reports takes both spark=session and reports=folder")
     if spark is not None:
         if path is not None:
             raise InterfaceError("give either the path of a store or spark= and reports=")
-        store = open_folder(spark, str(reports), survey, read_only=bool(read_only))
+        kind = find_kind("spark:///")
+        if kind is None:
+            raise NotSupportedError("nothing is installed that reads folders of reports by Spark")
+        folder: Store = kind(spark, str(reports), survey, read_only=bool(read_only))
         if not read_only:
-            store.catch_up()
+            folder.catch_up()
+        store = folder
     elif place is None:
         store = open_store(None, read_only=bool(read_only))
-    elif is_spark_address(place):
-        url = str(place)
-        store = open_store(url, read_only=True) if read_only else read_store(url)
-    elif is_address(place):
-        store = RemoteStore(str(place), token)
+    elif (collector := open_collector(place, token)) is not None:
+        store = collector
+    elif find_kind(place) is not None:
+        store = open_store(place, read_only=True) if read_only else read_store(place)
     else:
         file = Path(place)
         if must_exist and not file.exists():
@@ -245,7 +241,7 @@ class Connection:
 
     def __init__(
         self,
-        store: Store | RemoteStore,
+        store: Store | Collector,
         *,
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
@@ -265,16 +261,13 @@ class Connection:
             "seconds": timeout,
             "sources": choose_sources(weights, one_population=one_population, census=census),
         }
-        self._session: Session | RemoteSession | None = (
-            RemoteSession(store, **self._settings)
-            if isinstance(store, RemoteStore)
-            else Session(store, **self._settings)
-        )
+        self._store = store
+        self._session: Answering | None = open_session(store, **self._settings)
         self._writes_to = writes_to
         self._uncommitted = False
 
     @property
-    def session(self) -> Session | RemoteSession:
+    def session(self) -> Answering:
         """What answers the questions; InterfaceError once the connection is closed."""
         self.require_open()
         assert self._session is not None
@@ -288,7 +281,8 @@ class Connection:
     @property
     def surveys(self) -> tuple[Survey, ...]:
         """The surveys of the store, by name."""
-        return tuple(self.session.store.surveys())
+        self.require_open()
+        return tuple(self._store.surveys())
 
     def cursor(self) -> Cursor:
         """A new cursor."""
@@ -403,17 +397,17 @@ class Connection:
         said in its schema's metadata, `ldpsql.notes`. Raises DataError where there are no reports,
         NotSupportedError for a survey without dimensions, InterfaceError for rows below 1.
         """
-        store = self.session.store
-        if isinstance(store, RemoteStore):
-            return store.synthesize(rows, table, seed)
-        return Synthesizer.of(store, table).table(rows, seed)
+        self.require_open()
+        if isinstance(self._store, Collector):
+            return self._store.synthesize(rows, table, seed)
+        return Synthesizer.of(self._store, table).table(rows, seed)
 
     @contextmanager
-    def _writable(self) -> Iterator[Store | RemoteStore]:
+    def _writable(self) -> Iterator[Filled]:
         """The store, open for writing."""
-        session = self.session
+        self.require_open()
         if self._writes_to is None:
-            yield session.store
+            yield self._store
             return
         with open_store(self._writes_to, read_only=False) as store:
             yield store
@@ -432,7 +426,7 @@ class Connection:
     def close(self) -> None:
         """Close the store; a second time does nothing."""
         if self._session is not None:
-            self._session.store.close()
+            self._store.close()
         self._session = None
 
     def __enter__(self) -> Self:

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpsql import errors
+from ldpsql.engine.collector import Collector
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import require_settings
 from ldpsql.engine.sources import RESPONDENTS, Sources
@@ -57,12 +58,7 @@ LARGEST_ANSWER, _LARGEST_REFUSAL = 1 << 30, 1 << 20
 """Bytes of what a collector may answer; an answer has at most a million rows."""
 
 
-def is_address(place: object) -> bool:
-    """Whether a store is a collector's address, not a file."""
-    return str(place).startswith(("http://", "https://"))
-
-
-class RemoteStore:
+class RemoteStore(Collector):
     """What a collector has."""
 
     def __init__(self, url: str, token: str | None) -> None:
@@ -79,6 +75,15 @@ class RemoteStore:
         self._opener = open_directly(parts.scheme)
         self._texts: dict[str, tuple[str, str]] = {}
         self._surveys: dict[str, Survey] = {}
+
+    @classmethod
+    def open_address(cls, url: str, token: str | None) -> RemoteStore:
+        """As the class itself."""
+        return cls(url, token)
+
+    def open_session(self, **settings: Any) -> RemoteSession:
+        """What asks this collector; settings as of a `Session`."""
+        return RemoteSession(self, **settings)
 
     def surveys(self) -> list[Survey]:
         """All surveys that can be asked, by name."""
@@ -108,7 +113,7 @@ class RemoteStore:
         tell: Callable[[Batch], None] | None = None,
         progress: Callable[[int, int | None], None] | None = None,
         keep: str = "reports",
-        **options: bool,
+        **options: Any,
     ) -> list[Batch]:
         """Have files of reports taken, as `Store.ingest` takes them; it needs the token of a relay.
 
@@ -296,6 +301,10 @@ class RemoteSession:
             return unpack_estimates(ask(f"/v1/answers/{quote(handle)}/estimates"))
 
         return unpack(ask("/v1/query", body), self.store.of_fingerprint, estimates_of)
+
+    def survey(self, table: str) -> Survey:
+        """One survey; QueryError if there is none of that name."""
+        return self.store.survey(table)
 
     def register(self, table: PublicTable) -> None:
         """Not offered: NotSupportedError."""

@@ -19,7 +19,8 @@ from ldpsql.dbapi import Connection
 from ldpsql.estimate import CONFIDENCE
 from ldpsql.report import Histogram, Integers, Reports
 from ldpsql.shuffler import shuffle_table
-from ldpsql.store import Selection, Store, open_store
+from ldpsql.store import Selection, open_store
+from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device.policy import Policy
 from ldpsql_device.survey import Published

@@ -19,8 +19,7 @@ from support.surveys import ANYTHING, RECORD, app, people
 
 from ldpsql.shuffler import files as shuffler_files
 from ldpsql.shuffler import shuffle_reports
-from ldpsql.store import open_store
-from ldpsql.store.duckdb import opening, store
+from ldpsql.store import database, open_store, opening
 from ldpsql_device import files
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.files import randomize_file
@@ -118,14 +117,14 @@ def test_a_link_to_a_store_changes_nothing(home):
 def test_a_store_that_follows_the_umask_is_everybodys(home, monkeypatch):
     """Negative control."""
     monkeypatch.setattr(opening, "strict_umask", nullcontext)
-    monkeypatch.setattr(store, "make_log", lambda path: None)
+    monkeypatch.setattr(database, "make_log", lambda path: None)
     expected = {"s.duckdb", "s.duckdb.wal", "s.duckdb.snapshot"}
     assert fill_store(home) == expected
 
 
 def test_a_log_that_follows_the_umask_is_everybodys(home, monkeypatch):
     """Negative control."""
-    monkeypatch.setattr(store, "make_log", lambda path: None)
+    monkeypatch.setattr(database, "make_log", lambda path: None)
     assert fill_store(home) == {"s.duckdb.wal"}
 
 
@@ -146,7 +145,7 @@ import os, signal, sys
 from support.store_files import files_in
 from support.surveys import ANYTHING, app, people
 from ldpsql.store import open_store
-from ldpsql.store.duckdb import companion
+from ldpsql.store import companion
 from ldpsql_device.table import randomize
 os.umask(0)
 companion.publish = lambda *_: os.kill(os.getpid(), signal.SIGKILL)

@@ -12,7 +12,7 @@ from support.surveys import ANYTHING, app, people
 
 from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store, read_store, vacuum_store
-from ldpsql.store.duckdb.opening import make_log
+from ldpsql.store.opening import make_log
 from ldpsql_device.errors import StoreError
 from ldpsql_device.table import randomize
 

@@ -191,9 +191,9 @@ def test_a_survey_that_is_over_takes_no_more_records_and_no_more_reports(tmp_pat
     monkeypatch.setattr("ldpsql_device.files.utc_today", lambda: date(2026, 2, 1))
     assert "survey app ended on 2026-01-31" in refusal(run(*arguments), 1)
     ingest = ("ingest", "r.parquet", "--survey", target, "--db", "app.duckdb")
-    monkeypatch.setattr("ldpsql.store.base.utc_today", lambda: date(2026, 2, 1))
+    monkeypatch.setattr("ldpsql.store.store.utc_today", lambda: date(2026, 2, 1))
     assert "ended on 2026-01-31, after which no report is taken" in refusal(run(*ingest), 1)
-    monkeypatch.setattr("ldpsql.store.base.utc_today", lambda: date(2026, 1, 31))
+    monkeypatch.setattr("ldpsql.store.store.utc_today", lambda: date(2026, 1, 31))
     assert run(*ingest).exit_code == 0
 
 

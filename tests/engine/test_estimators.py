@@ -23,7 +23,7 @@ from ldpsql import dbapi
 from ldpsql.engine.arithmetic import SURCHARGE, typical_error
 from ldpsql.engine.session import Session
 from ldpsql.estimate import quantile
-from ldpsql.store import Store
+from ldpsql.store.store import Store
 from ldpsql_device.errors import NotSupportedError
 
 YOUNG = "SELECT COUNT(*) AS n FROM app WHERE age < 4"

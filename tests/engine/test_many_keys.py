@@ -20,7 +20,7 @@ from ldpsql.errors import QueryError
 from ldpsql.recipes.registry import MECHANISMS
 from ldpsql.report import Histograms
 from ldpsql.simulation import collect
-from ldpsql.store import Store
+from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 
 KEYS, PEOPLE = 40, 1_200

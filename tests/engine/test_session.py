@@ -21,8 +21,9 @@ from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
 from ldpsql.simulation import SeededEntropy, collect
-from ldpsql.store import Selection, Store, open_store
-from ldpsql.store.duckdb.reading import Reading
+from ldpsql.store import Selection, open_store
+from ldpsql.store.reading import Reading
+from ldpsql.store.store import Store
 from ldpsql_device.table import randomize_batch
 
 PEOPLE = 300

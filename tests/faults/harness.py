@@ -39,8 +39,7 @@ from support.surveys import integer, public, survey_toml
 from ldpsql.cli.main import NoPandas
 from ldpsql.designer import design
 from ldpsql.intake import Intake
-from ldpsql.store import merge_stores, open_store, read_store, vacuum_store
-from ldpsql.store.duckdb import layout, opening
+from ldpsql.store import layout, merge_stores, open_store, opening, read_store, vacuum_store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error
 
@@ -316,7 +315,7 @@ def main() -> None:
     # What every case would load and make is loaded and made before it is forked, or never: pyarrow
     # would look for pandas, which takes as long to load as a case takes.
     sys.meta_path.insert(0, NoPandas())
-    import_module("ldpsql.store.duckdb.reader")
+    import_module("ldpsql.store.reader")
     survey = design(survey_toml(*COLUMNS, table="app", epsilon="2", mechanism="fourier"))
     survey.design.decoding.derive()
     Survey.from_json(survey.to_json())

@@ -17,7 +17,8 @@ from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.population.sources import Population
 from ldpsql.simulation import SeededEntropy, accept_everything
-from ldpsql.store import Store, open_store
+from ldpsql.store import open_store
+from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device.table import randomize_batch
 

@@ -230,7 +230,7 @@ def test_a_survey_that_ended_is_closed(monkeypatch):
     body = b'{"id":"%032x","report":"0000","public":{"shop":null}}'
     with collecting(ended) as (app, store):
         for day, status in ((date(2026, 3, 1), 200), (date(2026, 3, 2), 410)):
-            for place in ("store.base", "server.devices"):
+            for place in ("store.store", "server.devices"):
                 monkeypatch.setattr(f"ldpsql.{place}.utc_today", lambda day=day: day)
             assert ask(app, path, body % day.day, **NDJSON).status == status
         assert store.sizes("people").sum() == 1

@@ -36,10 +36,12 @@ from ldpsql.intake import Intake
 from ldpsql.lookups import PublicTable
 from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.shuffler import shuffle_table
+from ldpsql.spark.session import start
+from ldpsql.spark.store import SparkStore
 from ldpsql.sql import Scalar
-from ldpsql.store import Selection, Store, open_folder, open_store
-from ldpsql.store import base as store_base
-from ldpsql.store.spark.session import start
+from ldpsql.store import Selection, open_store
+from ldpsql.store import store as store_module
+from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError, StoreError
@@ -60,7 +62,7 @@ class Kind:
         if self.name == "spark":
             reports = self.folder / "reports"
             reports.mkdir(exist_ok=True)
-            opened = open_folder(start(), str(reports), survey, read_only=read_only)
+            opened = SparkStore(start(), str(reports), survey, read_only=read_only)
         else:
             opened = open_store(self.folder / "store.duckdb", read_only=read_only)
         with opened as store:
@@ -291,7 +293,7 @@ def test_nothing_is_taken_after_the_end_of_a_survey(
     survey = fake_survey()
     schedule = replace(survey.schedule, start=date(2026, 1, 1), end=date(2026, 1, 31))
     ended = replace(Intake.of(survey), schedule=schedule)
-    monkeypatch.setattr(store_base, "utc_today", lambda: date(2026, 6, 1))
+    monkeypatch.setattr(store_module, "utc_today", lambda: date(2026, 6, 1))
     with (
         kind.open(survey) as store,
         pytest.raises(ReportError, match="ended on 2026-01-31, after which no report is taken"),

@@ -9,10 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.fake_survey import fake_survey, reports_of, with_new_ids, write_csv
 
-from ldpsql.store import Selection, Store, incoming, open_store, rules
-from ldpsql.store.duckdb import arrivals
-from ldpsql.store.duckdb.store import DuckDBStore
+from ldpsql.store import Selection, arrivals, incoming, open_store, rules
 from ldpsql.store.rules import Batch
+from ldpsql.store.store import Store
 from ldpsql_device.errors import ReportError
 
 FILES, ROWS = 7, 5
@@ -39,13 +38,13 @@ def ingest(store: Store, paths: list[Path], survey: object, **options: object) -
 
 def commits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many files each change adds."""
-    seen, right = list[int](), DuckDBStore._add_reports
+    seen, right = list[int](), Store._add_reports
 
-    def add(self: DuckDBStore, intake: object, files: list[object], *more: object) -> list[int]:
+    def add(self: Store, intake: object, files: list[object], *more: object) -> list[int]:
         seen.append(len(files))
         return right(self, intake, files, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(DuckDBStore, "_add_reports", add)
+    monkeypatch.setattr(Store, "_add_reports", add)
     return seen
 
 
@@ -118,9 +117,9 @@ def test_a_commit_that_fails_takes_none_of_its_files(
     survey, told = fake_survey(), list[Batch]()
     paths = write(tmp_path, several(survey))
     monkeypatch.setattr(rules, "MOST_FILES", 3)
-    right = DuckDBStore._add_reports
+    right = Store._add_reports
 
-    def fail(self: DuckDBStore, intake: object, files: list[object], *more: object) -> list[int]:
+    def fail(self: Store, intake: object, files: list[object], *more: object) -> list[int]:
         taken = right(self, intake, files, *more)  # type: ignore[arg-type]
         if len(told) == 3:
             raise OSError("no room")
@@ -128,7 +127,7 @@ def test_a_commit_that_fails_takes_none_of_its_files(
 
     with open_store(None, read_only=False) as store:
         with monkeypatch.context() as patch:
-            patch.setattr(DuckDBStore, "_add_reports", fail)
+            patch.setattr(Store, "_add_reports", fail)
             with pytest.raises(OSError, match="no room"):
                 ingest(store, paths, survey, tell=told.append)
         assert store.sizes("app").sum() == 3 * ROWS

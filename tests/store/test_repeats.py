@@ -21,8 +21,7 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
 from ldpsql.intake import Intake
 from ldpsql.shuffler import shuffle_table
-from ldpsql.store import Selection, open_store
-from ldpsql.store.duckdb import arrivals
+from ldpsql.store import Selection, arrivals, open_store
 from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import ReportError
@@ -208,7 +207,7 @@ def clock(monkeypatch):
     """Sets the day on which reports arrive."""
 
     def to(day):
-        monkeypatch.setattr("ldpsql.store.base.utc_today", lambda: day)
+        monkeypatch.setattr("ldpsql.store.store.utc_today", lambda: day)
 
     to(TODAY)
     return to
@@ -280,7 +279,7 @@ INGESTING = """
     from ldpsql.recipes import registry
     registry.MECHANISMS["fake"] = FakeMechanism()
     from ldpsql.store import open_store
-    from ldpsql.store.duckdb import arrivals
+    from ldpsql.store import arrivals
     left = {calls}
     real = arrivals.receive
     def receive(*given):
@@ -350,6 +349,6 @@ def test_a_clock_that_is_set_wrong_for_a_while_doubles_nothing(store, clock, jum
 
 def test_a_clock_that_is_believed_at_once_doubles(store, clock, monkeypatch):
     """Negative control."""
-    monkeypatch.setattr("ldpsql.store.base.day_of_forgetting", lambda today, _: today)
+    monkeypatch.setattr("ldpsql.store.store.day_of_forgetting", lambda today, _: today)
     with pytest.raises(AssertionError):
         test_a_clock_that_is_set_wrong_for_a_while_doubles_nothing(store, clock, 400)

@@ -7,7 +7,7 @@ import shutil
 from importlib.util import find_spec
 from typing import Any
 
-from ldpsql.store.spark.session import start
+from ldpsql.spark.session import start
 
 SETTINGS = {
     "spark.driver.memory": "1g",

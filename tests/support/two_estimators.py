@@ -23,7 +23,8 @@ from ldpsql.estimate import Array, Estimates
 from ldpsql.recipes import registry
 from ldpsql.report import Histogram
 from ldpsql.simulation import SeededEntropy
-from ldpsql.store import Store, open_store
+from ldpsql.store import open_store
+from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.table import randomize_batch

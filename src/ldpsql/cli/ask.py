@@ -12,9 +12,8 @@ import click
 from ldpsql.cli import options
 
 if TYPE_CHECKING:
-    from ldpsql.engine.session import Session
-    from ldpsql.remote import RemoteSession, RemoteStore
-    from ldpsql.store.base import Store
+    from ldpsql.engine.collector import Answering, Collector
+    from ldpsql.store.store import Store
 
 
 @click.command()
@@ -64,39 +63,28 @@ def answer(
         write_result(result, form, target, intervals=intervals)
 
 
-def open_to_ask(database: Path | str) -> Store | RemoteStore:
+def open_to_ask(database: Path | str) -> Store | Collector:
     """The store in a file, or a collector."""
-    if options.is_collector(database):
-        from ldpsql.remote import RemoteStore  # noqa: PLC0415
-
-        return RemoteStore(str(database), None)
-
+    from ldpsql.engine.collector import open_collector  # noqa: PLC0415
     from ldpsql.store import read_store  # noqa: PLC0415
 
-    return read_store(database)
+    return open_collector(database) or read_store(database)
 
 
 def make_session(
-    store: Store | RemoteStore,
+    store: Store | Collector,
     weights: tuple[Path, ...],
     *,
     one_population: bool = False,
     census: bool = False,
     **settings: Any,
-) -> Session | RemoteSession:
-    """What answers questions; settings: as of `connect`, and others of a `Session`."""
+) -> Answering:
+    """A session that answers questions; settings: as of `connect`, and others of a `Session`."""
+    from ldpsql.engine.collector import open_session  # noqa: PLC0415
     from ldpsql.engine.sources import choose_sources  # noqa: PLC0415
-    from ldpsql.store.base import Store  # noqa: PLC0415
 
     sources = choose_sources(weights, one_population=one_population, census=census)
-    if isinstance(store, Store):
-        from ldpsql.engine.session import Session  # noqa: PLC0415
-
-        return Session(store, sources=sources, **settings)
-
-    from ldpsql.remote import RemoteSession  # noqa: PLC0415
-
-    return RemoteSession(store, sources=sources, **settings)
+    return open_session(store, sources=sources, **settings)
 
 
 def _text(sql: str | None) -> str:

@@ -14,8 +14,8 @@ from ldpsql.cli.progress import Progress
 from ldpsql.errors import pluralize
 
 if TYPE_CHECKING:
-    from ldpsql.remote import RemoteStore
-    from ldpsql.store import Batch, Store
+    from ldpsql.engine.collector import Filled
+    from ldpsql.store import Batch
 
 
 @click.command()
@@ -51,6 +51,7 @@ def ingest(
     command; the files before it stay taken. A survey with trust = "shuffle" takes only batches that
     `ldpsql shuffle` wrote.
     """
+    from ldpsql.engine.collector import open_collector  # noqa: PLC0415
     from ldpsql.intake import Intake, expand  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.store.incoming import SUFFIXES  # noqa: PLC0415
@@ -65,12 +66,8 @@ def ingest(
 
     asked = None if survey is None else Intake.read(survey)
     files = expand(paths, SUFFIXES)  # before a database is made for none
-    opened: Store | RemoteStore
-    if options.is_collector(database):
-        from ldpsql.remote import RemoteStore  # noqa: PLC0415  (it loads what answers)
-
-        opened = RemoteStore(str(database), None)
-    else:
+    opened: Filled | None = open_collector(database)
+    if opened is None:
         opened = open_store(database, read_only=False, patience=patience)
     with closing(opened) as store, Progress("ingesting", sys.stderr) as progress:
         store.ingest(files, survey=asked, tell=tell, progress=progress.advance, **settings)

@@ -22,7 +22,7 @@ from ldpsql.record_domain import RecordDomain
 from ldpsql.text import INDENT, WIDTH, cut, labelled_lines, table_lines
 from ldpsql_device.atomic import replace_file
 from ldpsql_device.describe import describe_schedule, name_with_label
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import InterfaceError, SurveyError
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import ANY_DAY
 
@@ -389,7 +389,7 @@ def statement(
     an earlier one. So make a new one before this one ends, and never two on one day about different
     surveys of one table.
     """
-    from ldpsql.remote import RemoteStore  # noqa: PLC0415
+    from ldpsql.engine.collector import open_collector  # noqa: PLC0415
     from ldpsql.survey import read_device_part  # noqa: PLC0415
     from ldpsql_device.statement import Statement  # noqa: PLC0415
     from ldpsql_device.survey import utc_today  # noqa: PLC0415
@@ -400,7 +400,10 @@ def statement(
     own, days = SigningKey.read(key), {"issued": utc_today(), "until": until.date()}
     made = Statement.sign(read_device_part(survey), own, **days)
     if collector is not None:
-        RemoteStore(collector, None).keep_statement(made)
+        opened = open_collector(collector)
+        if opened is None:
+            raise InterfaceError(f"{collector!r:.100} is not the address of a collector")
+        opened.keep_statement(made)
     if target is not None:
         with replace_file(target) as temporary:
             temporary.write_text(made.text, encoding="utf-8")

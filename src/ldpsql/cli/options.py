@@ -64,7 +64,7 @@ option = partial(click.option, cls=Option)
 
 def read_place(text: str) -> Path | str:
     """A file, or an address as it is."""
-    return text if text.startswith(("http://", "https://", "spark:")) else Path(text)
+    return text if "://" in text else Path(text)
 
 
 database = click.option(
@@ -98,11 +98,6 @@ collector_or_database = click.option(
     " in LDPSQL_TOKEN; or a folder of report files that Spark reads: "
     "spark:///path/to/reports/?survey=FILE.",
 )
-
-
-def is_collector(database: Path | str) -> bool:
-    """Whether what --db says is the address of a collector, not a store to open."""
-    return isinstance(database, str) and not database.startswith("spark:")
 
 
 confidence = click.option(

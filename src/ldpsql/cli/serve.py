@@ -17,6 +17,7 @@ from ldpsql_device.errors import NotSupportedError, OperationalError, StoreError
 
 if TYPE_CHECKING:
     from ldpsql.server.receiver import Receiver
+    from ldpsql.store.store import Store
 
 LEAST_MEMORY, MEMORY = 100, 500
 """Of the database, in MB."""
@@ -111,7 +112,7 @@ def serve(
     from ldpsql.intake import Intake  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.remote import RemoteStore  # noqa: PLC0415
     from ldpsql.shuffler.arrivals import Arrivals  # noqa: PLC0415
-    from ldpsql.store import Store, open_store  # noqa: PLC0415
+    from ldpsql.store import open_store  # noqa: PLC0415
 
     try:
         from ldpsql.server.app import make_app  # noqa: PLC0415

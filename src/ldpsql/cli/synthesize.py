@@ -49,23 +49,22 @@ def synthesize(
     options.keep_inputs(target, database)
     options.check_writable(target)
 
-    from ldpsql.store import read_store  # noqa: PLC0415  (what is heavy comes late)
+    from ldpsql.cli.ask import open_to_ask  # noqa: PLC0415  (what is heavy comes late)
+    from ldpsql.engine.collector import Collector  # noqa: PLC0415
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
     from ldpsql.synthesis.synthesizer import NOTES_KEY  # noqa: PLC0415
 
     batches: Iterable[pa.Table]
     with Progress("synthesizing", sys.stderr) as progress:
-        if options.is_collector(database):
-            from ldpsql.remote import RemoteStore  # noqa: PLC0415
-
-            made = RemoteStore(str(database), None).synthesize(rows, table, seed)
-            batches, schema = [made], made.schema
-            notes = made.schema.metadata[NOTES_KEY.encode()].decode().splitlines()
-        else:
-            with closing(read_store(database)) as store:
+        with closing(open_to_ask(database)) as store:
+            if isinstance(store, Collector):
+                made = store.synthesize(rows, table, seed)
+                batches, schema = [made], made.schema
+                notes = made.schema.metadata[NOTES_KEY.encode()].decode().splitlines()
+            else:
                 synthesizer = Synthesizer.of(store, table)
-            batches, schema = synthesizer.batches(rows, seed), synthesizer.columns
-            notes = list(synthesizer.notes)
+                batches, schema = synthesizer.batches(rows, seed), synthesizer.columns
+                notes = list(synthesizer.notes)
         counted = _count(batches, rows, progress)
         write_document(Document(schema=schema, batches=counted), None, target)
     show_notes(notes)

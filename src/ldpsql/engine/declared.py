@@ -24,7 +24,7 @@ from ldpsql.engine.disjoin import MAX_BOXES, disjoint, too_many_boxes
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import ROW
 from ldpsql.sql import DECLARED, Join, Scalar
-from ldpsql.store.duckdb.sandbox import Sandbox
+from ldpsql.store.sandbox import Sandbox
 from ldpsql_device.arrow import arrow_type
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema

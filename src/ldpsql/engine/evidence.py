@@ -21,7 +21,7 @@ from ldpsql.forgery import Spread, signs_within_groups
 from ldpsql.guarantees import StatedGuarantee
 from ldpsql.parser.query import Query
 from ldpsql.report import Integers
-from ldpsql.store.base import Selection, Store
+from ldpsql.store.base import ReportSource, Selection
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.frozen import frozen
@@ -57,7 +57,7 @@ class Evidence:
     confidence: level of the intervals.  sources: whom answers are about.
     """
 
-    def __init__(self, store: Store, confidence: float, sources: Sources) -> None:
+    def __init__(self, store: ReportSource, confidence: float, sources: Sources) -> None:
         self.store, self.confidence, self._given = store, confidence, sources
         self._kept: dict[str, OrderedDict[Any, Any]] = {}
 

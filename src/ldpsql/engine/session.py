@@ -14,7 +14,8 @@ from ldpsql.estimate import CONFIDENCE
 from ldpsql.lookups import PublicTable
 from ldpsql.parser import Parameters, catalog, parse
 from ldpsql.parser.query import Statement
-from ldpsql.store.base import Store
+from ldpsql.store.base import ReportSource
+from ldpsql.survey import Survey
 from ldpsql_device.errors import IntegrityError, InterfaceError
 
 
@@ -31,7 +32,7 @@ class Session:
 
     def __init__(
         self,
-        store: Store,
+        store: ReportSource,
         *,
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
@@ -51,6 +52,10 @@ class Session:
         self.sources = sources
         self.evidence = Evidence(store, confidence, sources)
         self._registered: dict[str, PublicTable] = {}
+
+    def survey(self, table: str) -> Survey:
+        """One survey of the store; QueryError if there is none of that name."""
+        return self.store.survey(table)
 
     def register(self, table: PublicTable) -> None:
         """Let questions join a table that the store does not keep; a later one of the same name

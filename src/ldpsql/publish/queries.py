@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from ldpsql.engine.collector import Answering
 from ldpsql.engine.result import Result
-from ldpsql.engine.session import Session
 from ldpsql.errors import Located, QueryError, pluralize
 from ldpsql.parser.source import is_blank, split_statements
-from ldpsql.remote import RemoteSession
 from ldpsql_device.errors import Error, NotSupportedError, ProgrammingError
 from ldpsql_device.frozen import frozen
 
@@ -81,7 +80,7 @@ def read_queries(path: Path) -> list[NamedQuery]:
 
 
 def answer_queries(
-    session: Session | RemoteSession,
+    session: Answering,
     queries: Sequence[NamedQuery],
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, pa.Table]:

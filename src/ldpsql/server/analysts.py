@@ -44,8 +44,8 @@ from ldpsql.server.bodies import ARROW, read_body
 from ldpsql.server.problems import Problem, unknown_survey
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
-from ldpsql.store.base import Store
 from ldpsql.store.incoming import SUFFIXES
+from ldpsql.store.store import Store
 from ldpsql.synthesis import Synthesizer
 from ldpsql.table_files import write_parquet, write_separated
 from ldpsql_device.errors import (

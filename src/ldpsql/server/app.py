@@ -24,7 +24,7 @@ from ldpsql.server.receiver import Receiver
 from ldpsql.server.surveys import Surveys
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
-from ldpsql.store.base import Store
+from ldpsql.store.store import Store
 from ldpsql_device.errors import StoreError
 
 _DAY = 86_400

@@ -15,7 +15,7 @@ from ldpsql.designer import predict_errors
 from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql.limits import deadline
 from ldpsql.server.problems import Problem, unknown_survey
-from ldpsql.store.base import Store
+from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error, NotSupportedError
 

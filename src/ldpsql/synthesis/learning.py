@@ -20,7 +20,7 @@ from ldpsql.boxes import Box, CodeSet, LinearQuery
 from ldpsql.decoders.base import AnyEstimator as Estimator
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.numerics import Array
-from ldpsql.store.base import Selection, Store
+from ldpsql.store.base import ReportSource, Selection
 from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import (
     LARGEST_GROUPS,
@@ -64,7 +64,7 @@ class ReportedShares:
     by_cell: tuple[Estimator, ...] = ()
 
     @classmethod
-    def of(cls, store: Store, survey: Survey, keys: Sequence[str] = ()) -> ReportedShares:
+    def of(cls, store: ReportSource, survey: Survey, keys: Sequence[str] = ()) -> ReportedShares:
         """Read the histograms; DataError where there are no reports.
 
         The design's default estimator answers: a post-processed one has been where this goes.

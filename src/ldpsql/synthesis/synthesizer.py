@@ -19,7 +19,7 @@ from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.result import GUARANTEE_KEY
 from ldpsql.errors import list_some
 from ldpsql.guarantees import StatedGuarantee
-from ldpsql.store.base import Store
+from ldpsql.store.base import ReportSource
 from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import PublicPeople, amounts_of, values_of
 from ldpsql.synthesis.learning import Learned, ReportedShares, learn
@@ -49,7 +49,7 @@ class Synthesizer:
     guarantee: StatedGuarantee
 
     @classmethod
-    def of(cls, store: Store, table: str | None = None) -> Synthesizer:
+    def of(cls, store: ReportSource, table: str | None = None) -> Synthesizer:
         """Learn from all reports of a survey.
 
         table: its name; None where the store holds one survey. QueryError for an unknown name,

@@ -1,0 +1,117 @@
+"""Copies of a store: some of its surveys in a new file, or all of them in its own place.
+
+What was deleted stays in a file until DuckDB writes over it; a copy does not have it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ldpsql.sql import literal, quote
+from ldpsql.store.layout import ALONE, MARKER, survey_tables
+from ldpsql.store.opening import (
+    Connection,
+    connect,
+    disconnect,
+    explain_failures,
+    permit_as,
+    remove_unfinished,
+    strict_umask,
+)
+from ldpsql_device.atomic import flush_file
+from ldpsql_device.errors import StoreError
+
+_COPY = "ldpsql_copy"
+
+
+def export(cursor: Connection, target: Path, keys: Sequence[str]) -> None:
+    """Write surveys to a new store, which appears whole or not at all.
+
+    keys: their names in lower case; none for all, and look-up tables. Nobody may write through the
+    cursor's store meanwhile. StoreError for a file that is there, and as the file system says.
+    """
+    if target.exists():
+        raise StoreError(f"{target} already exists; name another file")
+    with write_beside(target) as unfinished:
+        _fill(cursor, unfinished, keys)
+    if target.exists():
+        remove_unfinished(unfinished)
+        raise StoreError(f"{target} was created by somebody else meanwhile; name another file")
+    put_in_place(unfinished, target)
+
+
+def vacuum(path: Path, patience: float) -> None:
+    """Put a copy of a store in its place, which nothing has that was deleted.
+
+    Others wait as for any writer. Who is killed leaves the store as it was. StoreError as `connect`
+    and where there is no room for the copy.
+    """
+    connection = connect(path, read_only=False, patience=patience)
+    try:
+        with write_beside(path) as unfinished:
+            connection.execute("CHECKPOINT")  # or its log would be taken for one of the copy
+            _fill(connection, unfinished, ())
+            permit_as(path, unfinished)
+        # The old file is locked until it is gone; who opens its name from now on has the new one,
+        # and who has opened the old one without its lock looks again.
+        put_in_place(unfinished, path)
+    finally:
+        disconnect(connection, path)
+
+
+@contextmanager
+def write_beside(target: Path) -> Iterator[Path]:
+    """A file beside another one, of which nothing is left where it is not finished."""
+    place = Path(os.path.realpath(target))
+    unfinished = place.with_name(f".{place.name}.new")
+    with explain_failures(target), strict_umask():
+        try:
+            remove_unfinished(unfinished)
+            yield unfinished
+            flush_file(unfinished)
+        except BaseException:
+            remove_unfinished(unfinished)
+            raise
+
+
+def put_in_place(unfinished: Path, target: Path) -> None:
+    """Let a finished file take the place of another one."""
+    with explain_failures(target):
+        unfinished.replace(os.path.realpath(target))
+        if os.name == "posix":
+            flush_file(unfinished.parent)
+
+
+def _fill(cursor: Connection, unfinished: Path, keys: Sequence[str]) -> None:
+    """Copy surveys, or everything, into a new file."""
+    [(source,)] = cursor.execute("SELECT current_database()").fetchall()
+    cursor.execute(f"ATTACH {literal(str(unfinished))} AS {_COPY} (READ_WRITE)")
+    try:
+        if keys:
+            for table, condition in _find_tables(cursor, keys):
+                cursor.execute(
+                    f"CREATE TABLE {_COPY}.main.{quote(table)} AS FROM {quote(table)} "
+                    f"WHERE {condition}"
+                )
+        else:
+            cursor.execute(f"COPY FROM DATABASE {quote(source)} TO {_COPY}")
+        cursor.execute(f"CHECKPOINT {_COPY}")
+    finally:
+        cursor.execute(f"DETACH {_COPY}")
+
+
+def _find_tables(cursor: Connection, keys: Sequence[str]) -> list[tuple[str, str]]:
+    """The tables that surveys need, and which of their rows."""
+    listed = ", ".join(map(literal, keys))
+    conditions = {MARKER: "true", "seen": "true", "surveys": f"name IN ({listed})"}
+    of_surveys = ("batches", "decoded", ALONE, "statements")
+    conditions |= dict.fromkeys(of_surveys, f"survey IN ({listed})")
+    conditions |= {table: "true" for key in keys for table in survey_tables(key)}
+    there = cursor.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "
+        "AND schema_name = 'main'"
+    ).fetchall()
+    return [(table, conditions[table]) for (table,) in there if table in conditions]

@@ -1,0 +1,206 @@
+"""Evaluates outer SQL over relations of estimates, with no access to anything else."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+import duckdb
+import pyarrow as pa
+
+from ldpsql.errors import QueryError
+from ldpsql.limits import MOST_ROWS, SECONDS, find_remaining, too_late, too_many_rows
+from ldpsql.sql import DUCKDB_SETTINGS
+from ldpsql.store.opening import Connection, is_ctrl_c
+
+_CONFIG = {
+    **DUCKDB_SETTINGS,
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+    "temp_directory": "",
+    "max_temp_directory_size": "0B",
+}
+_THREADS = 2
+_NAP = 0.2  # seconds: Ctrl-C may reach another thread, which does not wake this one
+_PATIENCE = 0.05  # seconds until an interrupt that came too early is sent again
+_LONGEST_TEXT = 1_000_000
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, from 1970 on
+_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_ROWS_AT_ONCE, _LARGEST_RESULT = 1 << 16, 1 << 29  # bytes
+
+# Each call can make a text many times longer, outside DuckDB's memory limit and without a point
+# where it could be interrupted, so the length is checked before. The list with one element binds
+# the arguments to names: a macro would copy them, nested calls exponentially often.
+_REPLACE = f"""
+CREATE MACRO replace(source, target, other) AS list_transform(
+    [{{'s': source::VARCHAR, 't': target::VARCHAR, 'o': other::VARCHAR}}],
+    lambda v: CASE
+        WHEN strlen(v.s) * (1 + strlen(v.o)) > {_LONGEST_TEXT}
+        THEN error('REPLACE would make a text that is too long')
+        ELSE system.main."replace"(v.s, v.t, v.o)
+    END
+)[1]
+"""
+
+
+class Sandbox:
+    """An empty database in memory that reaches no file, no network and no Python variable."""
+
+    def __init__(
+        self,
+        *,
+        seconds: float = SECONDS,
+        memory: str = "1GB",
+        what: str = "the outer query",
+        over: str = "estimates",
+    ) -> None:
+        """What one query may use; the database is made when it is first needed.
+
+        what, over: what is evaluated, and over what, in the words of errors.
+        """
+        self._seconds, self._memory, self._what, self._over = seconds, memory, what, over
+        self._database: Connection | None = None
+        self._running: list[Connection] = []  # one each thread that evaluates now
+
+    def evaluate(self, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
+        """The result of one SELECT over the relations, by their names.
+
+        Sums come as int64 or float64, never as decimals. Raises QueryError for anything that
+        is not one SELECT, for what DuckDB refuses, and for what takes too long or too much memory;
+        KeyboardInterrupt on Ctrl-C.
+        """
+        if self._database is None:
+            limits = {"memory_limit": self._memory, "threads": str(_THREADS)}
+            self._database = duckdb.connect(":memory:", config={**_CONFIG, **limits})
+            self._database.execute(_REPLACE)
+        outcome: list[pa.Table | Exception] = []
+        limit = min(self._seconds, find_remaining())
+        with self._lend(self._database) as cursor:
+
+            def work() -> None:
+                try:
+                    outcome.append(self._fetch(cursor, sql, relations))
+                except Exception as error:
+                    outcome.append(error)
+                done.set()
+
+            # DuckDB runs in a thread of its own: this one wakes up for Ctrl-C, at the deadline and
+            # where the answer is given up, also while rows are fetched. (An interrupted join()
+            # takes the thread for ended.)
+            done, end = threading.Event(), time.monotonic() + limit
+            threading.Thread(target=work, daemon=True).start()
+            try:
+                while (
+                    not done.is_set() and min(left := end - time.monotonic(), find_remaining()) > 0
+                ):
+                    done.wait(min(left, _NAP))
+                is_late = not done.is_set()
+            finally:
+                while not done.is_set():
+                    with suppress(duckdb.Error):
+                        cursor.interrupt()
+                    done.wait(_PATIENCE)
+        (result,) = outcome
+        if is_late and limit < self._seconds:
+            raise too_late()
+        if is_late:
+            raise QueryError(
+                f"{self._what} took longer than {self._seconds:g} s",
+                hint="ask for fewer rows, or join fewer of them",
+            )
+        if isinstance(result, Exception):
+            raise self._explain(result) from None
+        return result
+
+    def _fetch(self, cursor: Connection, sql: str, relations: Mapping[str, pa.Table]) -> pa.Table:
+        """The result of a SELECT, batch by batch, while it is not too large."""
+        kinds = [statement.type for statement in cursor.extract_statements(sql)]
+        if kinds != [duckdb.StatementType.SELECT]:
+            raise QueryError(f"only a single SELECT can be evaluated over {self._over}")
+        for name, table in relations.items():
+            cursor.register(name, table)
+        reader = cursor.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
+        batches: list[pa.RecordBatch] = []
+        rows = size = 0
+        for batch in reader:
+            batches.append(batch)
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+            if rows > MOST_ROWS:
+                raise too_many_rows()
+            if size > _LARGEST_RESULT:
+                raise MemoryError
+        return _plain(pa.Table.from_batches(batches, reader.schema))
+
+    def _explain(self, error: Exception) -> BaseException:
+        """What to raise instead of what DuckDB raised."""
+        if is_ctrl_c(error):
+            return KeyboardInterrupt()
+        is_of_memory = isinstance(error, duckdb.OutOfMemoryException | MemoryError)
+        # Arrow tells of what DuckDB raises during a fetch as errors of its own.
+        if is_of_memory or "Out of Memory Error" in str(error):
+            return QueryError(
+                f"{self._what} needs more than {self._memory} of memory",
+                hint="ask for fewer rows, or join fewer of them",
+            )
+        if not isinstance(error, duckdb.Error | OSError | pa.ArrowException):
+            return error
+        # On one line, without DuckDB's drawing of the place in rewritten SQL.
+        line = str(error).splitlines()[0] if str(error) else "DuckDB gave no reason"
+        reason = line.removeprefix(f"{line.split(':', 1)[0]}: ") if " Error: " in line else line
+        said_of = f"{self._what}, which runs in DuckDB over the {self._over}"
+        return QueryError(reason, hint=f"this is said of {said_of}; check it there")
+
+    @contextmanager
+    def _lend(self, database: Connection) -> Iterator[Connection]:
+        cursor = database.cursor()
+        self._running.append(cursor)
+        try:
+            with cursor:
+                yield cursor
+        finally:
+            self._running.remove(cursor)
+
+    def close(self) -> None:
+        """Forget the database; what other threads evaluate in it ends with a QueryError."""
+        if self._database is not None:
+            while self._running:
+                for cursor in tuple(self._running):
+                    with suppress(duckdb.Error):
+                        cursor.interrupt()
+                time.sleep(_PATIENCE)
+            self._database.close()
+            self._database = None
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The table with decimals as int64 where they are whole and fit, else as float64."""
+    arrays = [_plain_column(column) for column in table.columns]
+    return pa.Table.from_arrays(arrays, names=table.column_names)
+
+
+def _check_days(column: pa.ChunkedArray) -> None:
+    """QueryError for a date or timestamp that Python has none for."""
+    is_date = pa.types.is_date32(column.type)
+    a_day = 1 if is_date else _A_DAY[column.type.unit]
+    numbers = column.cast(pa.int32() if is_date else pa.int64()).to_numpy()
+    if ((numbers < _FIRST_DAY * a_day) | (numbers >= (_LAST_DAY + 1) * a_day)).any():
+        raise QueryError(
+            "a date or timestamp is before the year 1, or after 9999",
+            hint="leave such values out, or select their parts: EXTRACT(year FROM ...)",
+        )
+
+
+def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_date32(column.type) or pa.types.is_timestamp(column.type):
+        _check_days(column)
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    if not pa.types.is_decimal(column.type):
+        return column
+    with suppress(pa.ArrowInvalid):
+        if column.type.scale == 0:
+            return column.cast(pa.int64())
+    # By their texts: the nearest double, which Arrow's own cast may miss.
+    return column.cast(pa.string()).cast(pa.float64())
