@@ -56,7 +56,7 @@ Alternative = tuple[GroupCells, ...]
 
 @frozen(eq=False)
 class GroupPart:
-    """What k queries want of one group.
+    """The part of k queries that one group answers.
 
     nodes: the c nodes that any of them reads.  weights: of these in each query, shape (k, c).
     kinds, owners: the public weight and the row of each query.  used: which queries the group has a
@@ -87,7 +87,7 @@ class CellQuery(PlannedQuery):
 
 
 def split_known(query: LinearQuery) -> tuple[float, list[tuple[float, Box]]]:
-    """What is known without asking, and the (coefficient, box) terms that must be asked.
+    """The part that is known without asking, and the (coefficient, box) terms that must be asked.
 
     known: coefficient of the number of people, or of the total of the weight, from the boxes that
     hold everybody. The sum of a private measure over everybody is not known.
@@ -166,7 +166,7 @@ class Answer(ABC):
         """
 
     def contributions(self, rows: Rows, nodes: Codes, weights: Array) -> Array:
-        """What each row's reports contribute to queries, shape (m, r), of one that `adds_up`.
+        """Contributions of each row's reports to queries, shape (m, r), of one that `adds_up`.
 
         rows: of the histogram, of the question.  weights: of distinct nodes (c,), shape (m, c).
         """
@@ -230,7 +230,8 @@ class Source(ABC):
         return 1.0
 
     def pseudo_count(self, group: int, pair: Pair) -> float:
-        """What `PSEUDO_PEOPLE` add to the mean of u v of a group in a variance."""
+        """Pseudo-count of the mean of u v of a group: PSEUDO_PEOPLE times the mean over everybody,
+        divided by the people of the group."""
         return 0.0
 
 
@@ -243,7 +244,7 @@ class EvenSource(Source):
 
     even_shares: Callable[[int, Codes], Array]
     _last: tuple[int, Codes, Array] | None = None
-    """What was asked last, with its answer: a covariance asks several times for the same."""
+    """The last question with its answer: a covariance asks several times for the same."""
 
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """The part of all records at each node."""
@@ -369,7 +370,7 @@ class LinearEstimator(Estimator[CellQuery]):
         return Estimates(values, covariance)
 
     def pieces(self, queries: Sequence[CellQuery]) -> tuple[dict[int, list[Entry]], list[int]]:
-        """What every group answers, and the numbers of the queries that no group can answer.
+        """The entries that every group answers, and the numbers of queries that none can answer.
 
         Alternatives are weighted by their predicted variances (`Answer.spread`).
         """
@@ -420,7 +421,7 @@ class LinearEstimator(Estimator[CellQuery]):
         return np.asarray(found)
 
     def _correct(self, group: int, nodes: Codes, weights: Array, amounts: Array) -> Array:
-        """What contributions of reports, or their means, count for; weights: (m, c).
+        """Contributions of reports, or their means, as the estimator counts them; weights: (m, c).
 
         amounts: shape (..., m).
         """
@@ -487,22 +488,27 @@ class LinearEstimator(Estimator[CellQuery]):
                     block = block + moments.own * second + moments.cross * firsts
                 covariance[..., rows[:, None], columns] = block
         if not moments.own and not moments.cross:
-            # Noise alone, as by Hadamard entries: E[Y Y'] does not depend on the frequencies.
-            if part.used is not None:
-                likely = np.where(part.used, likely, 0.0)
-            for owner in distinct(part.owners):
-                mine = np.flatnonzero(part.owners == owner)
-                if len(mine) > 1:
-                    second = answer.path / moments.same * covariance[..., mine[:, None], mine]
-                    if part.used is not None:
-                        is_used = part.used[..., mine]
-                        both = is_used[..., :, None] & is_used[..., None, :]
-                        second = np.where(both, second, 0.0)
-                    likely[..., mine] = limit_jointly(likely[..., mine], second)
+            likely = self._limit_by_noise(part, likely, covariance)
         return means, covariance - multiply_outer(likely, likely)
 
+    def _limit_by_noise(self, part: GroupPart, likely: Array, covariance: Array) -> Array:
+        """Means (..., k) within E[Y Y'] of every owner, where that is noise alone, as of Hadamard
+        entries, and does not depend on the frequencies."""
+        answer = self.source.answers[part.group]
+        if part.used is not None:
+            likely = np.where(part.used, likely, 0.0)
+        for owner in distinct(part.owners):
+            mine = np.flatnonzero(part.owners == owner)
+            if len(mine) > 1:
+                second = answer.path / answer.moments.same * covariance[..., mine[:, None], mine]
+                if part.used is not None:
+                    is_used = part.used[..., mine]
+                    second = np.where(is_used[..., :, None] & is_used[..., None, :], second, 0.0)
+                likely[..., mine] = limit_jointly(likely[..., mine], second)
+        return likely
+
     def _scatter(self, group: int, pair: Pair) -> float | Array:
-        """What pseudo-people add to the mean of u v because people differ in their weights.
+        """The variance of public weights, or their covariance, among the pseudo-people of a group.
 
         Without weights, or where all weigh alike, it is 0, and a ratio of sums keeps the error that
         its weights give it. Few people may all weigh nothing, and still others do not.
@@ -542,7 +548,7 @@ def clip_to(values: Array, limit: Array) -> Array:
 
 
 def pseudo_squares(left: Array, right: Array) -> Array:
-    """What one pseudo-person adds to E[w_i w_j], shape (k, l).
+    """The second moments E[w_i w_j] of one pseudo-person, shape (k, l).
 
     For a query with itself the largest of its squared weights; between queries as far as they have
     the same nodes. It is a Gram matrix, so a covariance matrix stays positive semidefinite.

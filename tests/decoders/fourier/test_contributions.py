@@ -95,16 +95,16 @@ def test_what_some_factors_tell_is_worked_out_on_these_alone(name: str) -> None:
     axes = tuple({axis for face in query.spectrum(design.group) for axis in face})
     divided = [collected.divide(query.spectrum(design.group))]
     shorter = 0
-    for batch in batches(design.table, collected.odds):
-        moved = batch.cluster.moved(axes)
-        if not moved:
+    every = np.arange(len(design.table.shares))
+    blocks, blocks_moved, mixed = mix(design.table, collected.odds, every, axes, 1 << 20)
+    dense, some = (collected.spread(divided, *own) for own in (blocks, blocks_moved))
+    for batch in mixed:
+        if not batch.moved:
             continue
-        dense = collected.spread(divided, batch.cluster.axes)
-        some = collected.spread(divided, batch.cluster.axes_of(moved))
-        whole, part = batch.correlate(dense)[0], batch.correlate(some, moved)[0]
+        whole, part = batch.correlate(dense)[0], batch.correlate(some, batch.moved)[0]
         weights = random.normal(size=whole.shape)
         shorter += part.shape[1] < whole.shape[1]
-        found = (part * batch.sum_unmoved(weights, moved)).sum()
+        found = (part * batch.sum_unmoved(weights)).sum()
         assert found == pytest.approx((whole * weights).sum(), rel=1e-9, abs=1e-9)
     assert shorter or all(len(cluster.factors) == 1 for cluster in design.table.clusters)
 

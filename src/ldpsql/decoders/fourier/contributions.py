@@ -1,4 +1,4 @@
-"""What reports contribute to queries, and the sums of products of contributions.
+"""Contributions of reports to queries, and the sums of their products.
 
 Source: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#5.
 """
@@ -190,7 +190,7 @@ class SharedContributions:
         return [np.flatnonzero(own == part) for part in dict.fromkeys(parts.values())]
 
     def contribute(self, faces: frozenset[Axes], queries: tuple[BoxQuery, ...]) -> Iterable[Reals]:
-        """What the reports of every part of a sample contribute to some queries without weights,
+        """Contributions of the reports of every part of a sample to some queries without weights,
         shapes (k, cells). They are kept where they are few, for others who ask the same."""
         cells = sum(part.cells for part in self.sample(faces))
         if cells * len(queries) <= MOST_ENTRIES:
@@ -282,7 +282,7 @@ class SampledReports(Protocol):
 
 @frozen(eq=False)
 class SampledSums:
-    """What is summed up of some reports for T queries in their weights.
+    """The summands of some reports for T queries in their weights.
 
     kinds: the weights.  amounts: contributions, shape (T, cells).  excess: by pair of weights, how
     many more people than on average send each report, shape (cells,).  divided: the queries'
@@ -332,7 +332,7 @@ class SampledFamilies:
 
     def sum_cells(self, values: Reals) -> Reals:
         """Summed along the factors on which contributions do not differ."""
-        return self.batch.sum_unmoved(values, self.batch.moved).ravel()
+        return self.batch.sum_unmoved(values).ravel()
 
     def add_translates(
         self,
@@ -428,7 +428,7 @@ class SampledProducts:
 
 
 def choose_families(collected: Collected, faces: frozenset[Axes]) -> Reals:
-    """What share of all reports each family stands for, shape (families,); 0 for most of them.
+    """The share of all reports that each family stands for, shape (families,); 0 for most of them.
 
     Families count by how much they add to the second moment of contributions to a query about
     these faces, if people are spread evenly and the query is something between a cell and a range:

@@ -27,7 +27,6 @@ from ldpsql.decoders.fourier.group import (
 )
 from ldpsql.decoders.fourier.products import ProductFace, is_phase
 from ldpsql.limits import in_time
-from ldpsql.numerics import sum_outer_products
 from ldpsql.report import question_shares
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
@@ -42,8 +41,6 @@ _BATCH, _TABULATED = 1 << 20, 64
 _FEW = 1 << 15
 """Phases of a batch of which all transforms are kept, for whoever asks about other factors."""
 _PACKED = "families"
-_DENSE = 8
-"""Frequencies per informed one up to which products of matrices take less time."""
 
 
 @frozen(eq=False)
@@ -411,15 +408,9 @@ class FamilyBatch:
     @cached_property
     def frequencies(self) -> Integers:
         """Where f = h k lies in the dense array over the cluster's axes; as `transform`."""
-        return self._places(self.cluster.axes, self._harmonics())
-
-    def _places(self, axes: Axes, kept: Sequence[Integers]) -> Integers:
-        """Where f = h k lies in a dense array over some axes, whatever it is on the others.
-
-        kept: the harmonics of every factor.
-        """
-        circles, strides = _lay_out(self.cluster, axes)
-        return self._walk(kept, circles, strides, np.zeros(len(self.cluster), dtype=np.int64))
+        circles, strides = _lay_out(self.cluster, self.cluster.axes)
+        starts = np.zeros(len(self.cluster), dtype=np.int64)
+        return self._walk(self._harmonics(), circles, strides, starts)
 
     def _walk(
         self, kept: Sequence[Integers], circles: Integers, strides: Integers, places: Integers
@@ -444,24 +435,10 @@ class FamilyBatch:
         """1/2 where a half spectrum holds both h and -h (or they coincide), else 1."""
         return _halve(self.cluster.orders[-1])
 
-    def scatter(
-        self, values: Numbers, axes: Axes | None = None, moved: tuple[int, ...] | None = None
-    ) -> Numbers:
-        """Sum of half-spectrum values at their frequencies: a dense array over the axes.
-
-        axes: some of the cluster's; it is summed over the frequencies of the others.  moved: the
-        factors of whose phases the values are the spectrum, all by default.
-        """
-        group, axes = self.cluster.group, self.cluster.axes if axes is None else axes
-        is_own = axes == self.cluster.axes and moved is None
-        places = self.frequencies if is_own else self._places(axes, self._harmonics(moved))
-        halves = self.halves if moved is None else _halve(self.cluster.orders[moved[-1]])
-        index, flat = places.ravel(), (values * halves).ravel()
-        dense: Numbers = np.bincount(index, flat.real, group.cells(axes))
-        if np.iscomplexobj(flat):
-            dense = dense + 1j * np.bincount(index, flat.imag, group.cells(axes))
-        dense = dense.reshape(group.shape(axes))
-        return np.asarray(dense + np.conj(mirror(dense)))
+    def scatter(self, values: Numbers) -> Numbers:
+        """Sum of half-spectrum values at their frequencies: a dense array over the axes."""
+        group, axes = self.cluster.group, self.cluster.axes
+        return _scatter(self.frequencies, values * self.halves, group.shape(axes))
 
     def transform_counts(
         self, counts: NDArray[Any], moved: tuple[int, ...] | None = None
@@ -472,53 +449,41 @@ class FamilyBatch:
         axes = range(1, 1 + len(orders))
         return np.fft.rfftn(counts.reshape(-1, *orders), axes=axes)
 
-    @property
-    def _is_few(self) -> bool:
-        return len(self.cluster) * self.cluster.phases <= _FEW
-
-    def _keeps(self, moved: tuple[int, ...] | None) -> bool:
-        """Whether the whole transform is worked out and kept: for whoever asks about other factors
-        next, or because all of it is asked for."""
-        return self._is_few or moved is None or len(moved) == len(self.cluster.orders)
-
-    def _find(self, moved: tuple[int, ...] | None) -> Integers:
-        """Where f = h k lies in a dense array over the axes of the factors that are moved."""
-        if moved is None or len(moved) == len(self.cluster.orders):
-            return self.frequencies
-        return self._places(self.cluster.axes_of(moved), self._harmonics(moved))
-
-    def correlate(
-        self, spectra: NDArray[Any], moved: tuple[int, ...] | None = None
-    ) -> NDArray[np.floating]:
+    def correlate(self, spectra: NDArray[Any]) -> NDArray[np.floating]:
         """c of every phase: the correlation of X / s with spectra, shape (k, f, |H|).
 
-        spectra: q^ / (N lambda), flat, shape (k, cells); the result is in their precision.  moved:
-        the factors over whose axes they are, all by default; on others they are 0, c is the same
-        everywhere along these, and H has one phase.
+        spectra: q^ / (N lambda), flat, shape (k, cells); the result is in their precision.
         """
+        every = range(len(self.cluster.orders))
+        return self._correlate(spectra, self.transform, self.frequencies, every)
+
+    def _correlate(
+        self,
+        spectra: NDArray[Any],
+        transform: Complexes,
+        places: Integers,
+        factors: Sequence[int],
+    ) -> NDArray[np.floating]:
+        """From X / s at some places of the spectra, over the phases of some factors."""
         # c(phi) = (1 / s) sum_u a(u) x(theta(u) - phi), with a = X^-1 q: in the Fourier domain of H
         # the product of a^ at f = h k with the conjugate of X. irfftn divides by |H|, which is
         # taken back.
-        orders, harmonics = self.cluster.orders, self._harmonics(moved)
-        places = range(len(orders)) if moved is None else moved
-        if self._keeps(moved) or self.cluster.base != "arcs":
-            part = (slice(None), *(slice(len(own)) for own in harmonics))
-            factors = self.transform[part]
-        else:
-            factors = self._transform_arcs(harmonics)
-        frequencies = self._find(moved)
-        product = spectra[:, frequencies] * np.conj(factors).astype(spectra.dtype)
-        shape = [orders[place] for place in places]
-        axes = [2 + place for place in places]
+        product = spectra[:, places] * np.conj(transform).astype(spectra.dtype)
+        shape = [self.cluster.orders[place] for place in factors]
+        axes = [2 + place for place in factors]
         cells: NDArray[np.floating] = np.fft.irfftn(product, s=shape, axes=axes)
         cells *= prod(shape)
         return cells.reshape(len(spectra), len(self.cluster), -1)
 
-    def sum_unmoved(self, values: Reals, moved: tuple[int, ...]) -> Reals:
-        """Values of every phase, shape (f, |H|), summed over the other factors."""
-        orders = self.cluster.orders
-        still = tuple(1 + place for place in range(len(orders)) if place not in moved)
-        return np.asarray(values.reshape(-1, *orders).sum(axis=still).reshape(len(values), -1))
+
+def _scatter(places: Integers, values: Numbers, shape: tuple[int, ...]) -> Numbers:
+    """Half spectra, of which what is its own negative is halved, as a dense array."""
+    index, flat = places.ravel(), values.ravel()
+    dense: Numbers = np.bincount(index, flat.real, prod(shape))
+    if np.iscomplexobj(flat):
+        dense = dense + 1j * np.bincount(index, flat.imag, prod(shape))
+    dense = dense.reshape(shape)
+    return np.asarray(dense + np.conj(mirror(dense)))
 
 
 def _halve(order: int) -> Reals:
@@ -564,12 +529,35 @@ class MixedBatch(FamilyBatch):
     layout: Layout
     layout_moved: Layout
 
-    def _keeps(self, moved: tuple[int, ...] | None) -> bool:
-        """See `FamilyBatch`; a sample is kept for long, so only where it is small."""
-        return self._is_few
+    def correlate(
+        self, spectra: NDArray[Any], moved: tuple[int, ...] | None = None
+    ) -> NDArray[np.floating]:
+        """See `FamilyBatch`.
+
+        moved: the factors over whose axes the spectra are, all by default; on others they are 0, c
+        is the same everywhere along these, and H has one phase.
+        """
+        orders, harmonics = self.cluster.orders, self._harmonics(moved)
+        if self._is_few or self.cluster.base != "arcs":
+            transform = self.transform[(slice(None), *(slice(len(own)) for own in harmonics))]
+        else:
+            transform = self._transform_arcs(harmonics)
+        factors = range(len(orders)) if moved is None else moved
+        return self._correlate(spectra, transform, self._find(moved), factors)
+
+    def sum_unmoved(self, values: Reals) -> Reals:
+        """Values of every phase, shape (f, |H|), summed over the factors that are not moved."""
+        orders = self.cluster.orders
+        still = tuple(1 + place for place in range(len(orders)) if place not in self.moved)
+        return np.asarray(values.reshape(-1, *orders).sum(axis=still).reshape(len(values), -1))
+
+    @property
+    def _is_few(self) -> bool:
+        """Whether transforms are kept: a sample is kept for long, so only where it is small."""
+        return len(self.cluster) * self.cluster.phases <= _FEW
 
     def _find(self, moved: tuple[int, ...] | None) -> Integers:
-        """See `FamilyBatch`: among all the spectra."""
+        """Where f = h k lies among the spectra of all families."""
         if not self._is_few:
             return self._walk_over(moved)
         return self._kept_places if moved is None else self._kept_places_moved
@@ -605,13 +593,9 @@ class MixedBatch(FamilyBatch):
         strides[list(axes)] = [group.cells(axes[n + 1 :]) for n in range(len(axes))]
         start = np.zeros(len(self.cluster), dtype=np.int64)
         kept = self._harmonics(self.moved)
-        places = self._walk(kept, self._circles, strides[self.names], start).ravel()
-        flat = (values * _halve(self.cluster.orders[self.moved[-1]])).ravel()
-        dense = np.bincount(places, flat.real, group.cells(axes)) + 1j * (
-            np.bincount(places, flat.imag, group.cells(axes))
-        )
-        dense = dense.reshape(group.shape(axes))
-        return np.asarray(dense + np.conj(mirror(dense)))
+        places = self._walk(kept, self._circles, strides[self.names], start)
+        halves = _halve(self.cluster.orders[self.moved[-1]])
+        return _scatter(places, values * halves, group.shape(axes))
 
 
 def mix(
@@ -746,44 +730,21 @@ def batches(
 
 
 def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
-    """What families tell, lambda_f of every face, where it is not zero by construction; for the
-    zero frequency their share.
-
-    Arcs on one factor tell few frequencies of many, which are added one by one. A product of arcs
-    tells the product of what its factors tell, so that many of them are one product of matrices.
-    """
+    """lambda_f of every face of which families tell something: the sum of w |X(h)|^2 / s^2 over
+    families of probability w, at f = h k. For the zero frequency their share."""
     dense: dict[Axes, Reals] = {}
-    products: dict[tuple[Axes, ...], list[tuple[Cluster, Reals]]] = {}
-    for cluster, start in in_time(zip(table.clusters, table.starts, strict=False)):
+    clusters = zip(table.clusters, table.starts.tolist(), strict=False)
+    for cluster, start in in_time(clusters):
         shares = table.shares[start : start + len(cluster)]
-        if cluster.base == "arcs" and len(cluster.factors) > 1 and _is_dense(cluster):
-            products.setdefault(cluster.factors, []).append((cluster, shares))
-            continue
         if cluster.axes not in dense:
             dense[cluster.axes] = np.zeros(cluster.group.shape(cluster.axes))
-        _inform_one_by_one(cluster, shares, odds, dense[cluster.axes].reshape(-1))
-    for axes, own in dense.items():
-        dense[axes] = own + mirror(own)  # h and -h count
-    for members in products.values():
-        axes = members[0][0].axes
-        own = _inform_by_products(members, odds)
-        if axes in dense:
-            dense[axes] += own
-        else:
-            dense[axes] = own
-    return gather_faces(dense)
+        _inform(cluster, shares, odds, dense[cluster.axes].reshape(-1))
+    # Half of all h was added up; the other half tells as much of -f.
+    return gather_faces({axes: own + mirror(own) for axes, own in dense.items()})
 
 
-def _is_dense(cluster: Cluster) -> bool:
-    """Whether all frequencies, of which the half on every factor are counted, are hardly more than
-    those that a family informs."""
-    halves = prod(cluster.group.cells(factor) for factor in cluster.factors)
-    return halves <= _DENSE * cluster.phases << len(cluster.factors)
-
-
-def _inform_one_by_one(cluster: Cluster, shares: Reals, odds: float, into: Reals) -> None:
-    """Add half of what families tell of f = h k to a flat array over all axes, for half of all
-    h: the other half tells as much of -f."""
+def _inform(cluster: Cluster, shares: Reals, odds: float, into: Reals) -> None:
+    """Add what families tell of f = h k, for half of all h, to a flat array over all axes."""
     step = max(1, _BATCH // cluster.phases)
     for first in in_time(range(0, len(cluster), step)):
         numbers = np.arange(first, min(first + step, len(cluster)))
@@ -792,68 +753,3 @@ def _inform_one_by_one(cluster: Cluster, shares: Reals, odds: float, into: Reals
         power *= batch.spread(shares[numbers])
         # In place: many clusters inform few of many frequencies each.
         np.add.at(into, batch.frequencies.ravel(), power.ravel())
-
-
-def _inform_by_products(members: Sequence[tuple[Cluster, Reals]], odds: float) -> Reals:
-    """What products of arcs with the same factors tell, dense over all axes."""
-    first = members[0][0]
-    group, factors = first.group, first.factors
-    # What a factor tells is the same of f and -f: frequencies of its last axis up to the half.
-    kept = [(*group.shape(factor[:-1]), group.orders[factor[-1]] // 2 + 1) for factor in factors]
-    total, zero = np.zeros(tuple(map(prod, kept))), 0.0
-    scales: list[Reals] = []
-    tables: list[list[Reals]] = []
-    for cluster, shares in members:
-        sums = cluster.phases + (odds - 1.0) * cluster.sizes
-        scale = np.asarray(shares * ((odds - 1.0) / sums) ** 2, dtype=np.float64)
-        # X(0) = s, and not (E - 1) B(0).
-        zero += float((shares - scale * cluster.sizes.astype(np.float64) ** 2).sum())
-        step = max(1, _BATCH // max(*map(prod, kept), *cluster.orders))
-        for start in in_time(range(0, len(cluster), step)):
-            rows = slice(start, start + step)
-            scales.append(scale[rows])
-            tables.append([_arc_powers(cluster, n, rows, own) for n, own in enumerate(kept)])
-            is_last = cluster is members[-1][0] and start + step >= len(cluster)
-            if is_last or sum(map(len, scales)) >= step:
-                # Few families of many clusters are one product, too.
-                joined = [np.concatenate(own) for own in zip(*tables, strict=True)]
-                total += sum_outer_products(np.concatenate(scales), joined)
-                scales, tables = [], []
-    total.flat[0] += zero
-    unfolded = [
-        _unfold(group.shape(factor), own) for factor, own in zip(factors, kept, strict=True)
-    ]
-    axes = tuple(chain(*factors))
-    dense = total[np.ix_(*unfolded)].reshape(group.shape(axes))
-    return np.ascontiguousarray(np.transpose(dense, [axes.index(axis) for axis in first.axes]))
-
-
-def _arc_powers(cluster: Cluster, place: int, rows: slice, kept: tuple[int, ...]) -> Reals:
-    """|B(h)|^2 of one factor of some families at f = h k, shape (families, frequencies kept)."""
-    group, order, axes = cluster.group, cluster.orders[place], cluster.factors[place]
-    harmonics = np.arange(order)
-    lengths, owner = np.unique(cluster.parameters[rows, place], return_inverse=True)
-    power = np.abs(arc_transform(order, lengths, harmonics)) ** 2
-    flat = np.zeros((len(owner), order), dtype=np.int64)
-    is_kept = np.ones(flat.shape, dtype=np.bool_)
-    for axis, size in zip(axes, kept, strict=True):
-        own = cluster.characters[rows, cluster.columns[axis]]
-        along = np.outer(own, harmonics) % group.orders[axis]
-        flat, is_kept = flat * size + along, is_kept & (along < size)
-    number, harmonic = np.nonzero(is_kept)
-    cells = prod(kept)
-    table = np.bincount(
-        number * cells + flat[number, harmonic],
-        power[owner[number], harmonic],
-        len(owner) * cells,
-    )
-    return np.asarray(table.reshape(len(owner), cells), dtype=np.float64)
-
-
-def _unfold(shape: tuple[int, ...], kept: tuple[int, ...]) -> Integers:
-    """Which of the frequencies kept of a factor, or its negative, each of its frequencies is."""
-    frequencies = np.indices(shape).reshape(len(shape), -1)
-    is_kept = frequencies[-1] < kept[-1]
-    orders = np.array(shape)[:, None]
-    places = tuple(np.where(is_kept, frequencies, -frequencies % orders))
-    return np.asarray(np.ravel_multi_index(places, kept), dtype=np.int64)

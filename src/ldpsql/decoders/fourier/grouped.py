@@ -296,7 +296,7 @@ def find_moved(collected: Collected, queries: Sequence[BoxQuery]) -> Axes:
 
 
 def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows: Rows) -> Reals:
-    """What a report of each row, by question and phase, contributes to queries, shape (k, r)."""
+    """Contributions of a report of each row, by question and phase, to queries, shape (k, r)."""
     collected, (questions, phases) = shared.collected, rows.columns
     table, patterns = collected.table, find_patterns(collected, queries)
     first_places = [pattern.query for pattern in patterns]

@@ -1,4 +1,4 @@
-"""What the people's frequencies are like before anybody has reported, and after.
+"""The prior of the people's frequencies, before anybody has reported and fitted to reports.
 
 Real distributions have less power at high frequencies, and less in departures from independence
 than in single axes. Nobody knows how much less, so a power law is fitted to what was observed, face
@@ -103,8 +103,8 @@ def fit_power(
 
 
 def _regressors(logs: Array, sides: NDArray[np.int64]) -> tuple[Array, Array]:
-    """What log s is a linear function of on one face, shape (K, p), and how far from the centre
-    each parameter is expected to be, shape (p,).
+    """The regressors of log s on one face, shape (K, p), and the standard deviation that each
+    parameter is expected to have about its prior mean, shape (p,).
 
     logs, sides: of every frequency, log k and its sign, shape (K, axes).
     """

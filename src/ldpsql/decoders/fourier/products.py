@@ -28,7 +28,7 @@ from ldpsql.decoders.fourier.group import (
 from ldpsql.limits import in_time
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.plan import HALVES, Arcs, Digit, Face, Varying
+from ldpsql_device.plan import HALVES, Arcs, Digit, Face, Step, Varying
 
 Complexes = NDArray[np.complex128]
 
@@ -129,6 +129,35 @@ class ArcFactor:
     radix: int
     length: int
 
+    @classmethod
+    def of(
+        cls, digit: Digit, length: int, steps: Sequence[Step], first: int, group: Group
+    ) -> ArcFactor | None:
+        """A digit that is a phase, of which every axis has the next step from the first on or none;
+        None if it is something else. SurveyError for characters that do not fit the radix."""
+        if not isinstance(digit.radix, int):
+            return None
+        columns, shares, has_step = list[Integers](), list[Reals](), list[bool]()
+        for turn in (term.coefficient for term in digit.terms):
+            has_step.append(isinstance(turn, Varying))
+            if not isinstance(turn, Varying):
+                columns.append(np.array([turn], dtype=np.int64))
+                shares.append(np.ones(1))
+                continue
+            if turn.step != first or steps[first].secret:
+                return None
+            columns.append(turn.array)
+            shares.append(np.array(steps[first].preimages, dtype=np.float64) / HALVES)
+            first += 1
+        axes = tuple(term.attribute for term in digit.terms)
+        orders = group.shape(axes)
+        # A turn a is the character k = a m / radix; what is not whole fits no character.
+        scaled = [own * order for own, order in zip(columns, orders, strict=True)]
+        if any((own % digit.radix).any() for own in scaled):
+            raise SurveyError("a character does not fit the order of its phase")
+        characters = tuple(own // digit.radix for own in scaled)
+        return cls(orders, axes, characters, tuple(shares), tuple(has_step), digit.radix, length)
+
     @property
     def is_long(self) -> bool:
         """Whether several of its axes have steps."""
@@ -145,7 +174,7 @@ class ArcFactor:
         return np.asarray(np.gcd.reduce(np.gcd(turns, self.radix), axis=1))
 
     def read(self, characters: Integers, phases: Integers) -> ArcRows:
-        """What reported phases answer to, shape (n,)."""
+        """The arcs that reported phases answer to, shape (n,)."""
         divisors = self._divisors(characters)
         own = phases % divisors
         # Offsets of a class are -own modulo g; so many are below `length`.
@@ -235,42 +264,19 @@ class ProductFace:
     ) -> ProductFace:
         """SurveyError unless the face is one."""
         (part, *others), steps = face.parts, list(face.steps)
-        response, factors, used = part.response, [], 0
+        response, factors, used = part.response, list[ArcFactor](), 0
         foreign = SurveyError("the plan holds a question that is not in product form")
         is_plain = not others and not face.coins and part.then is None
         if not is_plain or not isinstance(response, Arcs) or response.odds != 0:
             raise foreign
         for digit, length in zip(part.digits, response.counts, strict=True):
-            if not isinstance(digit.radix, int) or not isinstance(length, int):
+            if not isinstance(length, int) or not is_phase(digit, looks):
                 raise foreign
-            if not is_phase(digit, looks):
+            own = ArcFactor.of(digit, length, steps, used, group)
+            if own is None:
                 raise foreign
-            axes = tuple(term.attribute for term in digit.terms)
-            columns: list[Integers] = []
-            shares, has_step = [], []
-            for term in digit.terms:
-                turn = term.coefficient
-                has_step.append(isinstance(turn, Varying))
-                if isinstance(turn, Varying):
-                    if turn.step != used or steps[used].secret:
-                        raise foreign
-                    columns.append(turn.array)
-                    shares.append(np.array(steps[used].preimages, dtype=np.float64) / HALVES)
-                    used += 1
-                else:
-                    columns.append(np.array([turn], dtype=np.int64))
-                    shares.append(np.ones(1))
-            # A turn a is the character k = a m / radix; what is not whole fits no character.
-            orders = group.shape(axes)
-            scaled = [own * order for own, order in zip(columns, orders, strict=True)]
-            if any((own % digit.radix).any() for own in scaled):
-                raise SurveyError("a character does not fit the order of its phase")
-            characters = tuple(own // digit.radix for own in scaled)
-            factors.append(
-                ArcFactor(
-                    orders, axes, characters, tuple(shares), tuple(has_step), digit.radix, length
-                )
-            )
+            factors.append(own)
+            used += sum(own.has_step)
         made = cls(group, tuple(factors), first, face.shape, share)
         if used != len(steps) or not made._is_supported():
             raise foreign
@@ -342,7 +348,7 @@ class ProductFace:
         return lined
 
     def information(self, odds: float) -> Reals:
-        """What its questions tell of every frequency, dense over the axes.
+        """lambda of its questions, which they tell of every frequency, dense over the axes.
 
         A class of phases is reported with probability s_c / s, where s_c is the sum of x over the
         class, and tells |X_c(h)|^2 / s_c^2 at f = h k: together |X_c(h)|^2 / (s s_c).
@@ -577,7 +583,8 @@ class ProductReports:
 
     @cached_property
     def _kept(self) -> tuple[Complexes, Integers, Complexes]:
-        """What contributions need: of long factors `_long`; of split ones both transforms."""
+        """Factors of u from which contributions follow: of long factors `_long`; of split ones both
+        transforms."""
         if self.face.is_long:
             return self._long(slice(None))
         one, other = self.face.factors
@@ -585,7 +592,7 @@ class ProductReports:
         return half, np.zeros(0, dtype=np.int64), other.full(self.rows[1])
 
     def contributions(self, divided: Sequence[NDArray[np.complexfloating]]) -> Reals:
-        """What reports contribute to queries, shape (k, n), besides f = 0.
+        """Contributions of the reports to queries, shape (k, n), besides f = 0.
 
         divided: q^ / (N lambda) over the face's axes, flat.
         """

@@ -5,7 +5,7 @@ Source: docs/spec/fourier.md#1.2, docs/spec/fourier.md#2.1 and docs/spec/fourier
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import accumulate
@@ -50,6 +50,8 @@ _ROUNDING = 1e-16
 
 _Profile = tuple[tuple[float, Side], ...]
 """A function of one dimension: the sum of coefficient x side."""
+_Pairs = tuple[tuple[_Profile, _Profile], ...]
+"""Of every axis of a face those of two terms."""
 
 
 @frozen
@@ -180,7 +182,7 @@ def demand(workload: Workload, group: Group) -> dict[Axes, Reals]:
 
 
 def class_power(entry: QueryClass, group: Group) -> Iterator[tuple[Axes, Reals]]:
-    """What a class adds to the demand: a product on every face."""
+    """The part of the demand that a class of queries has: a product on every face."""
     powers = {
         axis: spectrum(kind, group.bins[axis], group.orders[axis])
         for axis, kind in entry.predicates
@@ -204,9 +206,7 @@ def mean_power(queries: Iterable[tuple[float, BoxQuery]], group: Group) -> dict[
     products over the axes of Re s^_i conj(t^_i): a sum of products again, and many queries are one
     product of matrices. Where no query asks anything it is 0, and nowhere else.
     """
-    products: dict[Axes, dict[tuple[tuple[_Profile, _Profile], ...], float]] = {}
     transforms: dict[tuple[_Profile, int], Complexes] = {}
-    crossed: set[Axes] = set()
 
     def transform(profile: _Profile, axis: int) -> Complexes:
         if (profile, axis) not in transforms:
@@ -214,49 +214,64 @@ def mean_power(queries: Iterable[tuple[float, BoxQuery]], group: Group) -> dict[
             transforms[profile, axis] = np.asarray(sum(sides))
         return transforms[profile, axis]
 
+    products: dict[Axes, dict[_Pairs, float]] = {}
+    crossed: set[Axes] = set()
     for weight, query in queries:
         sign = () if query.measure is None else (group.dimensions + query.measure,)
-        terms = _join_terms(query.terms)
-        for number, (share, ones) in enumerate(terms):
-            for again, (other, others) in enumerate(terms[number:]):
-                both = weight * share * other * (2.0 if again else 1.0)
-                common = tuple(axis for axis in sorted(ones) if axis in others)
-                for face in parts_of((common,)):
-                    amount = both
-                    for profiles in (ones, others):
-                        for axis in profiles:
-                            if axis not in face:
-                                amount *= float(transform(profiles[axis], axis)[0].real)
-                    key = tuple((ones[axis], others[axis]) for axis in face)
-                    signed = (*face, *sign)
-                    for place, factor in ((face, query.level), (signed, query.contrast)):
-                        if place and factor:
-                            own = products.setdefault(place, {})
-                            own[key] = own.get(key, 0.0) + amount * factor**2
-                            if again:
-                                crossed.add(place)
+        for amount, pairs, is_crossed in _pair_terms(query, transform):
+            face = tuple(axis for axis, _ in pairs)
+            for place, factor in ((face, query.level), ((*face, *sign), query.contrast)):
+                if place and factor:
+                    own, key = products.setdefault(place, {}), tuple(both for _, both in pairs)
+                    own[key] = own.get(key, 0.0) + weight * amount * factor**2
+                    if is_crossed:
+                        crossed.add(place)
     faces = {}
     for face, own in products.items():
-        axes = [axis for axis in face if axis < group.dimensions]
-        tables = [np.ones((len(own), 1)) for _ in face]
-        for column, axis in enumerate(axes):
-            half = slice(1, group.orders[axis] // 2 + 1)
-            pairs = [
-                (transform(key[column][0], axis), transform(key[column][1], axis)) for key in own
-            ]
-            tables[column] = np.array([(s[half] * np.conj(t[half])).real for s, t in pairs])
-        power = sum_outer_products(np.array(list(own.values())), tables)
+        power = _sum_products(face, own, transform, group)
         # What rounding leaves of a zero is none of the demand; between terms nothing
         # distinguishes it from a little of it, which then counts.
         faint = _ROUNDING * float(power.max(initial=0.0)) if face in crossed else 0.0
         power = np.maximum(np.where(power > NO_POWER, power, 0.0), faint)
-        folded = [
-            np.minimum(own, group.orders[axis] - own) - 1
-            for axis in face
-            for own in [np.arange(1, group.orders[axis])]
-        ]
+        coordinates = ((np.arange(1, order), order) for order in group.shape(face))
+        folded = [np.minimum(own, order - own) - 1 for own, order in coordinates]
         faces[face] = np.asarray(power[np.ix_(*folded)])
     return faces
+
+
+def _sum_products(
+    face: Axes,
+    amounts: Mapping[_Pairs, float],
+    transform: Callable[[_Profile, int], Complexes],
+    group: Group,
+) -> Reals:
+    """sum of amount x the product over the axes of Re s^ conj(t^), for coordinates up to half of
+    every order, as one product of matrices."""
+    tables = [np.ones((len(amounts), 1)) for _ in face]
+    for column, axis in enumerate(axis for axis in face if axis < group.dimensions):
+        half = slice(1, group.orders[axis] // 2 + 1)
+        sides = ([transform(each, axis)[half] for each in key[column]] for key in amounts)
+        tables[column] = np.array([(s * np.conj(t)).real for s, t in sides])
+    return sum_outer_products(np.array(list(amounts.values())), tables)
+
+
+def _pair_terms(
+    query: BoxQuery, transform: Callable[[_Profile, int], Complexes]
+) -> Iterator[tuple[float, tuple[tuple[int, tuple[_Profile, _Profile]], ...], bool]]:
+    """(amount, the axes of a face with the profiles of both terms there, whether these are two
+    terms) of every pair of terms and every face on which both vary: off the face their transforms
+    at 0, which are real, are in the amount; two terms count both ways round."""
+    terms = _join_terms(query.terms)
+    for number, (share, ones) in enumerate(terms):
+        for again, (other, others) in enumerate(terms[number:]):
+            common = tuple(axis for axis in sorted(ones) if axis in others)
+            for face in parts_of((common,)):
+                amount = share * other * (2.0 if again else 1.0)
+                for profiles in (ones, others):
+                    for axis in profiles:
+                        if axis not in face:
+                            amount *= float(transform(profiles[axis], axis)[0].real)
+                yield amount, tuple((axis, (ones[axis], others[axis])) for axis in face), again > 0
 
 
 def _join_terms(terms: Sequence[BoxTerm]) -> list[tuple[float, dict[int, _Profile]]]:
@@ -317,15 +332,16 @@ class Collected:
 
     @cached_property
     def product_information(self) -> dict[Axes, Reals]:
-        """What questions in product form add to it."""
+        """The part of it that questions in product form tell."""
         dense: dict[Axes, Reals] = {}
         for questions in in_time(self.table.products):
             add(dense, questions.axes, questions.information(self.odds))
         return gather_faces(dense)
 
     def decode_products(self, rows: Rows, pair: Pair) -> Iterator[tuple[Axes, Complexes]]:
-        """What reports to questions in product form, from rows by question, add to the sums that
-        lambda divides, over some axes each, people counting with a product of weights."""
+        """The part of B(f), the sums that lambda divides, of reports to questions in product form:
+        over the axes of each face, from rows by question, people counting with a product of
+        weights."""
         questions, phases = rows.columns
         for face in in_time(self.table.products):
             low, high = np.searchsorted(questions, [face.first, face.first + face.questions])

@@ -303,8 +303,8 @@ def _prune(problem: DesignProblem, weights: Reals, steps: int) -> tuple[DesignPr
 
 
 def _keep_informed(problem: DesignProblem, weights: Reals, kept: Reals) -> Reals:
-    """What is kept of the weights, and what more it takes to inform every needed frequency: its own
-    arc where it has one, else products; again with sum 1.
+    """The weights that are kept, and those of what else it takes to inform every needed frequency:
+    its own arc where it has one, else products; again with sum 1.
 
     Products come back a few at a time, those first that tell most of what is lost.
     """

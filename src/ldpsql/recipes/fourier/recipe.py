@@ -12,6 +12,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import ceil, lcm, log2, prod, sqrt
 from typing import Literal
 
@@ -207,23 +208,28 @@ def group_of(
                 "fourier collects one by one; use olh, or fewer values"
             )
     bins = tuple(_bins(*own, most_bins) for own in zip(domain.sizes, unordered, strict=True))
-    signs = range(len(bins), len(bins) + len(domain.bounds))
-    blocks = tuple(
-        block
-        for support in workload.supports or ((),)
-        for block in ([(*support, sign) for sign in signs] or [support])
-        if block
-    )
+    blocks = _list_blocks(workload, range(len(bins), len(bins) + len(domain.bounds)))
     if not blocks:
         # A single code cannot be asked about; its report is one bit that tells nothing.
         return Group((2, *bins[1:]), bins, domain.sizes, ((0,),), unordered)
     orders = [ceil(WIDENED * size) if axis in widened else size for axis, size in enumerate(bins)]
-    # Padded where some block would have characters of an order beyond LARGEST_ORDER.
-    asked = [[axis for axis in block if axis < len(bins)] for block in blocks]
-    large = [own for own in asked if lcm(*(orders[axis] for axis in own)) > LARGEST_ORDER]
-    for axis in {axis for own in large if len(own) > 1 for axis in own}:
+    for axis in _find_padded(blocks, orders):
         orders[axis] = _smooth(orders[axis])
-    return Group((*orders, *(2 for _ in signs)), bins, domain.sizes, blocks, unordered)
+    return Group((*orders, *(2 for _ in domain.bounds)), bins, domain.sizes, blocks, unordered)
+
+
+def _list_blocks(workload: Workload, signs: range) -> tuple[Axes, ...]:
+    """The dimensions that the largest queries ask about, with every sign; none that are empty."""
+    supports = workload.supports or ((),)
+    blocks = chain(*([(*own, sign) for sign in signs] or [own] for own in supports))
+    return tuple(filter(None, blocks))
+
+
+def _find_padded(blocks: Sequence[Axes], orders: Sequence[int]) -> set[int]:
+    """The dimensions of blocks that would have characters of an order beyond LARGEST_ORDER."""
+    asked = [[axis for axis in block if axis < len(orders)] for block in blocks]
+    large = [own for own in asked if lcm(*(orders[axis] for axis in own)) > LARGEST_ORDER]
+    return {axis for own in large if len(own) > 1 for axis in own}
 
 
 def find_fitting_group(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
