@@ -19,10 +19,6 @@ _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _KINDS = {"int": "number", "float": "number", "text": "text", "bool": "truth", "date": "day"}
 """What can be compared with each other, by types of columns: of timestamps dialects mean different
 things."""
-_FUNCTIONS: Mapping[str, Mapping[type[exp.Binary], str]] = {
-    "clickhouse": {exp.BitwiseRightShift: "bitShiftRight", exp.BitwiseAnd: "bitAnd"}
-}
-"""By dialect, functions in the place of operators that it does not have."""
 
 
 def translate(sql: str, dialect: str) -> str:
@@ -30,13 +26,10 @@ def translate(sql: str, dialect: str) -> str:
 
     dialect: a name of sqlglot's, such as "spark".
     """
-
     try:
-        tree = sqlglot.parse_one(sql, read="duckdb")
-        for operator, function in _FUNCTIONS.get(dialect, {}).items():
-            for node in reversed(list(tree.find_all(operator))):
-                node.replace(exp.func(function, node.left.copy(), node.right.copy()))
-        return tree.sql(dialect, unsupported_level=ErrorLevel.RAISE)
+        return sqlglot.parse_one(sql, read="duckdb").sql(
+            dialect, unsupported_level=ErrorLevel.RAISE
+        )
     except SqlglotError as error:
         raise InternalError(f"{dialect} cannot say {sql!r:.80}: {error}") from None
 

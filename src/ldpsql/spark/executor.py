@@ -24,6 +24,7 @@ from ldpsql.report import Reals
 from ldpsql.spark.columns import NAME, PLACE, ROW, SAID, SUMS, arriving_schema, key_fields
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import ReportTable
+from ldpsql.store.decoded import add_arrays
 from ldpsql.store.incoming import read_file
 from ldpsql.store.opening import open_memory
 from ldpsql.store.reading import Reading
@@ -136,10 +137,8 @@ class Decoder:
 
 
 def add_up(sums: Sums, key: Key, arrays: Mapping[str, Reals]) -> None:
-    """Add arrays to those of a key, in place."""
-    own = sums.setdefault(key, {})
-    for name, array in arrays.items():
-        own[name] = own[name] + array if name in own else array
+    """Add arrays to those of a key."""
+    sums[key] = add_arrays(sums.get(key, {}), arrays)
 
 
 @lru_cache(maxsize=4)

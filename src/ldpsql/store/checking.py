@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from functools import reduce
 
 import numpy as np
 
 from ldpsql.decoders.base import Decoding
 from ldpsql.intake import Intake
 from ldpsql.lookups import PublicTable
-from ldpsql.report import TYPES, Reals
+from ldpsql.report import TYPES
 from ldpsql.report_files import ReportPiece, check_rows, read_arrow
 from ldpsql.sql import literal
 from ldpsql.store import decoded, fold
@@ -141,8 +142,7 @@ def _check_counts(cursor: Connection, layout: Layout) -> Iterator[str]:
     ).fetchall()
     if wrong:
         yield f"{wrong:,} of its counts are not what its reports add up to"
-    once = f"{layout.counted_columns[1].sql} = -1" if layout.format.unary else "true"
-    query = f"SELECT coalesce(sum({count}), 0)::BIGINT FROM {rest} WHERE {once}"
+    query = f"SELECT coalesce(sum({count}), 0)::BIGINT FROM {rest} WHERE {layout.once}"
     [(more,)] = cursor.execute(query).fetchall()
     if more != deleted and not wrong:
         yield (
@@ -219,13 +219,10 @@ def _check_totals(
         yield "its decoded reports do not add up to those of everybody"
 
 
-def _agree(left: Iterable[Mapping[str, Reals]], right: Iterable[Mapping[str, Reals]]) -> bool:
+def _agree(left: Iterable[decoded.Arrays], right: Iterable[decoded.Arrays]) -> bool:
     """Whether arrays add up to the same, name by name."""
-    sums: list[dict[str, Reals]] = [{}, {}]
-    for total, parts in zip(sums, (left, right), strict=True):
-        for part in parts:
-            for name, own in part.items():
-                total[name] = total[name] + own if name in total else own
+    nothing: decoded.Arrays = {}
+    sums = [reduce(decoded.add_arrays, parts, nothing) for parts in (left, right)]
     for name in {*sums[0], *sums[1]}:
         one, other = (total.get(name, np.zeros(1)) for total in sums)
         scale = max(np.abs(one).max(initial=1.0), np.abs(other).max(initial=1.0))

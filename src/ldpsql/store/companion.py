@@ -25,7 +25,6 @@ from ldpsql.ownership import is_foreign
 from ldpsql.sql import literal, quote
 from ldpsql.store import fold
 from ldpsql.store.copying import put_in_place, write_beside
-from ldpsql.store.counting import COUNT_COLUMN
 from ldpsql.store.layout import (
     ALONE,
     DERIVED,
@@ -211,24 +210,10 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
     for layout in layouts:
         progress = fold.FoldProgress.of(cursor, layout)
         if progress.merged + progress.recent <= MOST_COUNTS:
-            yield from _count(layout, progress)
+            yield create(f"{_COPY}.{layout.reports}", layout.kept_columns)
+            yield from fold.merge_into(f"{_COPY}.", layout, progress.counted)
     for (schema, name), comment in there.items():
         if schema == LOOKUPS:
             yield f"CREATE SCHEMA IF NOT EXISTS {_COPY}.{LOOKUPS}"
             yield f"CREATE TABLE {_COPY}.{lookup_table(name)} AS FROM {lookup_table(name)}"
             yield f"COMMENT ON TABLE {_COPY}.{lookup_table(name)} IS {literal(comment)}"
-
-
-def _count(layout: Layout, progress: fold.FoldProgress) -> Iterable[str]:
-    """All reports of a survey counted, those that the store counts when they are read as well."""
-    key, histogram = literal(layout.key), f"{_COPY}.{layout.histogram}"
-    yield create(f"{_COPY}.{layout.reports}", layout.kept_columns)
-    yield (
-        f"CREATE TABLE {histogram} AS SELECT {layout.keys}, sum({COUNT_COLUMN})::BIGINT AS "
-        f"{COUNT_COLUMN} FROM {fold.counts(layout, progress.counted)} GROUP BY {layout.keys} "
-        f"HAVING sum({COUNT_COLUMN}) <> 0 ORDER BY {layout.report_type.sql}"
-    )
-    yield (
-        f"UPDATE {_COPY}.surveys SET merged = (SELECT count(*) FROM {histogram}), counted = "
-        f"coalesce((SELECT max(number) FROM batches WHERE survey = {key}), 0) WHERE name = {key}"
-    )

@@ -301,7 +301,7 @@ def add(
             marks = ", ".join("?" for _ in values)
             cursor.execute(f"INSERT INTO {place.parts} VALUES ({part}, {marks})", values)
         for number in {part, EVERYBODY}:
-            stored[number] = changed[number] = _add(stored.get(number, {}), arrays)
+            stored[number] = changed[number] = add_arrays(stored.get(number, {}), arrays)
     for part, arrays in changed.items():
         place.write(cursor, part, arrays)
     forget(cursor, layout)
@@ -333,7 +333,7 @@ def _narrow(cursor: Connection, place: StoredSums, rows: DecodedRows, most: int)
     for number, (values, parts) in enumerate(joined.items() if columns else ()):
         arrays: Arrays = {}
         for part in parts:
-            arrays = _add(arrays, stored[part])
+            arrays = add_arrays(arrays, stored[part])
         narrow.write(cursor, number, arrays)
         marks = ", ".join("?" for _ in values)
         cursor.execute(f"INSERT INTO {narrow.parts} VALUES ({number}, {marks})", values)
@@ -406,12 +406,8 @@ def _select(
 ) -> list[tuple[Values, Decoded]]:
     """The parts of the people who are selected, by key values; those of later reports are parts of
     their own."""
-    types = [pa.int64(), *(ARROW_TYPES[c.type] for c in place.layout.intake.public)]
-    numbered = [(EVERYBODY - 1 - number, *values) for number, (values, _) in enumerate(later)]
-    columns = zip(*numbered, strict=True) if numbered else ([] for _ in (0, *place.columns))
-    arrays = [pa.array(own, kind) for own, kind in zip(columns, types, strict=False)]
-    listed = (_PART, *place.columns)
-    cursor.register(_LATER, pa.table(arrays, names=[column.name for column in listed]))
+    numbers = [EVERYBODY - 1 - number for number in range(len(later))]
+    cursor.register(_LATER, _list_parts(place, numbers, [values for values, _ in later]))
     counting = Counting(place.layout, selection)
     weights = list(dict.fromkeys(w for pair in counting.moments for w in pair if w is not None))
     chosen = ", ".join([_PART.sql, *counting.keys, *map(counting.weight, weights)])
@@ -424,7 +420,7 @@ def _select(
     cursor.unregister(_LATER)
     found = place.read(cursor, [row[1] for row in rows if row[1] >= 0])
     place.require(found.values(), decoding)
-    found |= {EVERYBODY - 1 - number: dict(arrays) for number, (_, arrays) in enumerate(later)}
+    found |= {number: dict(own) for number, (_, own) in zip(numbers, later, strict=True)}
     groups = []
     for _, members in groupby(rows, key=lambda row: row[0]):
         own = list(members)
@@ -439,6 +435,15 @@ def _select(
     return [(key, replace(decoded, siblings=len(groups))) for key, decoded in groups]
 
 
+def _list_parts(place: StoredSums, numbers: Sequence[int], values: Sequence[Values]) -> pa.Table:
+    """Parts as rows of the table of parts."""
+    public = place.layout.intake.public[: len(place.columns)]
+    arrays = [pa.array(numbers, pa.int64())]
+    for column, kind in enumerate(public):
+        arrays.append(pa.array([own[column] for own in values], ARROW_TYPES[kind.type]))
+    return pa.table(arrays, names=[column.name for column in (_PART, *place.columns)])
+
+
 def _stack(parts: Sequence[Arrays], values: Mapping[Any, Reals]) -> Decoded:
     every = dict.fromkeys(name for part in parts for name in part)
     return Decoded(
@@ -446,9 +451,10 @@ def _stack(parts: Sequence[Arrays], values: Mapping[Any, Reals]) -> Decoded:
     )
 
 
-def _add(left: Arrays, right: Arrays) -> dict[str, Reals]:
-    """Sums of arrays of the same names."""
-    return {name: left[name] + own if name in left else own for name, own in right.items()}
+def add_arrays(left: Arrays, right: Arrays) -> dict[str, Reals]:
+    """Arrays added up by name; one that only one of the two has counts as it is."""
+    sums = {name: left[name] + own if name in left else own for name, own in right.items()}
+    return {**left, **sums}
 
 
 def key_of(values: Sequence[Any]) -> Values:

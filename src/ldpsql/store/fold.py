@@ -106,16 +106,22 @@ def _shrinks(cursor: Connection, layout: Layout, progress: FoldProgress) -> bool
 def merge(cursor: Connection, layout: Layout) -> None:
     """Rewrite the table with one row per report, the tail included, sorted by report type so that
     one type is read fast."""
-    keys, key = layout.keys, literal(layout.key)
-    source = counts(layout, FoldProgress.of(cursor, layout).counted)
-    cursor.execute(
-        f"CREATE OR REPLACE TABLE {layout.histogram} AS SELECT {keys}, sum({COUNT_COLUMN})::BIGINT "
-        f"AS {COUNT_COLUMN} FROM {source} GROUP BY {keys} HAVING sum({COUNT_COLUMN}) <> 0 "
-        f"ORDER BY {layout.report_type.sql}"
-    )
-    cursor.execute(
-        f"UPDATE surveys SET merged = (SELECT count(*) FROM {layout.histogram}), counted = "
-        f"coalesce((SELECT max(number) FROM batches WHERE survey = {key}), 0) WHERE name = {key}"
+    for statement in merge_into("", layout, FoldProgress.of(cursor, layout).counted):
+        cursor.execute(statement)
+
+
+def merge_into(database: str, layout: Layout, counted: int) -> tuple[str, str]:
+    """The statements that do so, or that count all reports into the table of a copy of the store.
+
+    database: the name of the copy and a dot, or nothing.  counted: the last batch in the table.
+    """
+    keys, key, table = layout.keys, literal(layout.key), f"{database}{layout.histogram}"
+    return (
+        f"CREATE OR REPLACE TABLE {table} AS SELECT {keys}, sum({COUNT_COLUMN})::BIGINT "
+        f"AS {COUNT_COLUMN} FROM {counts(layout, counted)} GROUP BY {keys} "
+        f"HAVING sum({COUNT_COLUMN}) <> 0 ORDER BY {layout.report_type.sql}",
+        f"UPDATE {database}surveys SET merged = (SELECT count(*) FROM {table}), counted = "
+        f"coalesce((SELECT max(number) FROM batches WHERE survey = {key}), 0) WHERE name = {key}",
     )
 
 

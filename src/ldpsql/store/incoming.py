@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -158,7 +158,7 @@ def check_sent(
         row = _parse(line)
         if row is None:
             refused.append((place, "it is not a JSON object with distinct keys"))
-        elif not row.keys() <= _SENT_KEYS or not _keys_of(row.get("public")) <= declared:
+        elif not _has_sent_keys(row, declared):
             refused.append((place, "it has a key that no report has, and may hold raw values"))
         else:
             rows.append(row)
@@ -360,8 +360,7 @@ def _csv(path: Path, name: str) -> Incoming:
             for batch in file:
                 yield batch if encoding != _BYTES else _restore_bytes(batch)
 
-    guarded: Batches = lambda *given: _guard(name, batches(*given))  # noqa: E731
-    return _columnar(name, header, guarded, read_text)
+    return _columnar(name, header, batches, read_text)
 
 
 def _require_bytes_of_letters(path: Path, name: str) -> None:
@@ -412,7 +411,7 @@ def _columnar(
         require_columns(intake, name, header)
         if schema is not None:
             require_types(intake, name, schema)
-        for batch in batches(intake.file_columns, broken):
+        for batch in _guard(name, batches(intake.file_columns, broken)):
             columns = dict(zip(intake.file_columns, batch.columns, strict=True))
             yield ReportPiece(batch.num_rows, columns, read)
 
@@ -507,10 +506,7 @@ def _read_sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
     """
     public = [row["public"] if isinstance(row.get("public"), dict) else None for row in rows]
     declared = [column.name for column in intake.public]
-    if not (
-        set[str]().union(*rows) <= _SENT_KEYS
-        and set[str]().union(*(values or {} for values in public)) <= set(declared)
-    ):
+    if not all(_has_sent_keys(row, declared) for row in rows):
         raise refuse_column(intake, name, "one of the keys")
     fields = list(zip(intake.report_columns, intake.format.widths, strict=True))
     digits = sum(width // 4 for _, width in fields)
@@ -529,8 +525,11 @@ def _read_sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
     return columns, [*faults, *_absent(intake, [values or {} for values in public])]
 
 
-def _keys_of(value: object) -> set[str]:
-    return set(value) if isinstance(value, dict) else set()
+def _has_sent_keys(row: Mapping[str, Any], declared: Collection[str]) -> bool:
+    """Whether a line has no key but those of a report, and of public columns."""
+    public = row.get("public")
+    inside = public.keys() if isinstance(public, dict) else set[str]()
+    return row.keys() <= _SENT_KEYS and all(key in declared for key in inside)
 
 
 def _match(pattern: re.Pattern[str], value: object) -> str | None:

@@ -825,24 +825,17 @@ class Store(Database):
         """
         layout, asked = self._layout(table), {*numbers}
         with self._change_at_once() as cursor:
-            there = [batch for batch in self.batches(table) if batch.withdrawn is None]
-            self._choose(table, [*(asked - {batch.number for batch in there if batch.is_counted})])
-            chosen = [batch for batch in there if batch.number in asked and batch.is_counted]
-            merged = [batch.number for batch in there if batch.is_counted and not batch.is_kept]
+            counted = [b for b in self.batches(table) if b.withdrawn is None and b.is_counted]
+            self._choose(table, [*(asked - {batch.number for batch in counted})])
+            chosen = [batch for batch in counted if batch.number in asked]
+            merged = [batch.number for batch in counted if not batch.is_kept]
             if not asked.isdisjoint(merged) and not asked.issuperset(merged):
                 raise DataError(
                     f"of the batches {', '.join(map(str, merged))} of {table} only the counts are "
                     "left, and nothing tells whose are whose; nothing was changed. Name all of "
                     "them"
                 )
-            decoding = self._open_decoding(layout.intake)
-            if decoding is not None:
-                self._decode(cursor, layout.intake, 1)
-            if decoding is None or decoded.find(cursor, layout, decoding) is None:
-                raise DataError(
-                    f"the reports of {table} are answered from their counts, because no decoded "
-                    "sums of them are kept; nothing was changed. Keep the counts (--keep counts)"
-                )
+            self._require_sums(cursor, layout)
             if chosen:
                 self._unpublish()
                 kept = [batch.number for batch in chosen if batch.is_kept]
@@ -858,6 +851,18 @@ class Store(Database):
                 self._count_version(layout.key)
                 self._make_log()
         return sum(batch.reports for batch in chosen)
+
+    def _require_sums(self, cursor: Connection, layout: Layout) -> None:
+        """Decode all reports of a survey; DataError where nothing is kept of that."""
+        decoding = self._open_decoding(layout.intake)
+        if decoding is not None:
+            self._decode(cursor, layout.intake, 1)
+        if decoding is None or decoded.find(cursor, layout, decoding) is None:
+            raise DataError(
+                f"the reports of {layout.intake.table} are answered from their counts, because no "
+                "decoded sums of them are kept; nothing was changed. Keep the counts (--keep "
+                "counts)"
+            )
 
     def remove_survey(self, table: str) -> None:
         """Delete a survey and everything about it, also one of a version that cannot be read.
