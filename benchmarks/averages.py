@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from benchmarks.figures.data import people
 from benchmarks.tables import print_table
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.cells import MatrixChannel
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import QueryClass, Workload
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload
+from ldpsql.estimators.cells import MatrixChannel
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 
 Floats = NDArray[np.float64]

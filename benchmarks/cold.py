@@ -15,14 +15,14 @@ from benchmarks import decoded, speed
 from benchmarks.tables import print_table
 from benchmarks.timing import Pair, children_seconds, run_python, side_by_side
 from ldpsql.designer import design
-from ldpsql.simulation import accept_everything
+from ldpsql.randomize.table import randomize
 from ldpsql.store import open_store
-from ldpsql_device.table import randomize
+from ldpsql_lab.simulation import accept_everything
 
 REPORTS, PAIRS = 100_000, 15
 QUESTION = speed.QUESTION.format(30, 45, 9)
 LOADED = (
-    "import ldpsql.__main__, ldpsql.cli.main, ldpsql.cli.results, ldpsql.store.reader, "
+    "import ldpsql.__main__, ldpsql.cli.main, ldpsql.terminal.results, ldpsql.store.reader, "
     "ldpsql.engine.session, ldpsql.recipes.{recipe}; import os; os._exit(0)"
 )
 

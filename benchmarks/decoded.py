@@ -20,10 +20,10 @@ from benchmarks.tables import print_table
 from benchmarks.timing import children_seconds, run_python
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 SIZES = {"a": 24, "b": 24, "c": 25, "d": 12, "e": 12, "f": 12}
 REPORTS, RUNS = (10_000, 100_000, 1_000_000), 3

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.workload import Kind, gram
+from ldpsql.algebra.workload import Kind, gram
 
 Matrix = NDArray[np.float64]
 FANOUTS = (2, 4, 8)

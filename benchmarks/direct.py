@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.estimator import FourierEstimator
-from ldpsql.report import Histogram
-from ldpsql.simulation import SeededEntropy
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.reports.report import Histogram
+from ldpsql_lab.simulation import SeededEntropy
 
 
 def estimator_of(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> FourierEstimator:

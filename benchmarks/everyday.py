@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.tables import print_table
 from ldpsql.designer import design_survey
-from ldpsql.recipes.bound_of_cells import bound_of_cells
+from ldpsql.mechanisms.staircase.bound_of_cells import bound_of_cells
 from ldpsql_device.epsilon import Epsilon
 
 EPSILONS = ("1", "2")

@@ -20,16 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tables import print_table
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign, PlannedQuery
-from ldpsql.forgery import find_signs
-from ldpsql.recipes.registry import MECHANISMS, mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Reports, question_shares
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import AnyDesign, PlannedQuery
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.reports.forgery import find_signs
+from ldpsql.reports.report import Histogram, Reports, question_shares
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Bits
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 Numbers = NDArray[np.int64]
 EPSILONS = ("0.5", "1", "2")

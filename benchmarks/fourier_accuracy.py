@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from benchmarks.direct import estimator_of
 from benchmarks.fourier_bounds import boxes_of
 from benchmarks.tables import print_table
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.dbapi import Connection
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import spread_faces
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import simulate
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.dbapi.connection import Connection
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.group import spread_faces
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import int_domain
+from ldpsql_lab.simulation import simulate
 
 PEOPLE, EPSILON, QUERIES, TOLERANCE = 1_000_000, "1", 200, 0.1
 Codes = NDArray[np.int64]

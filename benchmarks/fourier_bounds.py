@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from benchmarks.dense import best_classical, workload_gram
 from benchmarks.tables import print_table
-from ldpsql.bounds import most_information
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import Group
-from ldpsql.decoders.fourier.spectra import demand, floor
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import Kind, QueryClass, Workload
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Kind, QueryClass, Workload
+from ldpsql.bounds.least_error import most_information
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.group import Group
+from ldpsql.mechanisms.fourier.recipe import Fourier
+from ldpsql.mechanisms.fourier.spectra import demand, floor
 from ldpsql_device.epsilon import Epsilon
 
 LIMITS = {

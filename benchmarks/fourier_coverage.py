@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from benchmarks.direct import estimator_of
 from benchmarks.fourier_bounds import domain
 from benchmarks.tables import print_table
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.spectra import BoxQuery
-from ldpsql.estimate import Ratio, quantile
-from ldpsql.recipes.fourier.recipe import Fourier
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import Ratio, quantile
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.recipe import Fourier
+from ldpsql.mechanisms.fourier.spectra import BoxQuery
 from ldpsql_device.epsilon import Epsilon
 
 Floats = NDArray[np.float64]

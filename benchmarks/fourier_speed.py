@@ -19,19 +19,19 @@ from benchmarks.direct import count, histogram_of
 from benchmarks.fourier_bounds import boxes_of
 from benchmarks.tables import print_table
 from benchmarks.timing import Pair, Work, side_by_side
-from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.engine.session import Session
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.recipe import Fourier
+from ldpsql.randomize.files import randomize_file, report_writer
+from ldpsql.randomize.table import randomize, randomize_batch
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.files import randomize_file, report_writer
 from ldpsql_device.schema import Dimension, Schema
-from ldpsql_device.table import randomize, randomize_batch
 from ldpsql_device.values import int_domain
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 PEOPLE, GOAL = 1_000_000, 25
 FLEETS = (1_000_000, 10_000_000, 100_000_000)

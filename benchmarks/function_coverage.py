@@ -21,20 +21,20 @@ from numpy.typing import NDArray
 
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
-from ldpsql.aggregates import Quantile, Target, expand
+from ldpsql.algebra.estimate import CONFIDENCE
+from ldpsql.algebra.numerics import bound_probability
 from ldpsql.designer import design
 from ldpsql.engine.arithmetic import Sums, form_of
 from ldpsql.engine.plan import QueryPlan, make_plans
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Estimators, Sample
-from ldpsql.estimate import CONFIDENCE
-from ldpsql.numerics import bound_probability
 from ldpsql.parser import parse
-from ldpsql.report import Histogram
-from ldpsql.simulation import simulate
+from ldpsql.reports.report import Histogram
+from ldpsql.sql.aggregates import Quantile, Target, expand
 from ldpsql.store.base import Selection
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Measure
+from ldpsql_lab.simulation import simulate
 
 Floats = NDArray[np.float64]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.tables import print_table
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy, histogram_of
-from ldpsql.workload import DeclaredQuery, Workload
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DeclaredQuery, Workload
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 PEOPLE, RANGE_RUNS, BOX_RUNS = 100_000, 60, 10
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}

@@ -11,7 +11,7 @@ from PIL import Image
 
 from ldpsql.designer import DesignedSurvey, design_survey
 from ldpsql.designer.forecast import demand_curves, error_curves, information_curves
-from ldpsql.plots import draw_survey
+from ldpsql.workbench.pictures import draw_survey
 
 TARGET = Path(__file__).parents[1] / "docs" / "images"
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#d9d9d9"

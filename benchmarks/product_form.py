@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tables import print_table
-from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.algebra.boxes import Box, LinearQuery, Side
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Kind, Workload
 from ldpsql.designer.fairness import weigh_fairly
-from ldpsql.recipes.fourier.recipe import mean_variance
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram
-from ldpsql.simulation import SeededEntropy
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.recipe import mean_variance
+from ldpsql.reports.report import Histogram
 from ldpsql.survey import Survey
-from ldpsql.workload import Kind, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Measure, Schema
 from ldpsql_device.values import int_domain
+from ldpsql_lab.simulation import SeededEntropy
 
 PEOPLE, SURVEYS, ASKED = 10_000, 200, 12
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
+from ldpsql_lab.simulation import simulate
 
 QUESTION = (
     "SELECT COUNT(*), SUM(hours_per_week), AVG(hours_per_week) FROM people "

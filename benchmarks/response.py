@@ -10,15 +10,15 @@ import numpy as np
 from benchmarks.dense import flat_variances, uniform_hierarchy, workload_gram
 from benchmarks.fourier_bounds import sample_share
 from benchmarks.tables import print_table
-from ldpsql.bounds import spectral_bound
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.estimate import quantile
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy, histogram_of
-from ldpsql.workload import Kind, QueryClass, Workload
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Kind, QueryClass, Workload
+from ldpsql.bounds.least_error import spectral_bound
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 KINDS: tuple[Kind, ...] = ("prefix", "range")
 SIZES = (32, 64)

@@ -30,12 +30,12 @@ from benchmarks.tables import print_table
 from ldpsql.cli.main import NoPandas
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.survey import utc_today
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 REPORTS = tuple(int(each) * 10**6 for each in os.environ.get("REPORTS", "1 10 30 100").split())
 """Sizes of the largest tables, in millions in the environment."""

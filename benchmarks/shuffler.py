@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.tables import print_table
+from ldpsql.randomize.table import report_schema
 from ldpsql.shuffle.accountant import (
     Blanket,
     balle_local,
@@ -25,7 +26,6 @@ from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Schema
 from ldpsql_device.shuffled import Central, Shuffled
-from ldpsql_device.table import report_schema
 
 REPORTS = 10_000_000
 SPOOLS = 100

@@ -21,14 +21,14 @@ from benchmarks.peers.work import Task, codes_of, queries_of
 from benchmarks.real_grids import SOURCES, Floats, Integers, Source, people_of
 from benchmarks.smoothing import GRID, LINE, answers, random_boxes, shapes
 from benchmarks.tables import print_table
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import spread_faces
-from ldpsql.decoders.fourier.projection import Block, CoefficientLayout, Coefficients, project
-from ldpsql.decoders.fourier.smoothing import smooth
-from ldpsql.decoders.fourier.spectra import demand
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import QueryClass, Workload
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.group import spread_faces
+from ldpsql.mechanisms.fourier.projection import Block, CoefficientLayout, Coefficients, project
+from ldpsql.mechanisms.fourier.recipe import Fourier
+from ldpsql.mechanisms.fourier.smoothing import smooth
+from ldpsql.mechanisms.fourier.spectra import demand
 from ldpsql_device.epsilon import Epsilon
 
 EPSILONS = ("0.5", "1", "2")

@@ -19,13 +19,13 @@ from benchmarks.direct import histogram_from
 from benchmarks.real_grids import SOURCES, Floats, Integers, People, people_of
 from benchmarks.smoothing import GRID, random_boxes
 from benchmarks.tables import print_table
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.design import FourierDesign
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload
 from ldpsql.engine.arithmetic import typical_error
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram
-from ldpsql.workload import QueryClass, Workload
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.recipe import Fourier
+from ldpsql.reports.report import Histogram
 from ldpsql_device.epsilon import Epsilon
 
 EPSILONS = ("0.5", "1", "2")

@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 
 from benchmarks.real_data import folder
 from benchmarks.tables import print_table
-from ldpsql.decoders.fourier.projection import Block
-from ldpsql.decoders.fourier.smoothing import smooth
-from ldpsql.workload import spectrum
+from ldpsql.algebra.workload import spectrum
+from ldpsql.mechanisms.fourier.projection import Block
+from ldpsql.mechanisms.fourier.smoothing import smooth
 
 GRID = (64, 64)
 LINE = (256,)

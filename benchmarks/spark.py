@@ -30,15 +30,15 @@ import pyarrow.parquet as pq
 from benchmarks.decoded import codes, survey
 from benchmarks.tables import print_table
 from benchmarks.timing import by_clocks
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.spark.columns import PLACE, ROW, SAID, arriving_columns, wide, write_schema
 from ldpsql.spark.executor import Decoder
 from ldpsql.spark.session import start
 from ldpsql.spark.store import SparkStore
 from ldpsql.store.base import Selection
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import ID_COLUMN
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 REPORTS, FILES, RUNS = (100_000, 1_000_000), 8, 5
 

@@ -16,10 +16,10 @@ from benchmarks.tables import print_table
 from benchmarks.timing import Pair, children_seconds, run_python, side_by_side
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.simulation import accept_everything
+from ldpsql.randomize.table import randomize
 from ldpsql.store import fold, open_store
 from ldpsql_device.entropy import OsEntropy
-from ldpsql_device.table import randomize
+from ldpsql_lab.simulation import accept_everything
 
 PEOPLE = 1_000_000
 REPORTS = 3_200_000

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from benchmarks.tables import print_table
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
+from ldpsql_lab.simulation import simulate
 
 RUNS = 400
 PEOPLE = 50_000

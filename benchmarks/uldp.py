@@ -8,15 +8,15 @@ import numpy as np
 
 from benchmarks.tables import print_table
 from benchmarks.uldp_tables import Floats, Setting, exact_error
-from ldpsql.dbapi import Connection
-from ldpsql.decoders.cells import sum_cells
-from ldpsql.estimate import quantile
-from ldpsql.recipes.uldp import CellDesign
-from ldpsql.report import Histogram
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.algebra.estimate import quantile
+from ldpsql.dbapi.connection import Connection
+from ldpsql.estimators.cells import sum_cells
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.reports.report import Histogram
+from ldpsql.sensitive.recipes import CellDesign
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 NURSERY = Setting("nursery", ("parents", "class"))
 SQL = "SELECT parents, class, COUNT(*) FROM nursery GROUP BY parents, class"

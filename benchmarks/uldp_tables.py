@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.figures.data import people
 from ldpsql.designer import design
-from ldpsql.recipes.uldp import CellDesign
+from ldpsql.sensitive.recipes import CellDesign
 from ldpsql.survey import Survey
 
 Floats = NDArray[np.float64]

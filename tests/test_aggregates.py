@@ -9,8 +9,14 @@ from support.noise_free import ExactBoxes, ExactDesign, ExactMechanism, ExactNod
 from support.sql_survey import APP, base_of, refusal
 from support.surveys import ANYTHING
 
-from ldpsql import aggregates
-from ldpsql.aggregates import (
+from ldpsql.algebra.boxes import Weight
+from ldpsql.designer import design
+from ldpsql.engine.session import Session
+from ldpsql.errors import Place, QueryError
+from ldpsql.mechanisms import registry
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.sql import aggregates
+from ldpsql.sql.aggregates import (
     AGGREGATES,
     Aggregate,
     AggregateKind,
@@ -22,18 +28,12 @@ from ldpsql.aggregates import (
     sum_of,
     targets_of,
 )
-from ldpsql.bench.questions import question
-from ldpsql.bench.truth import Truth
-from ldpsql.boxes import Weight
-from ldpsql.designer import design
-from ldpsql.engine.session import Session
-from ldpsql.errors import Place, QueryError
-from ldpsql.recipes import registry
-from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql.store import open_store
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.bench.questions import question
+from ldpsql_lab.bench.truth import Truth
+from ldpsql_lab.simulation import SeededEntropy, simulate
 
 EVERYBODY = Target()
 

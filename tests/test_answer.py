@@ -11,9 +11,9 @@ import pytest
 from support.surveys import visitors
 
 import ldpsql
-from ldpsql import plots
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
+from ldpsql.workbench import pictures as plots
+from ldpsql_lab.simulation import simulate
 
 TOML = """
 [survey]

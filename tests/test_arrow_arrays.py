@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from support.command_line import store_reports
 
-from ldpsql.arrow_arrays import gather, make_array, read_numbers
+from ldpsql.sql.arrow_arrays import gather, make_array, read_numbers
 
 COLUMNS = [
     ([1, None, -(2**63)], pa.int64()),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpsql.boxes import (
+from ldpsql.algebra.boxes import (
     NOTHING,
     Box,
     CodeSet,

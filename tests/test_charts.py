@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.charts import draw_result
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.result import Result
+from ldpsql.workbench.charts import draw_result
 from ldpsql_device.errors import NotSupportedError
 
 pytest.importorskip("matplotlib")

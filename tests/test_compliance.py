@@ -36,9 +36,9 @@ def test_the_suite_is_whole_and_the_driver_is_the_package():
     tests = [name for name in dir(TestCompliance) if name.startswith("test_")]
     assert len(tests) == 36
     own = {"Connection", "Cursor", "connect"}
-    names = set(ldpsql.dbapi.__all__)
+    names = set(ldpsql.dbapi.connection.__all__)
     assert names <= set(ldpsql.__all__)
     for name in names:
         same = getattr(writable, name) is getattr(ldpsql, name)
         assert same is (name not in own)
-        assert getattr(ldpsql, name) is getattr(ldpsql.dbapi, name)
+        assert getattr(ldpsql, name) is getattr(ldpsql.dbapi.connection, name)

@@ -12,13 +12,13 @@ import pytest
 from support.surveys import ANYTHING, visitors
 
 import ldpsql
-from ldpsql import dbapi
+from ldpsql.dbapi import connection as dbapi
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device import errors
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 TOML = """
 [survey]
@@ -426,7 +426,7 @@ def test_options_of_ingest_reach_the_store(reports, survey):
 
 @pytest.mark.parametrize(
     ("imported", "allowed"),
-    [("ldpsql", set()), ("ldpsql_device.errors", set()), ("ldpsql_device.respond", {"numpy"})],
+    [("ldpsql", set()), ("ldpsql_device.errors", set()), ("ldpsql_device.answer", {"numpy"})],
 )
 def test_importing_a_part_loads_nothing_heavier(imported, allowed):
     script = f"import sys, {imported}; print(*sys.modules)"

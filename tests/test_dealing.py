@@ -7,8 +7,8 @@ import pytest
 from support.significance import chi_square_bound
 from support.surveys import boolean, survey_toml
 
-from ldpsql.dealing import Deal
 from ldpsql.designer import design
+from ldpsql.randomize.dealing import Deal
 from ldpsql_device.errors import SurveyError
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpsql.domains import (
+from ldpsql.errors import QueryError
+from ldpsql.sql.domains import (
     COMPARISONS,
     bins,
     domain_labels,
@@ -22,8 +23,7 @@ from ldpsql.domains import (
     null_codes,
     present_codes,
 )
-from ldpsql.errors import QueryError
-from ldpsql_device.describe import Edges
+from ldpsql_device.description import Edges
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import (
     BOOL,

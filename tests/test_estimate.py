@@ -10,7 +10,7 @@ import pytest
 from support import tiers
 from support.significance import coverage_fits, variance_fits
 
-from ldpsql.estimate import BARELY_ESTIMABLE, Estimates, Ratio, quantile
+from ldpsql.algebra.estimate import BARELY_ESTIMABLE, Estimates, Ratio, quantile
 
 RUNS = tiers.runs(40_000)
 TWO_SIGMA = math.erf(math.sqrt(2.0))

@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 import pytest
 
-from ldpsql.figures import Figure, about, number, plain
+from ldpsql.wording.numbers import Figure, about, number, plain
 
 
 def figure(value, stderr, low=None, high=None):

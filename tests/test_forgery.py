@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from support.recipe_cases import FIRST, Case, design_of, law_of
 
-from ldpsql.decoders.base import AnyDesign
-from ldpsql.forgery import (
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import AnyDesign
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.forgery import (
     FALSE_ALARM,
     SUSPICIOUS,
     Spread,
@@ -20,12 +22,10 @@ from ldpsql.forgery import (
     signs_within_groups,
     suspect,
 )
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Reports, question_shares
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.reports.report import Histogram, Reports, question_shares
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, Bits
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 SURVEYS = 150
 PEOPLE = 2_000

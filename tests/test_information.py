@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpsql.bounds import limit_of_information, sign_bound, spectral_bound
-from ldpsql.information import (
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload
+from ldpsql.bounds.least_error import limit_of_information, sign_bound, spectral_bound
+from ldpsql.bounds.sums_and_counts import (
     SHAPES,
     information_of_sums,
     information_with_sums,
     largest_information,
 )
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import QueryClass, Workload
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 
 EPSILONS = ("0.1", "0.5", "1", "2", "2.9")

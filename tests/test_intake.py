@@ -12,8 +12,8 @@ from support.planned_survey import (
     device_text,
 )
 
-from ldpsql.intake import Intake
 from ldpsql.shuffle.accountant import clones, delta_of
+from ldpsql.store.intake import Intake
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, InternalError, SurveyError
 from ldpsql_device.shuffled import Shuffled

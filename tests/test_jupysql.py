@@ -13,8 +13,8 @@ from support.surveys import ANYTHING, visitors
 
 import ldpsql
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy
-from ldpsql_device.table import randomize_batch
+from ldpsql.randomize.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 pytestmark = pytest.mark.skipif(
     find_spec("sql") is None or find_spec("IPython") is None,

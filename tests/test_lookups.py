@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ldpsql import lookups
-from ldpsql.lookups import PublicTable
+from ldpsql.sql import lookups
+from ldpsql.sql.lookups import PublicTable
 from ldpsql_device.errors import DataError
 
 

@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ldpsql.numerics import (
+from ldpsql.algebra.numerics import (
     bound_probability,
     central_slopes,
     distinct,

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ldpsql.ownership import is_foreign
+from ldpsql.store.ownership import is_foreign
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such owners")
 

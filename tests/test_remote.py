@@ -17,12 +17,12 @@ from support.http import serving
 from support.shuffled_survey import SCHEMA, raw_reports
 
 import ldpsql
-from ldpsql.engine.wire import pack_estimates
+from ldpsql.algebra.estimate import Estimates
 from ldpsql.errors import Place, QueryError
-from ldpsql.estimate import Estimates
-from ldpsql.lookups import PublicTable
-from ldpsql.remote import TOKEN, RemoteSession, RemoteStore
+from ldpsql.server.remote import TOKEN, RemoteSession, RemoteStore
 from ldpsql.server.tokens import Tokens
+from ldpsql.server.wire import pack_estimates
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import (
@@ -247,7 +247,7 @@ def test_an_answer_that_is_too_large_or_compressed_within_is_not_read(monkeypatc
     for status, said in ((200, "does not answer as a collector does"), (400, "is not a collector")):
         with listening(status, body=deep) as (address, _), pytest.raises(StoreError, match=said):
             RemoteStore(address, "x").surveys()
-    monkeypatch.setattr(ldpsql.remote, "LARGEST_ANSWER", len(packed) - 1)
+    monkeypatch.setattr(ldpsql.server.remote, "LARGEST_ANSWER", len(packed) - 1)
     too_large = pytest.raises(StoreError, match=r"answers with more than \d+ bytes; ask for less")
     with listening(200, body=packed) as (address, _), too_large:
         RemoteStore(address, "x").synthesize()

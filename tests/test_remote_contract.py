@@ -14,9 +14,9 @@ from support.http import serving
 from support.shuffled_survey import SCHEMA, raw_reports
 
 import ldpsql
-from ldpsql.dbapi import Connection, Cursor
-from ldpsql.lookups import PublicTable
+from ldpsql.dbapi.connection import Connection, Cursor
 from ldpsql.server.tokens import Tokens
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error, NotSupportedError

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from ldpsql.boxes import Weight
-from ldpsql.report import Histogram, ReportFormat, Reports, Rows
+from ldpsql.algebra.boxes import Weight
+from ldpsql.reports.report import Histogram, ReportFormat, Reports, Rows
 from ldpsql_device.errors import ReportError
 
 FORMAT = ReportFormat(("group", "a", "y"), np.array([[5, 3], [300, 1], [70_000, 2]]))

@@ -9,9 +9,9 @@ import pytest
 from support.surveys import integer, measure, survey_toml
 
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.errors import RecordError, ReportError
+from ldpsql_lab.simulation import simulate
 
 SURVEY = design(
     survey_toml(integer("age", 0, 9), measure("pay", 0, 10), epsilon="2", mechanism="hgrr")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpsql.errors import QueryError
-from ldpsql.sql import literal, quote
+from ldpsql.sql.quoting import literal, quote
 
 _TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 _VALUES = st.one_of(

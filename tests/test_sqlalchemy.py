@@ -15,14 +15,14 @@ from support.surveys import ANYTHING, visitors
 
 import ldpsql
 from ldpsql.designer import design
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.server.tokens import Tokens
-from ldpsql.simulation import SeededEntropy
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 sqlalchemy = pytest.importorskip("sqlalchemy", reason="sqlalchemy is not installed")
 
 from sqlalchemy import MetaData, Table, create_engine, exc, func, inspect, select, text, types  # noqa: E402, I001
-from ldpsql.sqlalchemy import LdpsqlDialect  # noqa: E402
+from ldpsql.workbench.sqlalchemy import LdpsqlDialect  # noqa: E402
 
 TOML = """
 [survey]

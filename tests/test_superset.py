@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
-from ldpsql.superset import LdpsqlEngineSpec
+from ldpsql.workbench.superset import LdpsqlEngineSpec
+from ldpsql_lab.simulation import simulate
 
 TOML = """
 [survey]
@@ -73,8 +73,8 @@ def test_it_is_superset_s_class_where_superset_is_there(monkeypatch):
     for name in ("superset", "superset.db_engine_specs", "superset.db_engine_specs.base"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     sys.modules["superset.db_engine_specs.base"].BaseEngineSpec = base
-    monkeypatch.delitem(sys.modules, "ldpsql.superset")
-    from ldpsql.superset import LdpsqlEngineSpec as spec  # noqa: PLC0415
+    monkeypatch.delitem(sys.modules, "ldpsql.workbench.superset")
+    from ldpsql.workbench.superset import LdpsqlEngineSpec as spec  # noqa: PLC0415
 
     assert issubclass(spec, base)
     assert (spec.engine, spec.default_driver) == ("ldpsql", "file")

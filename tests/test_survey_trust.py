@@ -10,10 +10,10 @@ import pytest
 from support.blanket_mechanism import StatingGrr
 from support.resealing import resealed
 
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.designer import design, design_survey
-from ldpsql.recipes.base import check_promise
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
+from ldpsql.mechanisms.base import check_promise
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffle import expectation
 from ldpsql.shuffle.accountant import _delta, largest_local_of_any
 from ldpsql.survey import Survey

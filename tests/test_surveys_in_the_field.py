@@ -10,7 +10,7 @@ from support.golden_surveys import FOLDER, answer, read
 from support.resealing import resealed
 
 from ldpsql import survey as survey_module
-from ldpsql.recipes.registry import MECHANISMS
+from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldpsql.text import one_line, table_lines, upright_lines
+from ldpsql.terminal.text import one_line, table_lines, upright_lines
 
 HEAD = ["state", "count(*)"]
 ROWS = [["CA", "1234 ± 10"], ["a longer name", "7"]]

@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.numerics import project_on_simplex
+from ldpsql.algebra.numerics import project_on_simplex
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -22,12 +22,12 @@ import numpy as np
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.figures.curves import exact, sampled
 from benchmarks.figures.verdicts import Value, in_every_case, is_near, tally
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.plots import Panel, Role, draw_figure
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.workbench.pictures import Panel, Role, draw_figure
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -11,19 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.figures.cases import Row
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.recipes.registry import mechanism as registered
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Reports
-from ldpsql.simulation import SeededEntropy, accept_everything, collect, histogram_of
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Workload
+from ldpsql.mechanisms.registry import mechanism as registered
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.reports.report import Histogram, Reports
 from ldpsql.store import Selection
 from ldpsql.survey import Survey
-from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Measure, Schema
-from ldpsql_device.table import randomize_batch
 from ldpsql_device.values import int_domain
+from ldpsql_lab.simulation import SeededEntropy, accept_everything, collect, histogram_of
 
 BEST = {"oracle": "auto", "inference": "consistent", "allocation": "optimal"}
 MECHANISMS: dict[str, tuple[str, dict[str, Any], str]] = {

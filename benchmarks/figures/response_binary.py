@@ -34,7 +34,7 @@ from benchmarks.figures.response_work import (
     symmetric,
     truthful,
 )
-from ldpsql.plots import Panel, draw_figure
+from ldpsql.workbench.pictures import Panel, draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -16,13 +16,13 @@ from benchmarks.figures.cases import Row
 from benchmarks.figures.data import people
 from benchmarks.figures.figure import Verdict
 from benchmarks.figures.verdicts import Value, in_every_case, is_near, tally
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.base import Codes
-from ldpsql.recipes.registry import mechanism
-from ldpsql.recipes.truthful import TruthfulDesign
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import Codes
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.mechanisms.truthful import TruthfulDesign
+from ldpsql_lab.simulation import SeededEntropy
 
 BINARY = ("lunch", "finance")
 NEAR = 0.1

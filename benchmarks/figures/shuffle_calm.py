@@ -22,12 +22,12 @@ from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.figures.curves import sampled
 from benchmarks.figures.shuffle_marginals import CLICKS, People, people_of
 from benchmarks.figures.verdicts import Value, in_every_case, is_above, tally
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.plots import Panel, draw_figure
-from ldpsql.recipes.registry import mechanism
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.workbench.pictures import Panel, draw_figure
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.shuffled import Central
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -23,16 +23,16 @@ from benchmarks.figures.curves import exact, sampled
 from benchmarks.figures.shuffle_calm import CALM, COVERED
 from benchmarks.figures.shuffle_marginals import SEED, WHOLE, People, people_of
 from benchmarks.figures.verdicts import Value, in_every_case, is_above, is_near, tally
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.linear import EvenSource, LinearEstimator
-from ldpsql.decoders.marginals import CollectedMarginals
-from ldpsql.plots import Panel, draw_figure
-from ldpsql.recipes.marginal_designs import ArrDesign
-from ldpsql.recipes.registry import mechanism
-from ldpsql.report import question_shares
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.estimators.linear import EvenSource, LinearEstimator
+from ldpsql.marginals.decoder import CollectedMarginals
+from ldpsql.marginals.designs import ArrDesign
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import question_shares
+from ldpsql.workbench.pictures import Panel, draw_figure
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.shuffled import Central
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

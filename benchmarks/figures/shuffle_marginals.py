@@ -29,20 +29,20 @@ from benchmarks.figures.verdicts import (
     is_near,
     tally,
 )
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import Codes
-from ldpsql.decoders.linear import EvenSource, LinearEstimator
-from ldpsql.decoders.marginals import CollectedMarginals
-from ldpsql.plots import Panel, Role, draw_figure
-from ldpsql.recipes.marginal_designs import ArrDesign
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import question_shares
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import Codes
+from ldpsql.estimators.linear import EvenSource, LinearEstimator
+from ldpsql.marginals.decoder import CollectedMarginals
+from ldpsql.marginals.designs import ArrDesign
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import question_shares
 from ldpsql.shuffle.accountant import balle_local
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.workbench.pictures import Panel, Role, draw_figure
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

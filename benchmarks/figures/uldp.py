@@ -19,13 +19,13 @@ import numpy as np
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.figures.verdicts import Value, band, in_every_case, is_near, tally
 from benchmarks.uldp_tables import Floats, Setting, exact_error
-from ldpsql import plots
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.people_tables import climb_likelihood
-from ldpsql.plots import Curve, Panel
-from ldpsql.recipes.uldp import CellDesign
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.sensitive.people_tables import climb_likelihood
+from ldpsql.sensitive.recipes import CellDesign
+from ldpsql.workbench import pictures as plots
+from ldpsql.workbench.pictures import Curve, Panel
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

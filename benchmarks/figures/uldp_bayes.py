@@ -28,12 +28,12 @@ from benchmarks.figures.curves import sampled
 from benchmarks.figures.nursery import ATTRIBUTES
 from benchmarks.figures.verdicts import Value, in_every_case, is_above, is_near, tally
 from benchmarks.uldp_tables import CLASS
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.numerics import project_on_simplex
 from ldpsql.designer import design
-from ldpsql.numerics import project_on_simplex
-from ldpsql.plots import Curve, Panel, Role, draw_figure
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.estimators.base import AnyDesign
+from ldpsql.workbench.pictures import Curve, Panel, Role, draw_figure
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -11,17 +11,17 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.peers.work import Task, codes_of
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import collect
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.store import Selection, Store
 from ldpsql.survey import Survey
-from ldpsql.workload import QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import int_domain
+from ldpsql_lab.simulation import collect
 
 DEFAULT = "fourier"
 SMOOTH = "fourier, smooth"

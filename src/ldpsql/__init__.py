@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ldpsql.answer import Answer
-    from ldpsql.dbapi import (
+    from ldpsql.dbapi.answer import Answer
+    from ldpsql.dbapi.connection import (
         BINARY,
         DATETIME,
         NUMBER,
@@ -83,14 +83,18 @@ __all__ = [
     "threadsafety",
 ]
 
-_HOMES = {"Answer": "ldpsql.answer", "Survey": "ldpsql.survey", "design": "ldpsql.designer"}
+_HOMES = {"Answer": "ldpsql.dbapi.answer", "Survey": "ldpsql.survey", "design": "ldpsql.designer"}
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "ldpsql_device.errors" if name.endswith("Error") else _HOMES.get(name, "ldpsql.dbapi")
+    home = (
+        "ldpsql_device.errors"
+        if name.endswith("Error")
+        else _HOMES.get(name, "ldpsql.dbapi.connection")
+    )
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value

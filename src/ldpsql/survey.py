@@ -19,23 +19,23 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.base import Codes
-from ldpsql.estimate import Array
-from ldpsql.guarantees import StatedGuarantee
-from ldpsql.recipes.base import Promise, check_promise
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram
-from ldpsql.workload import Workload
-from ldpsql_device.atomic import replace_file
+from ldpsql.algebra.estimate import Array
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Workload
+from ldpsql.atomic import replace_file
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import Codes
+from ldpsql.mechanisms.base import Promise, check_promise
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.persons import PersonRule
+from ldpsql.reports.report import Histogram
+from ldpsql.reports.survey_file import write_survey
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.persons import PersonRule
 from ldpsql_device.plan import Plan
-from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema, check_label, check_name
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.signature import SigningKey, check_author

@@ -17,8 +17,8 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.boxes import Box, Side, codes_of
-from ldpsql.numerics import Array
+from ldpsql.algebra.boxes import Box, Side, codes_of
+from ldpsql.algebra.numerics import Array
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
 

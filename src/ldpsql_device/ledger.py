@@ -29,7 +29,7 @@ from ldpsql_device.frozen import frozen
 from ldpsql_device.reports import read_report
 
 if TYPE_CHECKING:
-    from ldpsql_device.respond import Report
+    from ldpsql_device.answer import Report
     from ldpsql_device.statement import Statement
     from ldpsql_device.survey import Published
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldpsql_device.answer import ID_BYTES, Report
 from ldpsql_device.errors import ReportError
-from ldpsql_device.respond import ID_BYTES, Report
 from ldpsql_device.values import TYPES, Value
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from ldpsql.audit import Audit, audit_design
 from ldpsql.audit.exact import domain_of_codes
 from ldpsql.cli.audit import USUAL_REPORTS
 from ldpsql.designer import design
-from ldpsql.recipes.registry import mechanism
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql_device import answer as respond
 from ldpsql_device import draw as device
-from ldpsql_device import respond
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError

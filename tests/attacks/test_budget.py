@@ -13,11 +13,11 @@ from support.giving import PLENTY, reports_of, sealed_anew, yes_or_no
 from support.surveys import ANYTHING, category, survey_toml, unsound
 
 from ldpsql.designer import design
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import OperationalError, PolicyError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
 from ldpsql_device.reports import numbers_of
-from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
 
 MANY = 60

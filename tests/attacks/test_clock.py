@@ -11,10 +11,10 @@ from support.giving import PLENTY, scheduled, sealed_anew, yes_or_no
 from support.surveys import SMALL
 
 from ldpsql.designer import design
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import InterfaceError, OperationalError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
-from ldpsql_device.respond import respond
 
 MONTHS = [date(2026, month, 15) for month in range(1, 13)]
 RECORD = {"age": 30, "positive": True}

@@ -10,10 +10,10 @@ import pytest
 from support.strict_device import make_strict
 from support.surveys import ANYTHING, RECORD, app, people
 
+from ldpsql.randomize.table import randomize
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import Error
 from ldpsql_device.policy import Policy
-from ldpsql_device.respond import respond
-from ldpsql_device.table import randomize
 
 SECRET = "xyzzy4242"
 RECORDS = [

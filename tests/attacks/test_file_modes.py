@@ -17,16 +17,16 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.store_files import files_in
 from support.surveys import ANYTHING, RECORD, app, people
 
+from ldpsql.atomic import replace_file
+from ldpsql.randomize import files
+from ldpsql.randomize.files import randomize_file
+from ldpsql.randomize.table import randomize
 from ldpsql.shuffler import files as shuffler_files
 from ldpsql.shuffler import shuffle_reports
 from ldpsql.store import database, open_store, opening
-from ldpsql_device import files
-from ldpsql_device.atomic import replace_file
-from ldpsql_device.files import randomize_file
+from ldpsql_device.answer import respond
 from ldpsql_device.ledger import Ledger
-from ldpsql_device.respond import respond
 from ldpsql_device.signature import SigningKey
-from ldpsql_device.table import randomize
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 
@@ -146,7 +146,7 @@ from support.store_files import files_in
 from support.surveys import ANYTHING, app, people
 from ldpsql.store import open_store
 from ldpsql.store import companion
-from ldpsql_device.table import randomize
+from ldpsql.randomize.table import randomize
 os.umask(0)
 companion.publish = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 opened = open_store(sys.argv[1], read_only=False)

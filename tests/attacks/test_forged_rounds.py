@@ -20,10 +20,10 @@ from support.vectors import published_key
 
 from ldpsql.designer import design
 from ldpsql_device import ledger as ledger_module
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import OperationalError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
-from ldpsql_device.respond import respond
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import Survey, canonical, signed_text
 

@@ -8,19 +8,19 @@ import pytest
 from support.command_line import refusal, run, store_reports
 from support.planned_survey import device_text
 
-from ldpsql import lookups
-from ldpsql.bench import questions
-from ldpsql.bench.questions import read_questions
 from ldpsql.designer.file import read_file
-from ldpsql.lookups import PublicTable
 from ldpsql.parser import source
 from ldpsql.population import margins
 from ldpsql.population.margins import read_margins
+from ldpsql.sql import lookups
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.survey import Survey
 from ldpsql_device import survey as device_survey
 from ldpsql_device.errors import DataError, SurveyError
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey as DeviceSurvey
+from ldpsql_lab.bench import questions
+from ldpsql_lab.bench.questions import read_questions
 
 
 @pytest.mark.parametrize("read", [DeviceSurvey.from_json, Survey.from_json, read_file])

@@ -9,10 +9,10 @@ import pytest
 from support.surveys import category, integer, survey_toml
 
 from ldpsql.designer import design
+from ldpsql.randomize.table import match_columns
 from ldpsql_device import schema
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.survey import Survey, canonical
-from ldpsql_device.table import match_columns
 
 LOOKALIKES = ["\u0430ge", "a\u200bge", "age\u00ad", "\uff41ge", "a\u0301ge", "Age", "age "]
 """A Cyrillic letter, letters of no width, a wide one, an accent, a capital, a space."""

@@ -17,9 +17,10 @@ from support.command_line import run
 from support.surveys import ANYTHING, integer, survey_toml
 
 from ldpsql.designer import design
-from ldpsql_device import files, permutation
-from ldpsql_device.files import randomize_file
-from ldpsql_device.table import randomize
+from ldpsql.randomize import files
+from ldpsql.randomize.files import randomize_file
+from ldpsql.randomize.table import randomize
+from ldpsql.reports import permutation
 
 PEOPLE, VALUES = 6000, 10
 SURVEY = design(survey_toml(integer("age", 0, VALUES - 1), mechanism="grr", epsilon="20"))

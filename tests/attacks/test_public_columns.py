@@ -10,13 +10,13 @@ from support.giving import PLENTY, yes_or_no
 from support.surveys import SMALL, category, public, survey_toml
 
 from ldpsql.designer import design
-from ldpsql_device import table
+from ldpsql.randomize import table
+from ldpsql.randomize.table import randomize
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import OperationalError, PolicyError, RecordError, SurveyError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
-from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
-from ldpsql_device.table import randomize
 
 RECORD = {
     "age": 30,

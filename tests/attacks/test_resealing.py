@@ -16,9 +16,9 @@ from support.surveys import ANYTHING
 from support.vectors import published_key
 
 from ldpsql_device import signature
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import Error, NotSupportedError, PolicyError, SurveyError
 from ldpsql_device.policy import Policy
-from ldpsql_device.respond import respond
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import Survey, canonical, signed_text
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 import pytest
 from support.surveys import ANYTHING, app, people
 
+from ldpsql.randomize.table import randomize
 from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store, read_store, vacuum_store
 from ldpsql.store.opening import make_log
 from ldpsql_device.errors import StoreError
-from ldpsql_device.table import randomize
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 IS_ROOT = os.name == "posix" and os.geteuid() == 0

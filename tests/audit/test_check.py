@@ -20,11 +20,11 @@ from support.later_rounds import at_round
 
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import domain_of_codes, enumerate_channel
-from ldpsql.decoders.base import Design
-from ldpsql.recipes.ahead import AheadDesign
-from ldpsql.recipes.registry import MECHANISMS, mechanism
+from ldpsql.estimators.base import Design
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS
+from ldpsql_lab.mechanisms.ahead import AheadDesign
 
 ONE = Epsilon.parse("1")
 PRIVATE = [

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from support.sensitive_domains import made, names_strangers, sensitive_domain
 
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import (
     LARGEST_RECORDS,
@@ -17,12 +18,11 @@ from ldpsql.audit.exact import (
     find_exposures,
     smaller,
 )
-from ldpsql.decoders.law import Law
-from ldpsql.decoders.uldp import Response
-from ldpsql.recipes import uldp
-from ldpsql.recipes.uldp import CellDesign
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Reports
+from ldpsql.reports.channel import Law
+from ldpsql.reports.report import Reports
+from ldpsql.sensitive import recipes as uldp
+from ldpsql.sensitive.decoder import Response
+from ldpsql.sensitive.recipes import CellDesign
 from ldpsql_device.draw import draw
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

@@ -17,19 +17,20 @@ from support.broken_promises import (
     with_response,
 )
 
-from ldpsql.audit import audit_design, sampling
+from ldpsql.audit import audit_design
 from ldpsql.audit.exact import domain_of_codes
-from ldpsql.audit.sampling import (
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.plan import WORDS, subset_words
+from ldpsql_lab.audit import sampling
+from ldpsql_lab.audit.sampling import (
     ALPHA,
     check_words,
     corners,
     draw_random_records,
     make_records_of_every_code,
 )
-from ldpsql.recipes.registry import mechanism
-from ldpsql.simulation import SeededEntropy
-from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.plan import WORDS, subset_words
+from ldpsql_lab.simulation import SeededEntropy
 
 ONE = Epsilon.parse("1")
 AGAIN = (

@@ -17,15 +17,15 @@ from pathlib import Path
 import pytest
 from support.comparisons import COUNTS, comparison, raw, stored, survey_file
 
-from ldpsql.bench import harness
-from ldpsql.bench.candidates import CandidateSpec
-from ldpsql.bench.harness import Outcome, RunsDone, compare
-from ldpsql.bench.summary import lines, refusals
-from ldpsql.bench.truth import People
-from ldpsql.boxes import LinearQuery
+from ldpsql.algebra.boxes import LinearQuery
 from ldpsql.engine.where import slices
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import OperationalError, StoreError, SurveyError
+from ldpsql_lab.bench import harness
+from ldpsql_lab.bench.candidates import CandidateSpec
+from ldpsql_lab.bench.harness import Outcome, RunsDone, compare
+from ldpsql_lab.bench.summary import lines, refusals
+from ldpsql_lab.bench.truth import People
 
 
 class Stopped(Exception):

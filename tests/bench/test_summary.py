@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ldpsql.bench.summary import errors
+from ldpsql_lab.bench.summary import errors
 
 VALUE = np.array([12.0, 7.0, math.nan, 1.0, 5.0])
 TRUTH = np.array([10.0, 10.0, 10.0, 0.0, math.nan])

@@ -15,14 +15,14 @@ from support.comparisons import TOML, asked, raw, survey_file
 from support.significance import is_unbiased
 from support.surveys import dimension, measure, survey_toml
 
-from ldpsql.bench.questions import KINDS, Wanted, question
-from ldpsql.bench.truth import People, Truth
 from ldpsql.designer import design
 from ldpsql.designer.file import read_file
 from ldpsql.designer.questions import UndesignedSurvey
-from ldpsql.simulation import SeededEntropy, simulate
+from ldpsql.reports.persons import ORDER, PERSON, PersonRule
 from ldpsql_device.errors import InternalError, NotSupportedError
-from ldpsql_device.persons import ORDER, PERSON, PersonRule
+from ldpsql_lab.bench.questions import KINDS, Wanted, question
+from ldpsql_lab.bench.truth import People, Truth
+from ldpsql_lab.simulation import SeededEntropy, simulate
 
 SUM_PAY = "COALESCE(SUM(greatest(-5, least(50, pay))), 0)"
 PAIRS = [

@@ -21,7 +21,7 @@ from benchmarks.figures import (
     shuffle_tables,
 )
 from benchmarks.figures.figure import Verdict
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.record_domain import RecordDomain
 
 
 def verdict(found: list[Verdict], words: str) -> bool | None:

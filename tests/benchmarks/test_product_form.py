@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import product_form
 from benchmarks.product_form import Case, compressed, coverage, truth
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.algebra.boxes import Box, LinearQuery
 
 CASE = Case((12, 10), 1, "1")
 

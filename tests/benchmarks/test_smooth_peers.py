@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import smooth_peers
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.algebra.boxes import Box, LinearQuery
 
 
 def test_distances_are_those_of_distributions() -> None:

@@ -14,7 +14,7 @@ from benchmarks.figures.uldp_bayes import GRADED, GRR, MECHANISMS, OUE, TRUE, UL
 from benchmarks.figures.verdicts import Value, is_above
 from benchmarks.uldp_tables import CLASS
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
+from ldpsql_lab.simulation import simulate
 
 PEOPLE = {"a": [[30.0, 10.0], [5.0, 15.0]], "b": [[4.0, 36.0], [12.0, 8.0]]}
 """By class and value."""

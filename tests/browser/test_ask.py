@@ -15,10 +15,10 @@ from support.http import fetch, serving
 from support.surveys import ANYTHING, boolean, category, integer, measure, public, survey_toml
 
 from ldpsql.designer import design
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.server.tokens import Tokens
-from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 EVIL = '<img src=x onerror="window.evil=1">'
 CITIES = ("Berlin", "O'Fallon", EVIL, "=1+1")

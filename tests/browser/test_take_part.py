@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from ldpsql.report import question_shares
+from ldpsql.reports.report import question_shares
 
 HAPPENED = "section[aria-label='What happened']"
 REPORT = "#main table:has(caption:text-is('The report')) td:nth-child(3)"

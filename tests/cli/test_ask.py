@@ -18,13 +18,13 @@ from support.command_line import refusal, run, store_reports
 from support.surveys import ANYTHING, unsound
 from support.two_estimators import known, stored, survey_of_two
 
+from ldpsql.atomic import replace_file
 from ldpsql.cli import ask
 from ldpsql.cli.main import cli
-from ldpsql.cli.options import read_parameters
-from ldpsql.simulation import SeededEntropy
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import open_store
-from ldpsql_device.atomic import replace_file
-from ldpsql_device.table import randomize_batch
+from ldpsql.terminal.options import read_parameters
+from ldpsql_lab.simulation import SeededEntropy
 
 COUNT = "SELECT COUNT(*) AS n FROM app WHERE age BETWEEN 30 AND 45"
 

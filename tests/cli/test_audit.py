@@ -23,12 +23,12 @@ from support.surveys import (
 )
 
 from ldpsql import __version__
-from ldpsql.decoders.base import Design
 from ldpsql.designer import design
-from ldpsql.recipes.registry import mechanism
-from ldpsql.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.estimators.base import Design
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
+from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Schema

@@ -26,8 +26,8 @@ from support.surveys import (
 from ldpsql.designer import design
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import ReportError
-from ldpsql_device.respond import respond
 
 RANDOMIZE = (
     *("randomize", "people.parquet", "--survey", "app.json"),

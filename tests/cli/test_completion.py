@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.surveys import app
 
-from ldpsql.cli.completion import Names, offer_commands
-from ldpsql.lookups import PublicTable
 from ldpsql.parser import parse
+from ldpsql.sql.lookups import PublicTable
+from ldpsql.workbench.completion import Names, offer_commands
 from ldpsql_device.errors import Error
 
 REGIONS = PublicTable.of("regions", {"state": ["NY"], "region": ["east"]})

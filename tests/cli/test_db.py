@@ -15,10 +15,10 @@ from support.command_line import refusal, run, store_reports
 from support.surveys import ANYTHING, integer, people, survey_toml
 
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import open_store
 from ldpsql_device.survey import utc_today
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ from support.command_line import refusal, run, words_of
 from support.surveys import LABELLED, TOML, boolean, category, integer, measure, survey_toml
 
 from ldpsql import designer
+from ldpsql.algebra.estimate import quantile
 from ldpsql.cli.forecast import forecast
-from ldpsql.cli.options import people
 from ldpsql.designer import auto, design, design_survey
 from ldpsql.designer.auto import choose
-from ldpsql.estimate import quantile
-from ldpsql.figures import read_people
-from ldpsql.recipes.registry import MECHANISMS
+from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.survey import Survey
+from ldpsql.terminal.options import people
+from ldpsql.wording.numbers import read_people
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.cli.forecast import comparison, forecast
 from ldpsql.designer import design_survey
 from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import Forecast, SampledQueries
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.record_domain import RecordDomain
+from ldpsql.mechanisms.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
 
 

@@ -13,8 +13,9 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from support.command_line import refusal, run, words_of
 
-from ldpsql.cli import commands, options
+from ldpsql.cli import commands
 from ldpsql.cli.main import cli
+from ldpsql.terminal import options
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,9 @@ def test_no_other_command_is_imported(word, tmp_path):
     )
     loaded = set(json.loads(done.stderr.splitlines()[-1])[1])
     assert "ldpsql.cli.ask" in loaded
-    assert loaded.isdisjoint({"ldpsql.cli.design", "ldpsql.cli.bench", "ldpsql.cli.serve"})
+    assert loaded.isdisjoint(
+        {"ldpsql.cli.design", "ldpsql_lab.bench.command", "ldpsql.server.command"}
+    )
 
 
 def test_a_question_and_an_own_command_look_for_no_entry_points(monkeypatch, tmp_path):

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from ldpsql.cli.failure import report
-from ldpsql.cli.notes import show_notes
 from ldpsql.errors import UnsupportedSQL
+from ldpsql.terminal.failure import report
+from ldpsql.terminal.notes import show_notes
 
 LONG = "answers about 249,000,000 people, raked to age (age.csv), sex (sex.csv) and\nthe well-known"
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from ldpsql.cli import progress
-from ldpsql.cli.progress import Progress
+from ldpsql.terminal import progress
+from ldpsql.terminal.progress import Progress
 
 ERASED = "\x1b[1A\x1b[2K"  # the line above
 

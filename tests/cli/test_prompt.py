@@ -16,8 +16,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from support.command_line import store_reports
 
-from ldpsql.cli.completion import Offer
-from ldpsql.cli.prompt import PrivateHistory, Prompt, history_file
+from ldpsql.workbench.completion import Offer
+from ldpsql.workbench.prompt import PrivateHistory, Prompt, history_file
 
 ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
 

@@ -9,12 +9,12 @@ from support.command_line import refusal, run, store_reports
 from support.http import serving
 from support.surveys import ANYTHING, app, people
 
-from ldpsql.publish.queries import INDEX
-from ldpsql.remote import TOKEN
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.server.remote import TOKEN
 from ldpsql.server.tokens import Tokens
-from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
-from ldpsql_device.table import randomize_batch
+from ldpsql.workbench.publish.queries import INDEX
+from ldpsql_lab.simulation import SeededEntropy
 
 QUERIES = """\
 -- name: young

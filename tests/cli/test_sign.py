@@ -188,7 +188,7 @@ def test_a_survey_that_is_over_takes_no_more_records_and_no_more_reports(tmp_pat
     for module in ("table", "files"):
         monkeypatch.setattr(f"ldpsql_device.{module}.utc_today", lambda: date(2026, 1, 31))
     assert run(*arguments).exit_code == 0
-    monkeypatch.setattr("ldpsql_device.files.utc_today", lambda: date(2026, 2, 1))
+    monkeypatch.setattr("ldpsql.randomize.files.utc_today", lambda: date(2026, 2, 1))
     assert "survey app ended on 2026-01-31" in refusal(run(*arguments), 1)
     ingest = ("ingest", "r.parquet", "--survey", target, "--db", "app.duckdb")
     monkeypatch.setattr("ldpsql.store.store.utc_today", lambda: date(2026, 2, 1))
@@ -221,7 +221,7 @@ def test_a_schedule_that_is_none_is_refused(tmp_path, old, new, message):
 def test_a_report_of_a_period_that_the_survey_has_not_is_refused(tmp_path, monkeypatch, first):
     monkeypatch.chdir(tmp_path)
     target, _ = designed(tmp_path, MONTHLY)
-    monkeypatch.setattr("ldpsql_device.files.utc_today", lambda: date(2026, 1, 31))
+    monkeypatch.setattr("ldpsql.randomize.files.utc_today", lambda: date(2026, 1, 31))
     pq.write_table(pa.table({"age": [3] * 9}), "people.parquet")
     assert run("randomize", "people.parquet", "--survey", target, "-o", "reports.parquet")
     reports = pq.read_table("reports.parquet")

@@ -13,10 +13,10 @@ import pytest
 from support.command_line import refusal, run, store_reports
 from support.surveys import SMALL, TOML
 
-from ldpsql.cli.formats import TABLE_SUFFIXES
 from ldpsql.designer import design
 from ldpsql.store import open_store
 from ldpsql.synthesis import Synthesizer
+from ldpsql.terminal.formats import TABLE_SUFFIXES
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ from support.sensitive_domains import made, matrix
 from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.tiers import runs
 
-from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.cells import MatrixChannel
-from ldpsql.estimate import quantile
-from ldpsql.recipes.registry import mechanism
-from ldpsql.report import Histogram, Rows
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery, Weight
+from ldpsql.algebra.estimate import quantile
+from ldpsql.estimators.cells import MatrixChannel
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import Histogram, Rows
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy
 
 RUNS, PEOPLE = runs(400), 1_000
 BOUNDS = (10.0, 50.0)

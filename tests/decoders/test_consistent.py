@@ -12,19 +12,23 @@ from support.node_sources import UNIT, GivenNodes, ideal_moments, moments_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.tiers import keep_fast, runs
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.decoders.groups import GroupTable, all_levels, weigh_evenly
-from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.recipes import allocation
-from ldpsql.recipes.allocation import ConsistentAllocation, Energies, workload_energies
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Workload
+from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.estimators.groups import GroupTable, all_levels, weigh_evenly
+from ldpsql.estimators.linear import LinearEstimator
+from ldpsql.mechanisms.hierarchical import allocation
+from ldpsql.mechanisms.hierarchical.allocation import (
+    ConsistentAllocation,
+    Energies,
+    workload_energies,
+)
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.trees import AxisDetails, Tree, average_energies, balance, product_energies
-from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy
 
 CONSISTENT = {"inference": "consistent"}
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from support.histograms import histogram_of
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders import linear
-from ldpsql.decoders.linear import limit_jointly, merge_entries
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators import linear
+from ldpsql.estimators.linear import limit_jointly, merge_entries
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
 SIGNED = RecordDomain(("x", "y"), (6, 4), ("pay",), ((-1.0, 5.0),), (None,))

@@ -11,14 +11,14 @@ from support.histograms import histogram_of
 from support.marginals import count, domain_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.boxes import Weight
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.marginals import fit_share
+from ldpsql.algebra.boxes import Weight
+from ldpsql.algebra.estimate import quantile
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimate import quantile
-from ldpsql.recipes.registry import mechanism
-from ldpsql.simulation import SeededEntropy
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.marginals.decoder import fit_share
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy
 
 PAIRS = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
 PEOPLE, RUNS = 4000, tiers.runs(150)

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from support.node_sources import X1, X2, N, TrueNodes, of_sub_survey
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.recipes.oracles import plan_of_groups
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.estimators.linear import LinearEstimator
+from ldpsql.estimators.nodes import NodeDesign
+from ldpsql.mechanisms.oracles import plan_of_groups
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 
 WINDOW, BOX = ((12, 56),), ((30, 100),)

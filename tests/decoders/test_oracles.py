@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders import oracles
-from ldpsql.decoders.nodes import NodeDesign, OracleAnswer
-from ldpsql.decoders.oracles import Grr, Olh, Oracle, Oue, prime_from
-from ldpsql.recipes.oracles import LARGEST, choose_oracle, hash_values, make_oracle, odds_words
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histograms
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators import oracles
+from ldpsql.estimators.nodes import NodeDesign, OracleAnswer
+from ldpsql.estimators.oracles import Grr, Olh, Oracle, Oue, prime_from
+from ldpsql.mechanisms.oracles import LARGEST, choose_oracle, hash_values, make_oracle, odds_words
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import Histograms
 from ldpsql_device.draw import invert
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 ONE, TWO = Epsilon.parse("1"), Epsilon.parse("2")
 

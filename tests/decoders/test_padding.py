@@ -16,14 +16,14 @@ from support.histograms import histogram_of
 from support.node_sources import GivenNodes, moments_of
 from support.significance import variance_fits
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.decoders.groups import Group
-from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.estimators.groups import Group
+from ldpsql.estimators.linear import LinearEstimator
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy
 
 BOUNDS = (2.0, 10.0)
 

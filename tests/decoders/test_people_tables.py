@@ -7,10 +7,10 @@ import pytest
 from support.histograms import histogram_of
 from support.sensitive_domains import made, matrix
 
-from ldpsql.decoders.cells import sum_cells
-from ldpsql.decoders.people_tables import climb_likelihood
-from ldpsql.numerics import project_on_simplex
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.numerics import project_on_simplex
+from ldpsql.estimators.cells import sum_cells
+from ldpsql.sensitive.people_tables import climb_likelihood
+from ldpsql_lab.simulation import SeededEntropy
 
 CELLS = [sum_cells(row) for row in np.eye(12)]
 TRUTH = np.array([400, 0, 0, 300, 100, 0, 0, 0, 150, 50, 0, 0])

@@ -9,15 +9,15 @@ import pytest
 from support.histograms import histogram_of
 from support.significance import coverage_fits, variance_fits
 
-from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.linear import pseudo_squares
-from ldpsql.estimate import quantile
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Reports
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery, Weight
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.linear import pseudo_squares
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import Histogram, Reports
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy
 
 LINE = RecordDomain(("x",), (16,), (), (), ())
 SIGNED = RecordDomain(("x",), (16,), ("pay",), ((-1.0, 5.0),), (None,))

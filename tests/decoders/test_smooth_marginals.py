@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.marginals import CollectedMarginals
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimate import quantile
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.marginals.decoder import CollectedMarginals
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.reports.report import Histogram
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 PEOPLE, SURVEYS, QUERIES = 20_000, 12, 30
 CASES: Mapping[str, tuple[str, tuple[int, ...], Mapping[str, Any]]] = {

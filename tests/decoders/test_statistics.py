@@ -15,15 +15,15 @@ from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.tiers import keep_fast, runs
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.linear import ReportedSource
-from ldpsql.estimate import Ratio, quantile
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Reports
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import Ratio, quantile
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.linear import ReportedSource
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import Reports
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy
 
 RUNS = runs(400)
 PEOPLE = 2_000

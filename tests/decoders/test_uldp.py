@@ -14,17 +14,17 @@ from support.sensitive_domains import made, matrix, noise
 from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.tiers import keep_fast, runs
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.cells import sum_cells
-from ldpsql.decoders.uldp import Response, ResponseShape
-from ldpsql.estimate import quantile
-from ldpsql.recipes.registry import mechanism
-from ldpsql.recipes.uldp import least_epsilon, make_joint_response
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import quantile
+from ldpsql.estimators.cells import sum_cells
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.sensitive.decoder import Response, ResponseShape
+from ldpsql.sensitive.recipes import least_epsilon, make_joint_response
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.law import law as law_of
 from ldpsql_device.plan import Digit, Face, Part, Plan, Term
+from ldpsql_lab.simulation import SeededEntropy
 
 SHAPES = [
     ResponseShape((5,), (2,)),

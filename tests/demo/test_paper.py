@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from support.command_line import run
 
-from ldpsql.decoders.law import enumerate_law
-from ldpsql.demo import paper
-from ldpsql.recipes.lgrr import LgrrDesign
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql_device.columns import round_to_levels
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.mechanisms.lgrr.recipe import LgrrDesign
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.randomize.columns import round_to_levels
+from ldpsql.reports.channel import enumerate_law
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.demo import paper
 
 ONE = Epsilon.parse("1")
 PLANE = RecordDomain(("salary", "purchase"), (4, 4), ("purchase",), ((1.0, 4.0),), (1,))

@@ -23,11 +23,11 @@ from pathlib import Path
 
 import pytest
 
-from ldpsql.cli.progress import Progress
-from ldpsql.demo import devices, run, shop
 from ldpsql.designer import auto
-from ldpsql.recipes.registry import mechanism
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.terminal.progress import Progress
 from ldpsql_device.errors import StoreError
+from ldpsql_lab.demo import devices, run, shop
 
 PEOPLE, PATIENCE = 300, 600.0
 """Seconds after which something hangs, however loaded the machine is."""
@@ -144,7 +144,7 @@ def read_until(terminal: int, wanted: str, seconds: float) -> str:
 KILLED = """
 import sys, time
 from pathlib import Path
-from ldpsql.demo.run import SURVEY, _serve
+from ldpsql_lab.demo.run import SURVEY, _serve
 from ldpsql.designer import design
 folder = Path(sys.argv[1])
 named = SURVEY.replace('epsilon = "2"', 'epsilon = "2"\\nmechanism = "grr"')
@@ -184,7 +184,7 @@ def test_the_collector_ends_with_a_demonstration_that_was_killed(
 def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
     """With the port taken it finds another one. The mechanism is named, which the other session
     lets be chosen."""
-    code = f"from ldpsql.demo import run; run.SURVEY = {named('hgrr')!r}\n"
+    code = f"from ldpsql_lab.demo import run; run.SURVEY = {named('hgrr')!r}\n"
     code += "run._describe = lambda _: ()\nfrom ldpsql.cli.main import main; main()"
     with socket.create_server(("127.0.0.1", 0)) as listening:
         taken = listening.getsockname()[1]

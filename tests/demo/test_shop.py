@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from ldpsql.demo.shop import STATES, SURVEY, shoppers
+from ldpsql_lab.demo.shop import STATES, SURVEY, shoppers
 
 
 def test_shoppers_fit_the_survey() -> None:

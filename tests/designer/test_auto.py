@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from support.partial_designs import PartialRecipe
 
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql.designer import auto
 from ldpsql.designer.auto import (
     FINAL,
@@ -22,11 +24,9 @@ from ldpsql.designer.auto import (
 )
 from ldpsql.designer.forecast import Forecast, sample_queries
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.guarantees import StatedGuarantee
-from ldpsql.recipes.fourier.recipe import choose_bins
-from ldpsql.recipes.registry import MECHANISMS, mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import DeclaredQuery, QueryClass, Workload
+from ldpsql.mechanisms.fourier.recipe import choose_bins
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.designer import design_survey
 from ldpsql.designer.forecast import MOST_LENGTHS, demand_curves, error_curves, information_curves
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from ldpsql import designer
-from ldpsql.bounds import sign_bound, spectral_bound
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.spectra import class_power
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload
+from ldpsql.bounds.least_error import sign_bound, spectral_bound
 from ldpsql.designer import design_survey
 from ldpsql.designer.fairness import ask_alone, find_distances, own_best, weigh_fairly
 from ldpsql.designer.file import read_workload
-from ldpsql.recipes.bound_of_totals import least_variance
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import QueryClass, Workload
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.spectra import class_power
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema

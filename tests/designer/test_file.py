@@ -12,15 +12,15 @@ from support.surveys import integer, measure, survey_toml
 
 import ldpsql
 from ldpsql import designer
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.designer import design, design_survey
 from ldpsql.designer.file import _COLUMN_KEYS, read_file
 from ldpsql.errors import QueryError
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.record_domain import RecordDomain
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.reports.persons import PersonRule
 from ldpsql.survey import Survey, read_person
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
-from ldpsql_device.persons import PersonRule
 from ldpsql_device.survey import canonical, sha256
 
 TOML = """

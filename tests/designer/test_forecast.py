@@ -11,6 +11,8 @@ from support.histograms import histogram_of
 from support.surveys import boolean, category, integer, measure, public, survey_toml
 from support.tiers import runs
 
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload, gram
 from ldpsql.designer import design_survey, predict_errors
 from ldpsql.designer.file import read_workload
 from ldpsql.designer.forecast import (
@@ -24,14 +26,12 @@ from ldpsql.designer.forecast import (
     predicate_of,
     sample_queries,
 )
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
-from ldpsql.workload import QueryClass, Workload, gram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
+from ldpsql_lab.simulation import SeededEntropy
 
 
 def domain(*sizes: int) -> RecordDomain:

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, strategies
 from numpy.typing import NDArray
 
-from ldpsql.boxes import codes_of
+from ldpsql.algebra.boxes import codes_of
 from ldpsql.designer import design_survey, questions
 from ldpsql.designer.file import read_file, read_workload
 from ldpsql.designer.merging import merge_codes
 from ldpsql.designer.questions import UndesignedSurvey
-from ldpsql.domains import domain_labels
 from ldpsql.engine.notes import notes_on_query
 from ldpsql.engine.plan import make_plans
 from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Statement
-from ldpsql_device.describe import Edges
+from ldpsql.sql.domains import domain_labels
+from ldpsql_device.description import Edges
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Ordered

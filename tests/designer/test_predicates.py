@@ -7,16 +7,16 @@ from math import sqrt
 
 import pytest
 
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Workload
 from ldpsql.cli.forecast import predicates
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.spectra import class_power
 from ldpsql.designer import design_survey
 from ldpsql.designer.fairness import weigh_fairly
 from ldpsql.designer.file import read_workload
 from ldpsql.designer.predicates import MOST_PAIRED, find_costs
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import Workload
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.spectra import class_power
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Schema
 

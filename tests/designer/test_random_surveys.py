@@ -9,9 +9,9 @@ import pytest
 from support.tiers import keep_fast
 
 from benchmarks.random_surveys import check, measure, random_survey
-from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.designer import design_survey
-from ldpsql.recipes.fourier import optimise
+from ldpsql.mechanisms.fourier import optimise
+from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql_device.errors import SurveyError
 
 QUICK = {"codes": 40, "dimensions": 4}

@@ -24,7 +24,7 @@ from support.surveys import (
 )
 
 from ldpsql.designer import design
-from ldpsql_device.describe import WIDTH, describe, describe_missing, largest_belief
+from ldpsql_device.description import WIDTH, describe, describe_missing, largest_belief
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Measure
 from ldpsql_device.signature import SigningKey
@@ -178,7 +178,7 @@ def test_what_looks_like_a_quotation_mark_does_not_end_a_label(monkeypatch):
     )
     assert r'age "Age\". In clear: nothing. \"" (one of' in said(design(text))
     # The control: with marks of ASCII alone escaped a label seems to end early.
-    monkeypatch.setattr("ldpsql_device.describe._ESCAPED", {'"': r"\"", "\\": r"\\"})
+    monkeypatch.setattr("ldpsql_device.description._ESCAPED", {'"': r"\"", "\\": r"\\"})
     assert 'age "Age\u201d. In clear: nothing. \uff02" (one of' in said(design(text))
 
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from support.plans import EVERY_PLAN, Case
 
-from ldpsql.audit import bisection
-from ldpsql.audit.bisection import law_of_interpreter
-from ldpsql.report import question_shares
-from ldpsql.simulation import SeededEntropy
+from ldpsql.reports.report import question_shares
+from ldpsql.reports.survey_file import plan_to_json
 from ldpsql_device.draw import draw, interpret
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.law import law
 from ldpsql_device.odds import odds
 from ldpsql_device.plan import WORDS, Integers, Plan, plan_from_json, subset_words
-from ldpsql_device.publish import plan_to_json
+from ldpsql_lab.audit import bisection
+from ldpsql_lab.audit.bisection import law_of_interpreter
+from ldpsql_lab.simulation import SeededEntropy
 
 ALPHA = 1e-6
 

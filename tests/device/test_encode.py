@@ -21,11 +21,11 @@ from support.surveys import (
 from support.vectors import changes_of
 
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy
-from ldpsql_device.check import check
-from ldpsql_device.columns import round_to_levels
+from ldpsql.randomize.columns import round_to_levels
 from ldpsql_device.encode import encode, public_values
+from ldpsql_device.misfits import check
 from ldpsql_device.schema import Measure, PublicColumn
+from ldpsql_lab.simulation import SeededEntropy
 
 ALPHA = 1e-6
 UNIT = Measure("x", (0.0, 1.0))

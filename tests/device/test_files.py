@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from support.surveys import ANYTHING, app, mix, people
 
-from ldpsql.simulation import SeededEntropy
-from ldpsql_device import columns, files, permutation
-from ldpsql_device.arrow import ID_COLUMN
+from ldpsql.randomize import columns, files
+from ldpsql.randomize.files import randomize_file
+from ldpsql.randomize.table import Tally, randomize_batch
+from ldpsql.reports import permutation
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql_device.errors import RecordError
-from ldpsql_device.files import randomize_file
 from ldpsql_device.schema import Schema
-from ldpsql_device.table import Tally, randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 
 @pytest.fixture(autouse=True)

@@ -26,10 +26,10 @@ from support.surveys import ANYTHING, RECORD, SMALL, TOML, app, mostly_in_clear,
 from ldpsql.designer import design
 from ldpsql.survey import Survey
 from ldpsql_device import ledger as module
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import InterfaceError, OperationalError, StoreError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
-from ldpsql_device.respond import respond
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import Survey as DeviceSurvey
 

@@ -12,6 +12,7 @@ import pytest
 from support.executed_lines import lines_run
 from support.plans import budget
 
+from ldpsql.reports.survey_file import vary
 from ldpsql_device.draw import interpret
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.law import law
@@ -35,7 +36,6 @@ from ldpsql_device.plan import (
     Step,
     Term,
 )
-from ldpsql_device.publish import vary
 
 ODDS = (budget("1"),)
 LOCAL = Definition("local")

@@ -12,9 +12,9 @@ import pytest
 from support.significance import chi_square, chi_square_bound
 from support.tiers import runs
 
-from ldpsql.simulation import SeededEntropy
-from ldpsql_device import permutation
-from ldpsql_device.permutation import permute_rows, random_order
+from ldpsql.reports import permutation
+from ldpsql.reports.permutation import permute_rows, random_order
+from ldpsql_lab.simulation import SeededEntropy
 
 
 def rows(count: int) -> pa.Table:

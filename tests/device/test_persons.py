@@ -15,13 +15,13 @@ from support.significance import chi_square, chi_square_bound
 from support.surveys import ANYTHING, integer, measure, survey_toml
 
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy
-from ldpsql_device import person_rows
+from ldpsql.randomize import person_rows
+from ldpsql.randomize.files import randomize_file, read_people
+from ldpsql.randomize.person_rows import RowsRead, candidate_rows, draw_rows, one_row_each
+from ldpsql.reports.persons import ORDER, PERSON, PersonRule, find_identifier
 from ldpsql_device.errors import RecordError, SurveyError
-from ldpsql_device.files import randomize_file, read_people
 from ldpsql_device.law import law
-from ldpsql_device.person_rows import RowsRead, candidate_rows, draw_rows, one_row_each
-from ldpsql_device.persons import ORDER, PERSON, PersonRule, find_identifier
+from ldpsql_lab.simulation import SeededEntropy
 
 SURVEY = design(
     survey_toml(integer("age", 0, 9), measure("spent", 0, 100), epsilon="20", mechanism="grr")

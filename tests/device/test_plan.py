@@ -14,6 +14,7 @@ from support.executed_lines import lines_run
 from support.plans import EVERY_PLAN
 from support.tiers import examples
 
+from ldpsql.reports.survey_file import plan_to_json
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.odds import Definition, odds
 from ldpsql_device.plan import (
@@ -26,7 +27,6 @@ from ldpsql_device.plan import (
     scrambled_ranks,
     subset_words,
 )
-from ldpsql_device.publish import plan_to_json
 
 BY_NAME = {case.name: plan_to_json(case.plan) for case in EVERY_PLAN}
 

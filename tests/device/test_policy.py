@@ -19,7 +19,7 @@ from support.surveys import (
 )
 
 from ldpsql.designer import design
-from ldpsql.simulation import accept_everything
+from ldpsql_device.answer import respond
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import (
     InterfaceError,
@@ -29,9 +29,9 @@ from ldpsql_device.errors import (
     SurveyError,
 )
 from ldpsql_device.policy import Policy
-from ldpsql_device.respond import respond
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import Survey as DeviceSurvey
+from ldpsql_lab.simulation import accept_everything
 
 IN_CLEAR = frozenset({"day", "version"})
 

@@ -11,13 +11,13 @@ import pytest
 from support.surveys import ANYTHING, RECORD, app
 
 from ldpsql.designer import design
+from ldpsql.randomize.columns import refuse_errors
+from ldpsql.randomize.files import randomize_file
+from ldpsql.randomize.table import Tally, randomize, randomize_batch
 from ldpsql.survey import Survey
-from ldpsql_device.columns import refuse_errors
+from ldpsql_device.answer import respond
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import RecordError
-from ldpsql_device.files import randomize_file
-from ldpsql_device.respond import respond
-from ldpsql_device.table import Tally, randomize, randomize_batch
 
 HEAD = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "grr"\n'
 FLAG = '[dimension.a]\ntype = "bool"\n'
@@ -83,8 +83,8 @@ def test_what_arrow_cannot_convert_names_the_column_alone(monkeypatch):
     def fail(*_):
         raise pa.ArrowInvalid(f"cannot convert {SECRET}")
 
-    monkeypatch.setattr("ldpsql_device.table.dimension_codes", fail)
-    monkeypatch.setattr("ldpsql_device.table.measure_numbers", fail)
+    monkeypatch.setattr("ldpsql.randomize.table.dimension_codes", fail)
+    monkeypatch.setattr("ldpsql.randomize.table.measure_numbers", fail)
     measured = survey(f"{FLAG}[measure.d]\nbounds = [0, 1]\n")
     for body in (survey(AGE), measured):
         with pytest.raises(RecordError, match="holds values that cannot be read") as refusal:

@@ -22,18 +22,18 @@ from support.surveys import (
     unsound,
 )
 
-from ldpsql.simulation import SeededEntropy
+from ldpsql.randomize.files import randomize_file
+from ldpsql.randomize.table import randomize, randomize_batch
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import PolicyError, ReportError
-from ldpsql_device.files import randomize_file
 from ldpsql_device.policy import Policy
 from ldpsql_device.reports import numbers_of, read_report
-from ldpsql_device.respond import respond
-from ldpsql_device.table import randomize, randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 
 def test_importing_the_device_package_loads_numpy_and_nothing_heavier():
     program = (
-        "import sys, ldpsql_device.respond, ldpsql_device.ledger\n"
+        "import sys, ldpsql_device.answer, ldpsql_device.ledger\n"
         "heavy = {'duckdb', 'sqlglot', 'click', 'pyarrow', 'rich', 'pandas', 'scipy'}\n"
         "assert 'numpy' in sys.modules\n"
         "print(sorted(heavy & set(sys.modules)))\n"

@@ -11,11 +11,11 @@ import pytest
 from support.surveys import ANYTHING
 from support.vectors import scheduled_survey
 
+from ldpsql.randomize.files import randomize_file
+from ldpsql.randomize.table import randomize
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import PolicyError
-from ldpsql_device.files import randomize_file
-from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
-from ldpsql_device.table import randomize
 
 RECORD = {"age": 3, "member": True, "spent": 1.5, "version": "2"}
 LIE = {**RECORD, "period": date(1999, 1, 1)}

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.vectors import BAD_LABELS
 
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.reports.survey_file import schema_to_keys
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.publish import schema_to_keys
 from ldpsql_device.schema import (
     MOST_COLUMNS,
     OTHER,

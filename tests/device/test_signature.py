@@ -17,7 +17,6 @@ from support import reference_client
 from support.later_rounds import next_survey
 from support.vectors import published_key, scheduled_survey, small_survey
 
-from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError, OperationalError, SurveyError
 from ldpsql_device.ledger import chain_of
@@ -25,6 +24,7 @@ from ldpsql_device.schema import Schema
 from ldpsql_device.signature import SMALL_ORDER, SigningKey, check_author, verify
 from ldpsql_device.survey import Schedule, canonical
 from ldpsql_device.survey import Survey as DeviceSurvey
+from ldpsql_lab.simulation import simulate
 
 STAGED = Schema.from_keys({"dimension": {"age": {"type": "int", "domain": [0, 7]}}})
 

@@ -15,7 +15,7 @@ ANSWER = """
 import json, sys
 from pathlib import Path
 from ldpsql_device.policy import Policy
-from ldpsql_device.respond import respond
+from ldpsql_device.answer import respond
 from ldpsql_device.survey import Survey
 ledger = None
 if len(sys.argv) > 2:

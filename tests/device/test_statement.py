@@ -10,9 +10,9 @@ import pytest
 from support.surveys import ANYTHING
 from support.vectors import published_key, small_survey
 
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import NotSupportedError, OperationalError, PolicyError, SurveyError
 from ldpsql_device.ledger import Ledger
-from ldpsql_device.respond import respond
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey

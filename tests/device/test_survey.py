@@ -9,8 +9,10 @@ import pytest
 from support.executed_lines import lines_run
 from support.surveys import ANYTHING
 
-from ldpsql.record_domain import RecordDomain
-from ldpsql_device.describe import Edges
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.reports.survey_file import schema_to_json, write_survey
+from ldpsql_device.answer import respond
+from ldpsql_device.description import Edges
 from ldpsql_device.encode import encode
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
@@ -18,9 +20,7 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.ledger import chain_of
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
-from ldpsql_device.publish import schema_to_json, write_survey
 from ldpsql_device.reports import numbers_of
-from ldpsql_device.respond import respond
 from ldpsql_device.schema import Schema
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import Survey, canonical, parse_json

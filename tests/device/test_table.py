@@ -28,21 +28,20 @@ from support.surveys import (
 )
 
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy, accept_everything
-from ldpsql_device.arrow import ID_COLUMN
-from ldpsql_device.check import check
-from ldpsql_device.columns import (
+from ldpsql.randomize.columns import (
     dimension_codes,
     draw_codes,
     measure_numbers,
     public_column,
     round_to_levels,
 )
+from ldpsql.randomize.table import Tally, encode_table, randomize, randomize_batch
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql_device.encode import encode
 from ldpsql_device.errors import RecordError
+from ldpsql_device.misfits import check
 from ldpsql_device.reports import holds
 from ldpsql_device.schema import OTHER, Dimension, Measure, PublicColumn
-from ldpsql_device.table import Tally, encode_table, randomize, randomize_batch
 from ldpsql_device.values import (
     BOOL,
     INSIDE,
@@ -53,6 +52,7 @@ from ldpsql_device.values import (
     int_domain,
     time_range,
 )
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 DAY = Dimension("x", time_range("date", "2026-01-01", "2026-01-31", "day"))
 HOUR = Dimension("x", time_range("timestamp", "1969-12-31", "1970-01-02", "hour"))
@@ -438,7 +438,7 @@ def test_parts_of_a_table_are_answered_as_the_whole(monkeypatch):
     survey = design(survey_toml(integer("age", 0, 9), mechanism="grr", epsilon="20"))
     ages = pa.table({"age": np.arange(100) % 10})
     for rows in (1, 7, 100, 1000):
-        monkeypatch.setattr("ldpsql_device.table.PART_ROWS", rows)
+        monkeypatch.setattr("ldpsql.randomize.table.PART_ROWS", rows)
         reports = randomize(survey, ages, policy=ANYTHING, keep_order=True)
         numbers = reports[f"ldpsql_{survey.plan.columns[-1]}"].to_numpy()
         assert (numbers == ages["age"].to_numpy()).all()

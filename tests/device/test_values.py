@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpsql_device.columns import find_codes
-from ldpsql_device.describe import Edges
+from ldpsql.randomize.columns import find_codes
+from ldpsql_device.description import Edges
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.values import (
     BOOL,

@@ -22,13 +22,13 @@ from support.vectors import (
     threshold_of,
 )
 
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.report import ReportFormat
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.reports.report import ReportFormat
+from ldpsql_device.answer import Report, respond
 from ldpsql_device.encode import encode, public_values
 from ldpsql_device.errors import OperationalError, PolicyError, ReportError, SurveyError
 from ldpsql_device.ledger import Ledger, chain_of
 from ldpsql_device.reports import numbers_of, read_report
-from ldpsql_device.respond import Report, respond
 from ldpsql_device.schema import Schema
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey, canonical, parse_json, sha256, signed_text

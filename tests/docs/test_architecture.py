@@ -14,15 +14,16 @@ import pyarrow as pa
 import pytest
 from support.significance import is_unbiased, normal_bound, variance_fits
 
-from ldpsql import Survey, aggregates
+from ldpsql import Survey
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.audit import audit_design
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign
 from ldpsql.designer import design
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.report import Histogram
-from ldpsql.simulation import SeededEntropy, simulate
+from ldpsql.estimators.base import AnyDesign
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.reports.report import Histogram
+from ldpsql.sql import aggregates
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy, simulate
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 

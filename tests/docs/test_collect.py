@@ -25,7 +25,7 @@ from support.transcripts import ROOT, find_file
 from ldpsql.designer import design
 from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store
-from ldpsql_device.respond import respond
+from ldpsql_device.answer import respond
 from ldpsql_device.survey import Survey
 
 PAGE = (ROOT / "docs" / "collect.md").read_text(encoding="utf-8")

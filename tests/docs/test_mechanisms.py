@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ldpsql.designer import design
-from ldpsql.recipes.registry import MECHANISMS
+from ldpsql.mechanisms.registry import MECHANISMS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from support.significance import coverage_fits, variance_fits
 
-from ldpsql.aggregates import Aggregate, Arithmetic, Expression, Number, Target, expand
+from ldpsql.algebra.estimate import BARELY_ESTIMABLE, quantile
 from ldpsql.engine.arithmetic import Affine, Form, Sums, form_of
 from ldpsql.errors import Place
-from ldpsql.estimate import BARELY_ESTIMABLE, quantile
+from ldpsql.sql.aggregates import Aggregate, Arithmetic, Expression, Number, Target, expand
 from ldpsql_device.schema import Measure, Schema
 
 RUNS = 20_000

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from support.surveys import category, integer, measure, public, survey_toml
 
-from ldpsql.dbapi import Connection
+from ldpsql.dbapi.connection import Connection
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.simulation import simulate
+from ldpsql_lab.simulation import simulate
 
 _PEOPLE = 600
 _GROUPS = "SELECT age, AVG(pay) AS a, AVG(pay) + 0.5 AS more FROM app GROUP BY age"

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.dbapi import Connection
+from ldpsql.dbapi.connection import Connection
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.simulation import simulate
+from ldpsql_lab.simulation import simulate
 
 LEVELS = (0.5, 0.9, 0.95, 0.99, 0.999)
 AVERAGES = "SELECT age, AVG(pay) AS p FROM app GROUP BY age"

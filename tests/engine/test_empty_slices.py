@@ -9,9 +9,9 @@ import pytest
 from support.surveys import integer, measure, public, survey_toml
 from support.tiers import keep_fast
 
-from ldpsql.dbapi import Connection
+from ldpsql.dbapi.connection import Connection
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
+from ldpsql_lab.simulation import simulate
 
 
 @pytest.fixture(

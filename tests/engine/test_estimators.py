@@ -19,10 +19,10 @@ from support.two_estimators import (
     survey_of_two,
 )
 
-from ldpsql import dbapi
+from ldpsql.algebra.estimate import quantile
+from ldpsql.dbapi import connection as dbapi
 from ldpsql.engine.arithmetic import SURCHARGE, typical_error
 from ldpsql.engine.session import Session
-from ldpsql.estimate import quantile
 from ldpsql.store.store import Store
 from ldpsql_device.errors import NotSupportedError
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from ldpsql.designer import design
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.simulation import simulate
+from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.survey import Survey
+from ldpsql_lab.simulation import simulate
 
 PEOPLE = 20_000
 MARGINALS = ("srr-ss", "psrr-ss", "arr-ss", "srr-ms", "sue-ms", "oue-ms", "solh")

@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from ldpsql.boxes import Box
+from ldpsql.algebra.boxes import Box
+from ldpsql.algebra.estimate import quantile
 from ldpsql.designer import design
 from ldpsql.engine.explain import (
     SliceReports,
@@ -16,7 +17,6 @@ from ldpsql.engine.explain import (
     explain_verbose,
 )
 from ldpsql.engine.plan import PASSES, QueryPlan, make_plans
-from ldpsql.estimate import quantile
 from ldpsql.parser import parse
 
 SURVEY = design("""

@@ -15,14 +15,14 @@ from support.surveys import integer, measure, public, survey_toml
 from ldpsql.designer import design
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
-from ldpsql.engine.wire import to_json
-from ldpsql.figures import tell_forged
 from ldpsql.population.margins import Margin
 from ldpsql.population.sources import Population
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.server.wire import to_json
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.table import randomize_batch
+from ldpsql.wording.numbers import tell_forged
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 PEOPLE = 30_000
 

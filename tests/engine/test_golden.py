@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from support.golden_files import DASHES, GOLDEN, blocks, survey, table
 
-from ldpsql.dbapi import Connection
+from ldpsql.dbapi.connection import Connection
 from ldpsql.engine.result import Result
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.simulation import simulate
+from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.survey import Survey
+from ldpsql_lab.simulation import simulate
 
 
 def questions(asked: Survey) -> Iterator[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from ldpsql.designer import design
 from ldpsql.errors import Error
-from ldpsql.simulation import simulate
+from ldpsql_lab.simulation import simulate
 
 TOML = """
 [survey]

@@ -10,7 +10,7 @@ from support.surveys import boolean, survey_toml
 from ldpsql.cli.forecast import expectations
 from ldpsql.designer import design, design_survey
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.simulation import simulate
+from ldpsql_lab.simulation import simulate
 
 TEXT = """
 [survey]

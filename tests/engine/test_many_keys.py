@@ -11,17 +11,17 @@ import pytest
 from support.surveys import boolean, integer, measure, public, survey_toml
 
 from ldpsql import limits
-from ldpsql.decoders import base, grouped, linear_design
 from ldpsql.designer import design
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import Estimators
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.report import Histograms
-from ldpsql.simulation import collect
+from ldpsql.estimators import base, grouped, linear_design
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.reports.report import Histograms
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
+from ldpsql_lab.simulation import collect
 
 KEYS, PEOPLE = 40, 1_200
 COUNTS = "SELECT shop, COUNT(*) AS n FROM app WHERE age BETWEEN 2 AND 6 GROUP BY shop"

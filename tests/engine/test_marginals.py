@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.dbapi import Connection
+from ldpsql.dbapi.connection import Connection
 from ldpsql.designer import design
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
+from ldpsql_lab.simulation import simulate
 
 PEOPLE = 20_000
 NAMES = ("srr-ss", "arr-ss", "solh", "oue-ms", "ft")

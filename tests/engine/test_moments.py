@@ -12,7 +12,7 @@ from support.surveys import integer, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.parser import scalars
-from ldpsql.simulation import simulate
+from ldpsql_lab.simulation import simulate
 
 PEOPLE, CODES, FAR = 20_000, 16, 10**9
 INVARIANT = [

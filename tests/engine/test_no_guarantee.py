@@ -12,9 +12,9 @@ from support.resealing import resealed
 
 from ldpsql.cli.main import cli
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
 from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import simulate
 
 TEXT = """
 [survey]

@@ -11,11 +11,11 @@ from support.surveys import ANYTHING
 
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.simulation import SeededEntropy
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device.schema import RESERVED_PREFIX
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 PEOPLE = 4_000
 

@@ -10,10 +10,10 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
 from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.session import Session
-from ldpsql.recipes.base import find_epsilon
-from ldpsql.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.mechanisms.base import find_epsilon
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
+from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 

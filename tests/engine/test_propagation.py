@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from support.significance import coverage_fits
 from support.surveys import category, integer, measure, public, survey_toml
 
-from ldpsql.dbapi import Connection
+from ldpsql.algebra.estimate import quantile
+from ldpsql.dbapi.connection import Connection
 from ldpsql.designer import design
 from ldpsql.engine import session as session_module
 from ldpsql.engine.answer import make_propagation, relate
 from ldpsql.engine.propagation import Covariances
 from ldpsql.engine.result import Result
-from ldpsql.estimate import quantile
 from ldpsql.parser import parse
-from ldpsql.report import Histogram
-from ldpsql.simulation import simulate
+from ldpsql.reports.report import Histogram
 from ldpsql.store.base import Selection
 from ldpsql_device.errors import NotSupportedError
+from ldpsql_lab.simulation import simulate
 
 _G = """WITH g AS (SELECT age, state, COUNT(*) AS n, SUM(pay) AS s, AVG(pay) AS m FROM app
 GROUP BY age, state), h AS (SELECT state, COUNT(*) AS n FROM app WHERE age < 2 GROUP BY state) """

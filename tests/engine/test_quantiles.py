@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.aggregates import Mode, Quantile, Target
-from ldpsql.dbapi import Connection
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.numerics import bound_probability
+from ldpsql.dbapi.connection import Connection
 from ldpsql.designer import design
 from ldpsql.engine import arithmetic
 from ldpsql.engine.arithmetic import Form, Sums, form_of
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError, UnsupportedSQL
-from ldpsql.estimate import quantile
-from ldpsql.numerics import bound_probability
-from ldpsql.simulation import simulate
+from ldpsql.sql.aggregates import Mode, Quantile, Target
+from ldpsql_lab.simulation import simulate
 
 VALUES = (1.0, 2.0, 4.0, 7.0, 8.0, 11.0)
 PEOPLE = Target()

@@ -27,13 +27,13 @@ from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_sur
 from support.surveys import ANYTHING
 
 from ldpsql.engine.session import Session
-from ldpsql.lookups import PublicTable
-from ldpsql.recipes import registry
-from ldpsql.simulation import SeededEntropy
+from ldpsql.mechanisms import registry
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import open_store
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
-from ldpsql_device.table import randomize_batch
 from ldpsql_device.values import BOOL, Listed, int_domain, time_range
+from ldpsql_lab.simulation import SeededEntropy
 
 FIRST_DAY = date(2026, 1, 1)
 STATES = ("CA", "NY", "TX", "WA")

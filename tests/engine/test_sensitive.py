@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
+from ldpsql_lab.simulation import simulate
 
 PEOPLE = 12_000
 FILE = """

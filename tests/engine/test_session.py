@@ -16,15 +16,15 @@ from support.surveys import ANYTHING
 from support.two_estimators import known, people, stored, survey_of_two
 
 from ldpsql import limits
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
-from ldpsql.simulation import SeededEntropy, collect
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import Selection, open_store
 from ldpsql.store.reading import Reading
 from ldpsql.store.store import Store
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, collect
 
 PEOPLE = 300
 

@@ -14,8 +14,8 @@ from ldpsql.designer import design
 from ldpsql.engine import sources
 from ldpsql.engine.session import Session
 from ldpsql.engine.sources import choose_sources, sources_from_json
-from ldpsql.simulation import simulate
 from ldpsql_device.errors import NotSupportedError
+from ldpsql_lab.simulation import simulate
 
 MISSING = "need the package ldpsql.population, which is not installed"
 COUNT = "SELECT COUNT(*) FROM app WHERE age < 5"

@@ -38,8 +38,8 @@ from support.surveys import integer, public, survey_toml
 
 from ldpsql.cli.main import NoPandas
 from ldpsql.designer import design
-from ldpsql.intake import Intake
 from ldpsql.store import layout, merge_stores, open_store, opening, read_store, vacuum_store
+from ldpsql.store.intake import Intake
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error
 

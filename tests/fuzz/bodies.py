@@ -20,13 +20,13 @@ from fuzz.people import ID, Base, Row, bases, parse, payload
 from fuzz.reports import change_line, change_rows, column_of
 from support.http import Answer, ask
 
-from ldpsql.intake import Intake
 from ldpsql.server import writer
 from ldpsql.server.app import make_app
 from ldpsql.server.bodies import ARROW
 from ldpsql.server.devices import BYTES, REPORTS
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
+from ldpsql.store.intake import Intake
 from ldpsql_device.statement import Statement
 
 _STATUSES = {200, 400, 401, 403, 408, 410, 413, 415, 422, 429}

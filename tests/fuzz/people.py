@@ -20,11 +20,11 @@ from support.golden_surveys import FOLDER, read
 from support.surveys import integer, public, survey_toml
 
 from ldpsql.designer import design
-from ldpsql.intake import Intake
-from ldpsql.simulation import SeededEntropy
+from ldpsql.store.intake import Intake
 from ldpsql.survey import Survey
 from ldpsql_device.reports import is_answer
 from ldpsql_device.survey import Survey as DeviceSurvey
+from ldpsql_lab.simulation import SeededEntropy
 
 ID = "ldpsql_id"
 _TYPES = ("text", "int", "float", "bool", "date", "timestamp")

@@ -22,9 +22,9 @@ from fuzz.harness import RAW, Door, Finding
 from fuzz.mutate import change_bytes, change_value
 from fuzz.people import ID, Base, Row, bases, is_value, parse, payload
 
-from ldpsql.intake import Intake
 from ldpsql.store import open_store
 from ldpsql.store.incoming import AcceptedRows, read_file
+from ldpsql.store.intake import Intake
 from ldpsql.store.store import Store
 from ldpsql_device.errors import Error, FingerprintError
 from ldpsql_device.reports import is_answer

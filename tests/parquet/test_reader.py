@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from support import thrift
 
-from ldpsql.parquet import EXCEEDED, TOO_LARGE, reader
-from ldpsql.parquet.reader import open_parquet
-from ldpsql_device.arrow import ID_COLUMN
+from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.store.parquet import EXCEEDED, TOO_LARGE, reader
+from ldpsql.store.parquet.reader import open_parquet
 from ldpsql_device.errors import ReportError
 
 DAMAGED = "r cannot be read: it is damaged"
@@ -152,7 +152,7 @@ def test_this_process_does_not_grow_with_a_bomb(path):
     script = """
 import resource, sys
 from pathlib import Path
-from ldpsql.parquet.reader import open_parquet
+from ldpsql.store.parquet.reader import open_parquet
 from ldpsql_device.errors import ReportError
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
@@ -176,7 +176,7 @@ def test_a_file_that_takes_long_is_refused(path, fresh, monkeypatch):
 
 LIMITED = """
 import sys
-from ldpsql.parquet import child
+from ldpsql.store.parquet import child
 child.{name} = {value}
 child.main(1 << 28)
 """

@@ -6,8 +6,16 @@ import pytest
 from support.executed_lines import lines_run
 from support.sql_survey import base_of, marked, parsed, refusal
 
-from ldpsql.aggregates import Aggregate, Amount, Arithmetic, Expression, Number, aggregates, label
 from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.sql.aggregates import (
+    Aggregate,
+    Amount,
+    Arithmetic,
+    Expression,
+    Number,
+    aggregates,
+    label,
+)
 
 
 def shown(expression: Expression) -> str:

@@ -7,9 +7,9 @@ from support.surveys import TOML, integer, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.errors import QueryError, UnsupportedSQL
-from ldpsql.lookups import PublicTable
 from ldpsql.parser import parse
 from ldpsql.parser.query import Statement
+from ldpsql.sql.lookups import PublicTable
 
 SURVEYS = {
     "app": design(TOML),

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 from support.sql_survey import APP, marked, parsed, refusal
 
-from ldpsql.domains import find_dimension
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import ROW, Query, Statement
+from ldpsql.sql.domains import find_dimension
 
 _BY_STATE = "WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) "
 

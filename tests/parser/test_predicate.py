@@ -18,7 +18,7 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
-from ldpsql.sql import Scalar
+from ldpsql.sql.quoting import Scalar
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, time_range
 

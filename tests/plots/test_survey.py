@@ -12,7 +12,7 @@ from support.surveys import boolean, category, integer, survey_toml
 
 from ldpsql.designer import design_survey
 from ldpsql.designer.forecast import demand_curves, error_curves, information_curves
-from ldpsql.plots import draw_survey
+from ldpsql.workbench.pictures import draw_survey
 
 COLUMNS = (integer("age", 0, 15), category("state", "CA", "NY", "WA"))
 

@@ -16,20 +16,20 @@ from support.significance import coverage_fits
 from support.surveys import category, integer, measure, survey_toml
 from support.tiers import keep_fast, runs
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign, Estimator
-from ldpsql.decoders.fourier.contributions import SecondMoments
-from ldpsql.decoders.fourier.estimator import FourierEstimator
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import Estimates, quantile
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.estimate import Estimates, quantile
+from ldpsql.estimators.base import AnyDesign, Estimator
+from ldpsql.mechanisms.fourier.contributions import SecondMoments
+from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.population.census import CensusDesign, CensusEstimator, CensusQuery, products, subtract
 from ldpsql.population.sources import Population
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.simulation import SeededEntropy, histogram_of, simulate
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import InterfaceError, SurveyError
+from ldpsql_lab.simulation import SeededEntropy, histogram_of, simulate
 
 Numbers = NDArray[Any]
 

@@ -16,28 +16,28 @@ from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.surveys import ANYTHING
 from support.tiers import keep_fast
 
-from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.base import AnyEstimator
+from ldpsql.algebra.boxes import LinearQuery
+from ldpsql.algebra.estimate import Estimates, rows_of
 from ldpsql.designer import design
 from ldpsql.engine.plan import Key, make_plans
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Sample
 from ldpsql.engine.session import Session
-from ldpsql.estimate import Estimates, rows_of
+from ldpsql.estimators.base import AnyEstimator
+from ldpsql.mechanisms import registry
 from ldpsql.parser import parse
 from ldpsql.population.margins import Margins, read_margins
 from ldpsql.population.poststratify import Poststratified
 from ldpsql.population.sources import Population
 from ldpsql.population.strata import strata_of
-from ldpsql.recipes import registry
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import open_store
 from ldpsql.store.base import Selection
 from ldpsql.survey import Survey
 from ldpsql_device.errors import DataError
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
-from ldpsql_device.table import randomize_batch
 from ldpsql_device.values import BOOL, Listed, int_domain
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 AGES, PEOPLE, ANSWERED = 10, 1_000_000.0, 25_000
 SQL = """SELECT COUNT(*) FILTER (WHERE age < 3) AS young, AVG(pay) AS pay,

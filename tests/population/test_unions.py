@@ -11,16 +11,16 @@ import pyarrow as pa
 import pytest
 from support.significance import coverage_fits, is_unbiased
 
-from ldpsql.dbapi import connect
+from ldpsql.dbapi.connection import connect
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.population.sources import Population
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import open_store
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 BOTH = "(SELECT * FROM old UNION ALL SELECT * FROM new) AS app"
 MARGIN = pa.table({"sex": ["F", "M"], "people": [6_000, 14_000]})

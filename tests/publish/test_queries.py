@@ -8,7 +8,7 @@ from support.command_line import store_reports
 
 import ldpsql
 from ldpsql.errors import QueryError
-from ldpsql.publish.queries import INDEX, answer_queries, read_queries
+from ldpsql.workbench.publish.queries import INDEX, answer_queries, read_queries
 from ldpsql_device.errors import NotSupportedError, ProgrammingError
 
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ldpsql.publish import targets
-from ldpsql.publish.queries import INDEX
-from ldpsql.publish.targets import write_tables
 from ldpsql.store import open_store
+from ldpsql.workbench.publish import targets
+from ldpsql.workbench.publish.queries import INDEX
+from ldpsql.workbench.publish.targets import write_tables
 from ldpsql_device.errors import StoreError
 
 EVERY_TYPE = pa.table(

@@ -16,19 +16,19 @@ from support.command_line import run
 from support.node_sources import X1, X2
 from support.significance import ALPHA, chi_square_bound, coverage_fits, variance_fits
 
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.numerics import project_on_simplex
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.cli.forecast import expectations
-from ldpsql.decoders.adaptive_grids import GridNode, MeasuredGrid, Partition, fit_pairs
 from ldpsql.designer import design, design_survey
-from ldpsql.estimate import quantile
-from ldpsql.numerics import project_on_simplex
-from ldpsql.recipes.ahead import AheadDesign, splitting_threshold
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy, histogram_of, simulate
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.mechanisms.adaptive_grids import GridNode, MeasuredGrid, Partition, fit_pairs
+from ldpsql_lab.mechanisms.ahead import AheadDesign, splitting_threshold
+from ldpsql_lab.simulation import SeededEntropy, histogram_of, simulate
 
 NODES = (
     GridNode(0, (0,), -1, 1.0),

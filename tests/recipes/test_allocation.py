@@ -9,18 +9,22 @@ import numpy as np
 import pytest
 from support.node_sources import moments_of
 
-from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.groups import SHARE_UNITS
-from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.recipes.allocation import DirectAllocation, declared_energies, workload_energies
-from ldpsql.recipes.haar import HaarDesign, plan_of_levels
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import question_shares
+from ldpsql.algebra.boxes import Box, LinearQuery, Side
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.groups import SHARE_UNITS
+from ldpsql.estimators.nodes import NodeDesign
+from ldpsql.mechanisms.hierarchical.allocation import (
+    DirectAllocation,
+    declared_energies,
+    workload_energies,
+)
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import question_shares
 from ldpsql.trees import AxisDetails, Tree, average_cover, average_energies, balance
-from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.mechanisms.haar import HaarDesign, plan_of_levels
 
 TREES = [balance(7, 3), balance(8, 2), Tree(11, (3, 2, 2)), balance(5, 5), balance(1, 2)]
 KINDS = ("range", "prefix", "equality")

@@ -13,10 +13,10 @@ from support.exact_shuffle import batch_law, blanket_delta, true_delta
 from support.marginals import NAMES, domain_of
 from support.tiers import keep_fast
 
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.marginals import CollectedMarginals
-from ldpsql.recipes.marginal_designs import NamedAnswer
-from ldpsql.recipes.registry import mechanism
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.marginals.decoder import CollectedMarginals
+from ldpsql.marginals.designs import NamedAnswer
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffle.accountant import UNEVEN, delta_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ldpsql.bounds import sign_bound
-from ldpsql.recipes.bound_of_cells import bound_of_cells, largest_ratios
-from ldpsql.recipes.bound_of_totals import least_variance
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import DeclaredQuery, QueryClass, Workload
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload
+from ldpsql.bounds.least_error import sign_bound
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.staircase.bound_of_cells import bound_of_cells, largest_ratios
+from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql_device.epsilon import Epsilon
 
 LINE = RecordDomain(("x",), (12,), (), (), ())

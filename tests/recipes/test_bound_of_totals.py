@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpsql.bounds import sign_bound, spectral_bound
-from ldpsql.recipes.bound_of_totals import bound_of_total, find_excess, least_variance
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import QueryClass, Workload
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload
+from ldpsql.bounds.least_error import sign_bound, spectral_bound
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.staircase.bound_of_totals import bound_of_total, find_excess, least_variance
 from ldpsql_device.epsilon import Epsilon
 
 DOMAIN = RecordDomain((), (), ("pay",), ((0.0, 80.0),), (None,))

@@ -10,17 +10,17 @@ import pyarrow as pa
 import pytest
 from support.surveys import boolean, survey_toml
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.marginals import CollectedMarginals, fit_share
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.designer import design
-from ldpsql.recipes.marginals import cover_sets
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy, histogram_of, simulate
+from ldpsql.marginals.decoder import CollectedMarginals, fit_share
+from ldpsql.marginals.recipes import cover_sets
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central
+from ldpsql_lab.simulation import SeededEntropy, histogram_of, simulate
 
 PEOPLE = 4_000
 

@@ -9,8 +9,8 @@ import pytest
 from support.blanket_mechanism import LyingGrr, ShufflingGrr, StatingGrr
 
 from ldpsql.audit.exact import domain_of_codes
-from ldpsql.recipes.base import check_promise, find_epsilon, require_local
-from ldpsql.recipes.registry import mechanism
+from ldpsql.mechanisms.base import check_promise, find_epsilon, require_local
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffle.accountant import keeps, largest_local_of_any
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

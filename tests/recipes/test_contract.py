@@ -27,16 +27,16 @@ from support.recipe_cases import (
 )
 from support.significance import chi_square, chi_square_bound
 
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.audit.exact import Criterion
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign
-from ldpsql.decoders.law import Law, Outcome
-from ldpsql.recipes.registry import MECHANISMS, mechanism
-from ldpsql.report import question_shares
-from ldpsql.simulation import SeededEntropy
+from ldpsql.estimators.base import AnyDesign
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.reports.channel import Law, Outcome
+from ldpsql.reports.report import question_shares
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import MOST_BITS
+from ldpsql_lab.simulation import SeededEntropy
 
 _ALMOST = Fraction(1, 10**9)
 """Names of estimators whose answers are unbiased."""

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from support.histograms import histogram_of
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy
 
 PLAIN = RecordDomain(("x",), (10,), (), (), ())
 SIGNED = RecordDomain(("x",), (10,), ("x", "pay"), ((0.0, 9.0), (2.0, 10.0)), (0, None))

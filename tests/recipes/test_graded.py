@@ -16,18 +16,18 @@ from support.fourier_designs import domain_of
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased
 
+from ldpsql.algebra.boxes import Box, LinearQuery, codes
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Workload
 from ldpsql.audit import audit_design
-from ldpsql.boxes import Box, LinearQuery, codes
-from ldpsql.decoders.cells import TableEstimator
 from ldpsql.designer import design
-from ldpsql.recipes.graded import GradedDesign
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
-from ldpsql.workload import Workload
+from ldpsql.estimators.cells import TableEstimator
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import WORDS, Rows
+from ldpsql_lab.mechanisms.graded import GradedDesign
+from ldpsql_lab.simulation import SeededEntropy
 
 FIVE = ["0.5", "1", "2", "4", "4"]
 _ALMOST = Fraction(1, 10**9)

@@ -26,17 +26,17 @@ from support.node_sources import (
     known_answers,
 )
 
-from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.decoders.groups import GroupTable, InformationTable, all_levels, weigh_evenly
-from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.recipes import allocation
-from ldpsql.recipes.allocation import ConsistentAllocation, Energies
-from ldpsql.recipes.lgrr import LgrrDesign
-from ldpsql.recipes.oracles import LARGEST, make_oracle
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.boxes import Box, LinearQuery, Weight
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.estimators.groups import GroupTable, InformationTable, all_levels, weigh_evenly
+from ldpsql.estimators.linear import LinearEstimator
+from ldpsql.estimators.nodes import NodeDesign
+from ldpsql.mechanisms.hierarchical import allocation
+from ldpsql.mechanisms.hierarchical.allocation import ConsistentAllocation, Energies
+from ldpsql.mechanisms.lgrr.recipe import LgrrDesign
+from ldpsql.mechanisms.oracles import LARGEST, make_oracle
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql.trees import (
     AxisDetails,
     Tree,

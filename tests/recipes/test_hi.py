@@ -12,17 +12,17 @@ import pytest
 from support.histograms import histogram_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.law import Law
-from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.decoders.nodes import GroupDesign
-from ldpsql.estimate import quantile
-from ldpsql.recipes.oracles import plan_of_split
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.linear import LinearEstimator
+from ldpsql.estimators.nodes import GroupDesign
+from ldpsql.mechanisms.oracles import plan_of_split
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.channel import Law
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy
 
 TINY = RecordDomain(("x", "y"), (2, 2), ("y",), ((0.0, 1.0),), (1,))
 PLANE = RecordDomain(("x", "y"), (5, 3), ("y", "pay"), ((0.0, 2.0), (2.0, 10.0)), (1, None))

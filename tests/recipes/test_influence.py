@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from support.recipe_cases import CASES, FIRST, LATER, Case, design_of, law_of
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign, AnyEstimator
-from ldpsql.decoders.nodes import OracleAnswer
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram
+from ldpsql.estimators.base import AnyDesign, AnyEstimator
+from ldpsql.estimators.nodes import OracleAnswer
+from ldpsql.reports.report import Histogram
 
 PEOPLE = 10**9
 MOST = 260

@@ -16,19 +16,19 @@ from support.significance import coverage_fits, is_unbiased
 from support.tiers import keep_fast
 from support.vectors import changes_of
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.law import Law
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload
 from ldpsql.designer import design_survey
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.recipes.registry import MECHANISMS, mechanism
-from ldpsql.recipes.staircase import FAST_CELLS, LEVELS
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import simulate
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.mechanisms.staircase.recipe import FAST_CELLS, LEVELS
+from ldpsql.reports.channel import Law
 from ldpsql.survey import Survey
-from ldpsql.workload import QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Measure
+from ldpsql_lab.simulation import simulate
 
 ALONE = RecordDomain((), (), ("pay",), ((-10.0, 90.0),), (None,))
 BY_SEX = RecordDomain(("sex",), (2,), ("pay",), ((-10.0, 90.0),), (None,))

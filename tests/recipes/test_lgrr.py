@@ -12,15 +12,15 @@ from support.histograms import histogram_of
 from support.node_sources import N, true_nodes
 from support.significance import is_unbiased, variance_fits
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.linear import CellQuery, EvenSource, GroupCells, LinearEstimator
-from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.recipes.lgrr import Forest, LgrrDesign, PublishedEstimator
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.linear import CellQuery, EvenSource, GroupCells, LinearEstimator
+from ldpsql.estimators.nodes import NodeDesign
+from ldpsql.mechanisms.lgrr.recipe import Forest, LgrrDesign, PublishedEstimator
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy
 
 MEASURED = RecordDomain(("x1", "x2"), (125, 125), ("x2",), ((1.0, 125.0),), (1,))
 LINE = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))

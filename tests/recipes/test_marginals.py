@@ -12,17 +12,17 @@ from support.histograms import histogram_of
 from support.marginals import CENTRAL, NAMES, count, domain_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.decoders.base import AnyDesign as Design
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DeclaredQuery, Workload
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimate import quantile
-from ldpsql.recipes.marginals import local_budget
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
-from ldpsql.workload import DeclaredQuery, Workload
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.marginals.recipes import local_budget
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central
+from ldpsql_lab.simulation import SeededEntropy
 
 SIZES = (3, 2, 4)
 MIXED, BINARY = domain_of(*SIZES), domain_of(2, 2, 2)

@@ -13,23 +13,23 @@ from support.node_sources import X1, N, TrueNodes
 from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.tiers import runs
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.decoders.linear import LinearEstimator
-from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.decoders.oracles import Hrr, hadamard
-from ldpsql.decoders.split import SplitEstimator
-from ldpsql.estimate import quantile
-from ldpsql.recipes.haar import HaarDesign
-from ldpsql.recipes.oracles import odds_words
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
+from ldpsql.estimators.linear import LinearEstimator
+from ldpsql.estimators.nodes import NodeDesign
+from ldpsql.estimators.oracles import Hrr, hadamard
+from ldpsql.mechanisms.oracles import odds_words
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.draw import symbols
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Keep
+from ldpsql_lab.mechanisms.haar import HaarDesign
+from ldpsql_lab.mechanisms.split import SplitEstimator
+from ldpsql_lab.simulation import SeededEntropy
 
 WINDOW = ((12, 56),)
 LINE = RecordDomain(("x1",), (125,), (), (), ())

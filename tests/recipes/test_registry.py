@@ -13,10 +13,10 @@ import pytest
 from support.command_line import refusal, run
 from support.surveys import integer, survey_toml
 
-from ldpsql.bench import harness
-from ldpsql.recipes import registry
-from ldpsql.recipes.registry import GROUP, MECHANISMS, mechanism
+from ldpsql.mechanisms import registry
+from ldpsql.mechanisms.registry import GROUP, MECHANISMS, mechanism
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.bench import harness
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 

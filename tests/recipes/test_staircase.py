@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.fourier_designs import domain_of
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.recipes.bound_of_totals import least_variance
-from ldpsql.recipes.registry import mechanism
-from ldpsql.recipes.staircase import FAST_CELLS, MOST_CELLS
-from ldpsql.recipes.staircase_optimiser import (
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload, gram
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
+from ldpsql.mechanisms.staircase.optimise import (
     MOST_PATTERNS,
     Program,
     Search,
@@ -23,7 +23,7 @@ from ldpsql.recipes.staircase_optimiser import (
     optimise,
     raise_eigenvalues,
 )
-from ldpsql.workload import DeclaredQuery, QueryClass, Workload, gram
+from ldpsql.mechanisms.staircase.recipe import FAST_CELLS, MOST_CELLS
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 

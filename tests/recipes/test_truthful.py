@@ -14,18 +14,18 @@ from support.fourier_designs import domain_of
 from support.histograms import histogram_of
 from support.significance import is_unbiased
 
+from ldpsql.algebra.boxes import Box, LinearQuery, codes
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.workload import Workload
 from ldpsql.audit import audit_design
-from ldpsql.boxes import Box, LinearQuery, codes
-from ldpsql.decoders.cells import MatrixChannel
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimate import quantile
-from ldpsql.recipes.registry import mechanism
-from ldpsql.recipes.truthful import TruthfulDesign, truthful_optimum
-from ldpsql.simulation import SeededEntropy
-from ldpsql.workload import Workload
+from ldpsql.estimators.cells import MatrixChannel
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central
+from ldpsql_lab.mechanisms.truthful import TruthfulDesign, truthful_optimum
+from ldpsql_lab.simulation import SeededEntropy
 
 ONE = Epsilon.parse("1")
 FOUR = [0.35, 0.3, 0.3, 0.03, 0.02]

@@ -62,9 +62,9 @@ def folder(tmp_path_factory):
         ("starlette", "ldpsql[serve]", cli("serve", "--db", "app.duckdb", "--port", "0")),
         ("uvicorn", "ldpsql[serve]", cli("serve", "--db", "app.duckdb", "--port", "0")),
         ("cryptography", "ldpsql-device[sign]", cli("keygen", "author.key")),
-        ("pyarrow", "ldpsql-device[arrow]", "import ldpsql_device.files"),
-        ("pyarrow", "ldpsql-device[arrow]", "import ldpsql_device.table"),
-        ("sqlalchemy", "ldpsql[sqlalchemy]", "import ldpsql.sqlalchemy"),
+        ("pyarrow", "ldpsql-device[arrow]", "import ldpsql.randomize.files"),
+        ("pyarrow", "ldpsql-device[arrow]", "import ldpsql.randomize.table"),
+        ("sqlalchemy", "ldpsql[sqlalchemy]", "import ldpsql.workbench.sqlalchemy"),
     ],
 )
 def test_the_extra_is_named(folder, package, extra, code):

@@ -17,11 +17,11 @@ from support.shuffled_survey import SCHEMA, USERS, raw_reports, shuffled_survey
 from support.vectors import published_key
 
 from ldpsql.engine.session import Session
-from ldpsql.engine.wire import unpack
 from ldpsql.server import analysts
 from ldpsql.server.analysts import ARROW, CSV, PARQUET
 from ldpsql.server.app import make_app
 from ldpsql.server.tokens import Tokens
+from ldpsql.server.wire import unpack
 from ldpsql.server.writer import Writer
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
@@ -285,7 +285,7 @@ def test_few_large_answers_are_held_for_their_covariance(app, secret, monkeypatc
         sql = f"SELECT {columns} FROM app WHERE age < {18 + rows} GROUP BY age"
         answer = question(app, secret, accept=ARROW, sql=sql)
         schema = pa.ipc.open_stream(answer.body).schema
-        return json.loads(schema.metadata[b"ldpsql.answer"])["handle"]
+        return json.loads(schema.metadata[b"ldpsql.dbapi.answer"])["handle"]
 
     def statuses(handles):
         paths = [f"/v1/answers/{handle}/estimates" for handle in handles]

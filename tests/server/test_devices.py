@@ -14,14 +14,14 @@ from support.planned_survey import both_texts, device_text
 from support.shuffled_survey import shuffled_survey
 from support.surveys import ANYTHING
 
-from ldpsql.intake import Intake
 from ldpsql.server import bodies, writer
 from ldpsql.server.app import make_app
 from ldpsql.server.devices import Devices
 from ldpsql.server.writer import Writer
 from ldpsql.store import open_store
+from ldpsql.store.intake import Intake
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import StoreError
-from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey, canonical, sha256
 
 SURVEY = Survey.from_json(device_text())

@@ -12,7 +12,7 @@ import pytest
 from support.http import ask
 from support.planned_survey import both_texts, device_reports
 
-from ldpsql.intake import Intake
+from ldpsql.reports.arrow_types import FINGERPRINT_KEY, ID_COLUMN
 from ldpsql.server import devices, writer
 from ldpsql.server.app import make_app
 from ldpsql.server.bodies import ARROW
@@ -20,7 +20,7 @@ from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.store import open_store
 from ldpsql.store.incoming import check_stream
-from ldpsql_device.arrow import FINGERPRINT_KEY, ID_COLUMN
+from ldpsql.store.intake import Intake
 
 SURVEY = Intake.read(both_texts())
 PATH = f"/v1/surveys/{SURVEY.fingerprint}/reports"

@@ -19,8 +19,8 @@ from support.planned_survey import both_texts, device_text
 from support.surveys import ANYTHING
 
 from ldpsql.store import open_store
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import StoreError
-from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
 
 SURVEY = Survey.from_json(device_text())

@@ -18,14 +18,14 @@ from support.planned_survey import both_texts
 from support.shuffled_survey import shuffled_survey
 from support.surveys import ANYTHING
 
-from ldpsql.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.server.app import make_app
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.shuffler.arrivals import Arrivals
 from ldpsql.store import open_store
+from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql_device.answer import respond
 from ldpsql_device.reports import numbers_of, read_report
-from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
 
 USERS = 40

@@ -13,19 +13,19 @@ from support.planned_survey import device_text
 from support.shuffled_survey import SCHEMA
 from support.surveys import ANYTHING, integer, survey_toml
 
+from ldpsql.algebra.estimate import quantile
 from ldpsql.designer import design_survey
-from ldpsql.estimate import quantile
-from ldpsql.intake import Intake
-from ldpsql.report import question_shares
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.reports.report import question_shares
 from ldpsql.server import surveys
 from ldpsql.server.app import make_app
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
-from ldpsql.simulation import SeededEntropy
 from ldpsql.store import open_store
+from ldpsql.store.intake import Intake
 from ldpsql.survey import Survey
 from ldpsql_device.survey import utc_today
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 SURVEY = Survey.of("app", SCHEMA, "2", "hio")
 

@@ -20,7 +20,7 @@ from support.shuffled_survey import shuffled_survey
 from support.surveys import ANYTHING
 
 from ldpsql.server.tokens import Tokens
-from ldpsql_device.respond import respond
+from ldpsql_device.answer import respond
 from ldpsql_device.survey import Survey
 
 LOCAL = Survey.from_json(device_text())

@@ -9,14 +9,14 @@ from support.http import ask
 from support.planned_survey import both_texts, device_text
 from support.surveys import ANYTHING
 
-from ldpsql.intake import Intake
 from ldpsql.server import writer
 from ldpsql.server.app import make_app
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.store import open_store
+from ldpsql.store.intake import Intake
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import StoreError
-from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
 
 SURVEY, INTAKE = Survey.from_json(device_text()), Intake.read(both_texts())

@@ -16,12 +16,12 @@ from support.planned_survey import both_texts
 from support.shuffled_survey import raw_reports, shuffled_survey
 
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake
-from ldpsql.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.shuffler import arrivals
 from ldpsql.shuffler.arrivals import Arrivals
 from ldpsql.store import open_store
-from ldpsql_device.arrow import ID_COLUMN
+from ldpsql.store.intake import Intake
+from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql_device.errors import StoreError, SurveyError
 
 USERS = 100

@@ -18,20 +18,20 @@ import pytest
 from support.planned_survey import PRIVATE, device_reports, device_text
 from support.surveys import ANYTHING
 
-from ldpsql.intake import Intake
-from ldpsql.parquet import reader
-from ldpsql.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.randomize.files import randomize_file
+from ldpsql.randomize.table import append_ids, report_schema
+from ldpsql.reports import permutation
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
+from ldpsql.store.intake import Intake
+from ldpsql.store.parquet import reader
+from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
-from ldpsql_device import permutation
-from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
-from ldpsql_device.files import randomize_file
 from ldpsql_device.schema import Schema
 from ldpsql_device.shuffled import Shuffled
-from ldpsql_device.table import append_ids, report_schema
 
 SCHEMA = Schema.from_keys(
     {"dimension": {"age": {"type": "int", "domain": [18, 90]}, "member": {"type": "bool"}}}
@@ -308,7 +308,7 @@ from ldpsql.shuffler import shuffle_reports
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
 from ldpsql_device import permutation
-from ldpsql_device.arrow import ID_COLUMN
+from ldpsql.reports.arrow_types import ID_COLUMN
 permutation.CAPACITY = permutation.ROW_GROUP = 256
 given = permutation.in_random_order
 def slowly(rows, entropy):

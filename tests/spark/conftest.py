@@ -1,7 +1,7 @@
 import pytest
 from support.fake_survey import FakeMechanism
 
-from ldpsql.recipes import registry
+from ldpsql.mechanisms import registry
 
 
 @pytest.fixture(autouse=True)

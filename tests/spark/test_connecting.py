@@ -12,9 +12,9 @@ from support.command_line import refusal, run
 from support.surveys import ANYTHING, app, people
 
 import ldpsql
-from ldpsql.simulation import SeededEntropy
+from ldpsql.randomize.table import randomize_batch
 from ldpsql_device.errors import InterfaceError
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 SQL = "SELECT state, COUNT(*) AS n FROM app GROUP BY state ORDER BY state"
 

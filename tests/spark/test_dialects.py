@@ -7,9 +7,9 @@ import sqlglot
 from sqlglot import exp
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey
 
-from ldpsql.intake import Intake
 from ldpsql.spark.dialects import split_condition, translate
 from ldpsql.store.counting import ReportTable, count_reports
+from ldpsql.store.intake import Intake
 from ldpsql_device.errors import InternalError
 
 OTHERS = ("spark", "trino", "bigquery", "snowflake")

@@ -9,14 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 from support.golden_files import GOLDEN, blocks, survey, table
 
-from ldpsql.dbapi import Connection
+from ldpsql.dbapi.connection import Connection
 from ldpsql.engine.result import Result
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.simulation import SeededEntropy, accept_everything, collect
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.spark.store import SparkStore
 from ldpsql.store import open_store
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything, collect
 
 PRECISION = 1e-9
 

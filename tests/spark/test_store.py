@@ -25,7 +25,7 @@ from support.histograms import counts_of
 from support.surveys import integer, public, survey_toml
 
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.spark import store as store_module
 from ldpsql.spark.counts import count_selection, decode_counts
 from ldpsql.spark.folder import Folder, State
@@ -35,7 +35,7 @@ from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import IntegrityError, StoreError
 from ldpsql_device.survey import utc_today
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 pytestmark = pytest.mark.spark
 

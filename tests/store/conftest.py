@@ -3,7 +3,7 @@ import shutil
 import pytest
 from support.fake_survey import FakeMechanism, fake_survey, reports_of
 
-from ldpsql.recipes import registry
+from ldpsql.mechanisms import registry
 from ldpsql.store import open_store
 
 

@@ -11,12 +11,12 @@ from support.planned_survey import device_text
 from support.shuffled_survey import SCHEMA, raw_reports, shuffled_survey
 
 from ldpsql.engine.session import Session
-from ldpsql.intake import Intake
-from ldpsql.report_files import ReportPiece, check_rows, read_arrow
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.store import Selection, open_store
 from ldpsql.store.incoming import check_sent
+from ldpsql.store.intake import Intake
+from ldpsql.store.report_files import ReportPiece, check_rows, read_arrow
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import ReportError
 from ldpsql_device.survey import canonical
 

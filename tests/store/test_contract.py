@@ -30,20 +30,20 @@ from support.fake_survey import (
 from support.histograms import counts_of
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
-from ldpsql.boxes import Weight
+from ldpsql.algebra.boxes import Weight
 from ldpsql.errors import Place, QueryError
-from ldpsql.intake import Intake
-from ldpsql.lookups import PublicTable
-from ldpsql.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.shuffler import shuffle_table
 from ldpsql.spark.session import start
 from ldpsql.spark.store import SparkStore
-from ldpsql.sql import Scalar
+from ldpsql.sql.lookups import PublicTable
+from ldpsql.sql.quoting import Scalar
 from ldpsql.store import Selection, open_store
 from ldpsql.store import store as store_module
+from ldpsql.store.intake import Intake
+from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError, StoreError
 
 AMOUNT, DAYS = Weight("amount"), Weight("day", "present")

@@ -21,22 +21,22 @@ import pytest
 from support.surveys import boolean, integer, measure, public, survey_toml
 from support.tiers import keep_fast
 
-from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.fourier.design import KeptDesign
+from ldpsql.algebra.boxes import Box, LinearQuery, Weight
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.intake import Intake
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.report import Decoded
-from ldpsql.simulation import SeededEntropy, accept_everything
-from ldpsql.sql import literal
+from ldpsql.mechanisms.fourier.design import KeptDesign
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.reports.report import Decoded
+from ldpsql.sql.quoting import literal
 from ldpsql.store import Selection, companion, decoded, open_store, read_store
+from ldpsql.store.intake import Intake
 from ldpsql.store.opening import find_state
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import StoreError, SurveyError
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 TESTS = Path(__file__).parents[1]
 DAYS = [date(2026, 3, 1) + timedelta(day) for day in range(3)]

@@ -16,16 +16,16 @@ from support.surveys import boolean, integer, public, survey_toml
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake
-from ldpsql.lookups import PublicTable
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import Selection, merge_stores, open_store
 from ldpsql.store import store as store_module
+from ldpsql.store.intake import Intake
 from ldpsql.store.store import Store
 from ldpsql_device.errors import DataError, FingerprintError, InterfaceError, StoreError
 from ldpsql_device.errors import IntegrityError as Conflict
 from ldpsql_device.survey import utc_today
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 BOTH = pytest.mark.parametrize("options", [PLAIN, UNARY], ids=["plain", "unary"])
 

@@ -10,13 +10,13 @@ import pytest
 from support.planned_survey import both_texts, device_text
 from support.surveys import ANYTHING
 
-from ldpsql.intake import Intake
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.store import database, known, open_store
 from ldpsql.store.incoming import check_sent
+from ldpsql.store.intake import Intake
 from ldpsql.store.known import KnownIds
-from ldpsql_device.arrow import ID_COLUMN
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import StoreError
-from ldpsql_device.respond import respond
 from ldpsql_device.survey import Survey
 
 SURVEY, INTAKE = Survey.from_json(device_text()), Intake.read(both_texts())

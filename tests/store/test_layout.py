@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.fake_survey import UNARY, fake_survey
 
-from ldpsql.intake import Intake
-from ldpsql.report import ReportFormat
+from ldpsql.reports.report import ReportFormat
+from ldpsql.store.intake import Intake
 from ldpsql.store.layout import Layout
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import PublicColumn

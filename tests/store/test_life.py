@@ -23,13 +23,13 @@ from support.surveys import boolean, integer, public, survey_toml
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake
-from ldpsql.lookups import PublicTable
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import Selection, decoded, fold, layout, open_store, read_store, vacuum_store
+from ldpsql.store.intake import Intake
 from ldpsql_device.errors import DataError, StoreError
 from ldpsql_device.survey import utc_today
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 STORES = Path(__file__).parents[1] / "data" / "stores"
 NO_ROOM = StoreError("no room")

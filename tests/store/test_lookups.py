@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.command_line import store_reports
 
-from ldpsql.lookups import PublicTable
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import open_store
 from ldpsql.store import store as store_module
 from ldpsql_device.errors import DataError, IntegrityError, StoreError

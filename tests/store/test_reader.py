@@ -19,11 +19,11 @@ from support.surveys import boolean, integer, public, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.lookups import PublicTable
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import Selection, companion, open_store, read_store, vacuum_store
 from ldpsql_device.errors import InterfaceError, NotSupportedError, StoreError
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 HEADERS, BLOCK = 3 * 4096, 1 << 18
 """Bytes at the start of a file of DuckDB, and of a block after it."""

@@ -9,7 +9,7 @@ import pytest
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
 from support.histograms import counts_of
 
-from ldpsql.boxes import Weight
+from ldpsql.algebra.boxes import Weight
 from ldpsql.store import Selection
 from ldpsql_device.errors import InternalError
 

@@ -19,14 +19,14 @@ from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of, write_cs
 from support.planned_survey import device_reports, device_text
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 
-from ldpsql.intake import Intake
+from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.reports.permutation import in_random_order
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import Selection, arrivals, open_store
-from ldpsql_device.arrow import ID_COLUMN
+from ldpsql.store.intake import Intake
+from ldpsql_device.answer import Report
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import ReportError
-from ldpsql_device.permutation import in_random_order
-from ldpsql_device.respond import Report
 from ldpsql_device.survey import canonical
 
 TESTS = str(Path(__file__).parents[1])

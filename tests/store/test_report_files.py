@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from support.fake_survey import UNARY, fake_survey, reports_of, with_new_ids
 from support.tiers import examples
 
-from ldpsql.report_files import LONGEST_TEXT
+from ldpsql.randomize.table import append_ids
 from ldpsql.store import open_store
+from ldpsql.store.report_files import LONGEST_TEXT
 from ldpsql_device.errors import ReportError
 from ldpsql_device.schema import PublicColumn
-from ldpsql_device.table import append_ids
 
 ROW = {"ldpsql_question": [0], "ldpsql_answer0": [4], "ldpsql_answer1": [2]}
 

@@ -13,19 +13,19 @@ from support.surveys import ANYTHING
 
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake, expand
-from ldpsql.recipes.base import find_epsilon
-from ldpsql.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.mechanisms.base import find_epsilon
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
 from ldpsql.store.incoming import SUFFIXES
+from ldpsql.store.intake import Intake, expand
+from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
 from ldpsql_device.schema import Schema
 from ldpsql_device.survey import Survey as DeviceSurvey
 from ldpsql_device.survey import sha256
-from ldpsql_device.table import randomize_batch
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from support.partial_designs import PartialRecipe
 
 from ldpsql.audit.exact import enumerate_blankets
-from ldpsql.recipes.hierarchical import GRR
+from ldpsql.mechanisms.hierarchical.recipe import GRR
 from ldpsql.shuffle.accountant import Blanket, largest_local
 from ldpsql_device.epsilon import Epsilon
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from support.partial_designs import PartialDesign
 
-from ldpsql.decoders.base import Codes, Design
-from ldpsql.guarantees import StatedGuarantee
-from ldpsql.recipes.oracles import ask
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Reports
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import Codes, Design
+from ldpsql.mechanisms.oracles import ask
+from ldpsql.reports.report import Reports
+from ldpsql.reports.survey_file import vary
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy, Words
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, Digit, Face, Keep, Part, Plan, Step, Term
-from ldpsql_device.publish import vary
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
 ONE = Epsilon.parse("1")

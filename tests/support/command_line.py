@@ -8,10 +8,10 @@ from support.surveys import ANYTHING, TOML, app, people
 
 from ldpsql.cli.main import cli
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 
 def run(*arguments: object, text: str | bytes | None = None) -> Result:

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from support.surveys import category, dimension, integer, measure, public, survey_toml
 
-from ldpsql.bench.candidates import read_candidates
-from ldpsql.bench.harness import ComparisonPlan
-from ldpsql.bench.questions import Question, Wanted, question
-from ldpsql.bench.truth import People
 from ldpsql.designer.file import SurveyFile, read_file
+from ldpsql_lab.bench.candidates import read_candidates
+from ldpsql_lab.bench.harness import ComparisonPlan
+from ldpsql_lab.bench.questions import Question, Wanted, question
+from ldpsql_lab.bench.truth import People
 
 TOML = survey_toml(
     integer("age", 1, 12),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
 
 
 def _lies_in(record: Sequence[int], box: Box) -> bool:

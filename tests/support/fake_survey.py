@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 from support.partial_designs import PartialDesign, PartialRecipe
 
-from ldpsql.guarantees import StatedGuarantee
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.randomize.table import append_ids
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import ID_COLUMN
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, Arcs, Bits, Digit, Face, Part, Plan, Response, Term
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
-from ldpsql_device.table import append_ids
 from ldpsql_device.values import int_domain
 
 PLAIN = {"limits": [[5, 3], [1, 2], [300, 8]]}

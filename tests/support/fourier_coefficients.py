@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldpsql.decoders.fourier.projection import Block
-from ldpsql.workload import spectrum
+from ldpsql.algebra.workload import spectrum
+from ldpsql.mechanisms.fourier.projection import Block
 
 
 def range_spectrum(orders: Sequence[int], sizes: Sequence[int] | None = None) -> np.ndarray:

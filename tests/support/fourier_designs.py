@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import Base, Cluster, FamilyTable
-from ldpsql.decoders.fourier.group import Axes, Group
-from ldpsql.decoders.fourier.spectra import BoxQuery
-from ldpsql.decoders.law import Outcome
-from ldpsql.recipes.fourier.candidates import Emitted
-from ldpsql.recipes.fourier.recipe import plan_of
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Reports
-from ldpsql.workload import Workload
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Workload
+from ldpsql.mechanisms.fourier.candidates import Emitted
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import Base, Cluster, FamilyTable
+from ldpsql.mechanisms.fourier.group import Axes, Group
+from ldpsql.mechanisms.fourier.recipe import plan_of
+from ldpsql.mechanisms.fourier.spectra import BoxQuery
+from ldpsql.reports.channel import Outcome
+from ldpsql.reports.report import Histogram, Reports
 from ldpsql_device.epsilon import Epsilon
 
 SPACE = 1 << 64

@@ -14,7 +14,7 @@ import pyarrow as pa
 from support.surveys import boolean, category, integer, measure, public, survey_toml
 
 from ldpsql.designer import design
-from ldpsql.recipes.registry import MECHANISMS
+from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
 

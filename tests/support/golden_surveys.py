@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from support.surveys import boolean, integer, measure, public, survey_toml
 
-from ldpsql.boxes import Box, LinearQuery
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.designer import design
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.report import Reports
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.reports.report import Reports
 from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 FOLDER = Path(__file__).parents[1] / "data" / "surveys" / "format_1"
 RANGES = {5: ((0, 1), (1, 3), (2, 2)), 2: ((0, 1), (1, 2))}

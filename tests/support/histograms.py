@@ -1,11 +1,11 @@
-"""Contents of histograms as plain counts; histograms of reports are `ldpsql.simulation`'s."""
+"""Contents of histograms as plain counts; histograms of reports are `ldpsql_lab.simulation`'s."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from ldpsql.report import Histogram
-from ldpsql.simulation import histogram_of
+from ldpsql.reports.report import Histogram
+from ldpsql_lab.simulation import histogram_of
 
 __all__ = ["counts_of", "histogram_of"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from ldpsql.randomize.table import append_ids
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device.table import append_ids
 
 
 def main(path: str, survey: str, reports: str) -> None:

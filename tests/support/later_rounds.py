@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.survey import Survey
 from ldpsql_device.signature import SigningKey
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 
 def at_round(design: Design, number: int, people: int = 200_000) -> Design:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpsql.decoders.base import AnyDesign
+from ldpsql.estimators.base import AnyDesign
 
 
 def probabilities(design: AnyDesign) -> np.ndarray:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ldpsql.boxes import Box, CodeSet, LinearQuery
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.shuffled import Central
 

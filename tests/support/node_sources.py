@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.decoders.groups import GroupTable
-from ldpsql.decoders.linear import Answer, Moments, Source
-from ldpsql.decoders.nodes import GroupDesign
-from ldpsql.decoders.oracles import Grr
-from ldpsql.recipes.oracles import choose_oracle, odds_words
-from ldpsql.report import question_shares
+from ldpsql.estimators.groups import GroupTable
+from ldpsql.estimators.linear import Answer, Moments, Source
+from ldpsql.estimators.nodes import GroupDesign
+from ldpsql.estimators.oracles import Grr
+from ldpsql.mechanisms.oracles import choose_oracle, odds_words
+from ldpsql.reports.report import question_shares
 from ldpsql_device.epsilon import Epsilon
 
 N = 100_000

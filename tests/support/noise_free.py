@@ -17,16 +17,16 @@ import numpy as np
 import pyarrow as pa
 from support.partial_designs import PartialDesign, PartialRecipe
 
-from ldpsql.boxes import LinearQuery, Weight
-from ldpsql.decoders.base import JointEstimator
-from ldpsql.decoders.linear import Answer, CellQuery, LinearEstimator, Source
-from ldpsql.decoders.nodes import NodeDesign
-from ldpsql.estimate import Array, Estimates, rows_of
-from ldpsql.guarantees import StatedGuarantee
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histogram, Reports, Rows
+from ldpsql.algebra.boxes import LinearQuery, Weight
+from ldpsql.algebra.estimate import Array, Estimates, rows_of
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import JointEstimator
+from ldpsql.estimators.linear import Answer, CellQuery, LinearEstimator, Source
+from ldpsql.estimators.nodes import NodeDesign
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import Histogram, Reports, Rows
 from ldpsql.survey import Survey
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import Digit, Face, Keep, Part, Plan
 from ldpsql_device.schema import Schema

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldpsql.decoders.base import Design
-from ldpsql.recipes.base import Recipe
+from ldpsql.estimators.base import Design
+from ldpsql.mechanisms.base import Recipe
 
 
 class PartialDesign(Design[Any]):

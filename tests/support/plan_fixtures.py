@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support.sql_survey import APP, base_of
 
-from ldpsql.boxes import Box
+from ldpsql.algebra.boxes import Box
 from ldpsql.engine.plan import QueryPlan, boxes, cells, disjoin
 from ldpsql.survey import Survey
 

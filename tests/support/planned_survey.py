@@ -8,16 +8,16 @@ from __future__ import annotations
 import pyarrow as pa
 from support.surveys import ANYTHING
 
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.reports.survey_file import write_survey
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.guarantee import Guarantee
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Part, Plan, Term
-from ldpsql_device.publish import write_survey
 from ldpsql_device.schema import Schema
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import Survey, canonical, sha256
-from ldpsql_device.table import randomize_batch
 
 ONE = Epsilon.parse("1")
 SCHEMA = Schema.from_keys(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ldpsql.reports.survey_file import vary
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.odds import Definition
 from ldpsql_device.plan import (
@@ -28,7 +29,6 @@ from ldpsql_device.plan import (
     Step,
     Term,
 )
-from ldpsql_device.publish import vary
 
 _LOCAL = Definition("local")
 

@@ -16,11 +16,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 from support.later_rounds import at_round
 
-from ldpsql.decoders.base import AnyDesign
-from ldpsql.decoders.law import Law
-from ldpsql.recipes.base import AnyRecipe
-from ldpsql.recipes.registry import MECHANISMS, mechanism
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import AnyDesign
+from ldpsql.mechanisms.base import AnyRecipe
+from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.reports.channel import Law
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central

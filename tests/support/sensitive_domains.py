@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Rows
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import Rows
 from ldpsql_device.epsilon import Epsilon
 
 

@@ -15,10 +15,10 @@ from support.noise_free import ExactBoxes, ExactMechanism, exact_survey
 
 from ldpsql.designer.file import read_file
 from ldpsql.engine.session import Session
-from ldpsql.recipes import registry
-from ldpsql.simulation import SeededEntropy, accept_everything
+from ldpsql.mechanisms import registry
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.store import open_store
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = ROOT / "tests" / "engine" / "statements.sql"

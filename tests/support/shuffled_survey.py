@@ -7,11 +7,11 @@ from functools import cache
 import pyarrow as pa
 from support.surveys import ANYTHING
 
-from ldpsql.simulation import SeededEntropy
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Schema
 from ldpsql_device.shuffled import Shuffled
-from ldpsql_device.table import randomize_batch
+from ldpsql_lab.simulation import SeededEntropy
 
 USERS = 1000
 SCHEMA = Schema.from_keys(

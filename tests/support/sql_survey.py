@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from support.partial_designs import PartialDesign
 
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
-from ldpsql.guarantees import StatedGuarantee
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query, Statement
-from ldpsql.record_domain import RecordDomain
 from ldpsql.survey import Survey
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, time_range

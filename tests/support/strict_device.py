@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import RecordError
-from ldpsql_device.respond import respond
 from ldpsql_device.schema import Dimension, Measure
 from ldpsql_device.survey import Published
 from ldpsql_device.values import INSIDE

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql.designer import design
-from ldpsql.simulation import SeededEntropy
 from ldpsql.survey import Survey
 from ldpsql_device.policy import Policy
+from ldpsql_lab.simulation import SeededEntropy
 
 
 def survey_toml(

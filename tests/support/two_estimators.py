@@ -17,18 +17,18 @@ import pytest
 from support.noise_free import BoxCounter, ExactBoxes, ExactMechanism, exact_survey
 from support.surveys import ANYTHING
 
-from ldpsql.boxes import LinearQuery
-from ldpsql.decoders.base import JointEstimator
-from ldpsql.estimate import Array, Estimates
-from ldpsql.recipes import registry
-from ldpsql.report import Histogram
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import LinearQuery
+from ldpsql.algebra.estimate import Array, Estimates
+from ldpsql.estimators.base import JointEstimator
+from ldpsql.mechanisms import registry
+from ldpsql.randomize.table import randomize_batch
+from ldpsql.reports.report import Histogram
 from ldpsql.store import open_store
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
-from ldpsql_device.table import randomize_batch
 from ldpsql_device.values import int_domain
+from ldpsql_lab.simulation import SeededEntropy
 
 SCHEMA = Schema(
     (Dimension("age", int_domain(0, 9)),),

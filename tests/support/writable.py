@@ -9,7 +9,7 @@ from __future__ import annotations
 import duckdb
 
 from ldpsql import *  # noqa: F403
-from ldpsql import dbapi
+from ldpsql.dbapi import connection as dbapi
 from ldpsql.store import open_store
 
 WRITES = ("create", "drop", "insert", "update", "delete", "alter", "comment")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.sql.compiler import DDLCompiler
 from support import writable
 
-from ldpsql.sqlalchemy import LdpsqlDialect
+from ldpsql.workbench.sqlalchemy import LdpsqlDialect
 
 
 class WritableDDL(DDLCompiler):

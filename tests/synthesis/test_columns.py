@@ -12,7 +12,6 @@ from support.significance import chi_square, chi_square_bound, normal_bound
 from support.surveys import mix
 
 from ldpsql.designer import design
-from ldpsql.simulation import simulate
 from ldpsql.store.base import Selection
 from ldpsql.synthesis.columns import (
     Bins,
@@ -25,6 +24,7 @@ from ldpsql.synthesis.columns import (
 )
 from ldpsql_device.schema import Dimension, Measure
 from ldpsql_device.values import Listed, int_domain, time_range
+from ldpsql_lab.simulation import simulate
 
 AGE = Dimension("age", int_domain(0, 99), missing="code")
 SHOP = Dimension("shop", Listed("category", tuple(f"s{i}" for i in range(40))))

@@ -16,20 +16,20 @@ from support.significance import chi_square, chi_square_bound, normal_bound
 from support.surveys import ANYTHING
 
 import ldpsql
-from ldpsql.dbapi import Connection
+from ldpsql.dbapi.connection import Connection
 from ldpsql.designer import design
 from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
-from ldpsql.recipes import registry
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.mechanisms import registry
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.shuffler import shuffle_table
-from ldpsql.simulation import SeededEntropy, simulate
 from ldpsql.store import open_store
+from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
-from ldpsql_device.table import randomize_batch
 from ldpsql_device.values import BOOL, Listed, int_domain, time_range
+from ldpsql_lab.simulation import SeededEntropy, simulate
 
 PEOPLE, ROWS = 6000, 100_000
 DAY = date(2026, 1, 1)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tiers import examples
 
-from ldpsql.boxes import Box, code_set
+from ldpsql.algebra.boxes import Box, code_set
 from ldpsql.trees import Tree, balance, cover_box, pad
 from ldpsql_device.errors import SurveyError
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from ldpsql.audit.bisection import DeviceCheck, check_device
+from ldpsql.algebra.numerics import epsilon_of
 from ldpsql.audit.exact import (
     Criterion,
     EnumeratedChannel,
@@ -21,24 +21,24 @@ from ldpsql.audit.exact import (
     find_exposures,
     find_graded_exposures,
 )
-from ldpsql.audit.records import RecordCheck, check_records
-from ldpsql.audit.sampling import (
+from ldpsql.errors import pluralize
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.mechanisms.base import find_epsilon, keeps_promise
+from ldpsql.reports.channel import Worst
+from ldpsql.survey import Survey
+from ldpsql_device.entropy import Entropy, OsEntropy
+from ldpsql_device.frozen import frozen
+from ldpsql_device.odds import excess
+from ldpsql_device.shuffled import Shuffled
+from ldpsql_lab.audit.bisection import DeviceCheck, check_device
+from ldpsql_lab.audit.records import RecordCheck, check_records
+from ldpsql_lab.audit.sampling import (
     MOST_CODES,
     Empirical,
     check_words,
     make_records_of_every_code,
     run_device,
 )
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.law import Worst
-from ldpsql.errors import pluralize
-from ldpsql.numerics import epsilon_of
-from ldpsql.recipes.base import find_epsilon, keeps_promise
-from ldpsql.survey import Survey
-from ldpsql_device.entropy import Entropy, OsEntropy
-from ldpsql_device.frozen import frozen
-from ldpsql_device.odds import excess
-from ldpsql_device.shuffled import Shuffled
 
 Method = Literal["enumeration", "integers"]
 

@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.law import Law, Outcome, Worst
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.channel import Law, Outcome, Worst
 from ldpsql.shuffle.accountant import Blanket, delta_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldpsql.audit.check import Audit
-from ldpsql.guarantees import PUBLIC_IN_CLEAR, StatedGuarantee
 from ldpsql.survey import Survey
-from ldpsql_device.describe import (
+from ldpsql.wording.guarantees import PUBLIC_IN_CLEAR, StatedGuarantee
+from ldpsql_device.description import (
     describe_missing,
     describe_outside,
     describe_sensitive,

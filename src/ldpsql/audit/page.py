@@ -19,7 +19,7 @@ from ldpsql.audit.lines import (
     public_line,
 )
 from ldpsql.survey import Survey
-from ldpsql_device.describe import describe_schedule, name_with_label, sum_of_year
+from ldpsql_device.description import describe_schedule, name_with_label, sum_of_year
 
 _STYLE = """
 @page { size: A4; margin: 18mm 16mm }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ldpsql.cli import options
+from ldpsql.terminal import options
 
 if TYPE_CHECKING:
     from ldpsql.engine.collector import Answering, Collector
@@ -56,7 +56,7 @@ def answer(
     options.keep_inputs(target, database, *weights)
     parameters = options.read_parameters(values)
 
-    from ldpsql.cli.results import write_result  # noqa: PLC0415  (what is heavy is loaded when needed)
+    from ldpsql.terminal.results import write_result  # noqa: PLC0415  (what is heavy is loaded when needed)
 
     with closing(open_to_ask(database)) as store:
         result = make_session(store, weights, **settings).execute(sql, parameters)

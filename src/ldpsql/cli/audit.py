@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ldpsql.cli import options
-from ldpsql.cli.failure import AT_FAULT
-from ldpsql.cli.formats import FORMATS, Document, write_document
+from ldpsql.algebra.numerics import epsilon_of
 from ldpsql.errors import pluralize
-from ldpsql.numerics import epsilon_of
-from ldpsql.text import labelled_lines, table_lines
+from ldpsql.terminal import options
+from ldpsql.terminal.failure import AT_FAULT
+from ldpsql.terminal.formats import FORMATS, Document, write_document
+from ldpsql.terminal.text import labelled_lines, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
+    from ldpsql.algebra.record_domain import RecordDomain
     from ldpsql.audit.check import Audit, CentralAudit
-    from ldpsql.decoders.base import AnyDesign as Design
-    from ldpsql.decoders.law import Outcome
-    from ldpsql.record_domain import RecordDomain
+    from ldpsql.estimators.base import AnyDesign as Design
+    from ldpsql.reports.channel import Outcome
     from ldpsql.survey import Survey
 
 _FEWEST, _MOST, USUAL_REPORTS = 1000, 4_000_000, 100_000
@@ -135,9 +135,9 @@ def audit(
     if central is None and (users is not None or database is not None):
         raise click.UsageError("--users and --db are for a survey of shuffled reports")
 
+    from ldpsql.atomic import replace_file  # noqa: PLC0415
     from ldpsql.audit import audit_design  # noqa: PLC0415
     from ldpsql.audit.page import write_page  # noqa: PLC0415
-    from ldpsql_device.atomic import replace_file  # noqa: PLC0415
     from ldpsql_device.survey import utc_today  # noqa: PLC0415
 
     drawn = 0 if quick else reports or USUAL_REPORTS
@@ -173,7 +173,7 @@ def describe(survey: Path) -> None:
     and who has signed the survey. `ldpsql audit` checks the promise.
     """
     from ldpsql.survey import read_device_part  # noqa: PLC0415
-    from ldpsql_device.describe import describe as describe_survey  # noqa: PLC0415
+    from ldpsql_device.description import describe as describe_survey  # noqa: PLC0415
 
     click.echo(describe_survey(read_device_part(survey)))
 
@@ -212,7 +212,7 @@ def _of_mechanism(
     chosen: dict[str, Any],
 ) -> Design:
     from ldpsql.audit.exact import domain_of_codes  # noqa: PLC0415
-    from ldpsql.recipes.registry import mechanism  # noqa: PLC0415
+    from ldpsql.mechanisms.registry import mechanism  # noqa: PLC0415
     from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
 
     codes = domain_of_codes(domain, measures, sensitive)
@@ -226,7 +226,7 @@ def _of_mechanism(
 
 def _warnings(result: Audit, warn_above: float) -> Iterator[str]:
     """What holds as it is stated, and is little."""
-    from ldpsql_device.describe import largest_belief  # noqa: PLC0415
+    from ldpsql_device.description import largest_belief  # noqa: PLC0415
 
     guarantee = result.design.guarantee
     if guarantee.delta > _LARGE_DELTA:
@@ -257,7 +257,7 @@ def _identity(survey: Survey, today: date) -> dict[str, Any]:
 def _describe_survey(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
     """Which survey it is, whose, and what it reads."""
     from ldpsql.audit.lines import author_line, column_lines, public_line  # noqa: PLC0415
-    from ldpsql_device.describe import describe_schedule, name_with_label  # noqa: PLC0415
+    from ldpsql_device.description import describe_schedule, name_with_label  # noqa: PLC0415
 
     yield "survey", name_with_label(survey.table, survey.label)
     yield "fingerprint", survey.fingerprint
@@ -276,7 +276,7 @@ def _facts(
     """What was found, by its label."""
     from ldpsql.audit.check import METHODS  # noqa: PLC0415
     from ldpsql.audit.lines import belief_line, list_not_covered  # noqa: PLC0415
-    from ldpsql_device.describe import sum_of_year  # noqa: PLC0415
+    from ldpsql_device.description import sum_of_year  # noqa: PLC0415
 
     design, guarantee = result.design, result.design.guarantee
     yield "one report", belief_line(result)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ldpsql.cli import options
-from ldpsql.cli.progress import Progress
 from ldpsql.errors import pluralize
+from ldpsql.terminal import options
+from ldpsql.terminal.progress import Progress
 
 if TYPE_CHECKING:
     from ldpsql.engine.collector import Filled
@@ -52,9 +52,9 @@ def ingest(
     `ldpsql shuffle` wrote.
     """
     from ldpsql.engine.collector import open_collector  # noqa: PLC0415
-    from ldpsql.intake import Intake, expand  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.store.incoming import SUFFIXES  # noqa: PLC0415
+    from ldpsql.store.intake import Intake, expand  # noqa: PLC0415
 
     def tell(batch: Batch) -> None:
         taken = pluralize(batch.reports, "report")

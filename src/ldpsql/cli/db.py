@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ldpsql.cli import options
-from ldpsql.cli.notes import show_notes
 from ldpsql.errors import pluralize
-from ldpsql.text import table_lines
+from ldpsql.terminal import options
+from ldpsql.terminal.notes import show_notes
+from ldpsql.terminal.text import table_lines
 
 if TYPE_CHECKING:
     from ldpsql.store import Imported
@@ -73,7 +73,7 @@ def check(ctx: click.Context, database: Path) -> None:
     The exit code is 1 if anything is. It also lists signs of forged reports, and says of which
     reports only the number could be verified.
     """
-    from ldpsql.forgery import find_signs, suspect  # noqa: PLC0415
+    from ldpsql.reports.forgery import find_signs, suspect  # noqa: PLC0415
     from ldpsql.store import open_store  # noqa: PLC0415
     from ldpsql.store.base import Selection  # noqa: PLC0415
 

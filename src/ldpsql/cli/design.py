@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ldpsql import domains
-from ldpsql.cli import options
-from ldpsql.cli.formats import Document, write_document
-from ldpsql.cli.progress import Progress
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.atomic import replace_file
 from ldpsql.errors import pluralize
-from ldpsql.record_domain import RecordDomain
-from ldpsql.text import INDENT, WIDTH, cut, labelled_lines, table_lines
-from ldpsql_device.atomic import replace_file
-from ldpsql_device.describe import describe_schedule, name_with_label
+from ldpsql.sql import domains
+from ldpsql.terminal import options
+from ldpsql.terminal.formats import Document, write_document
+from ldpsql.terminal.progress import Progress
+from ldpsql.terminal.text import INDENT, WIDTH, cut, labelled_lines, table_lines
+from ldpsql_device.description import describe_schedule, name_with_label
 from ldpsql_device.errors import InterfaceError, SurveyError
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import ANY_DAY
@@ -152,7 +152,7 @@ def _design(
     from ldpsql.designer import design_survey  # noqa: PLC0415
 
     if picture is not None:
-        from ldpsql.plots import draw_survey, require_matplotlib, save_figure  # noqa: PLC0415
+        from ldpsql.workbench.pictures import draw_survey, require_matplotlib, save_figure  # noqa: PLC0415
 
         require_matplotlib()
     with Progress("designing", sys.stderr) as progress:

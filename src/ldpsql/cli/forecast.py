@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import ExpectedError, least_users
 from ldpsql.designer.predicates import find_costs
-from ldpsql.estimate import CONFIDENCE, quantile
-from ldpsql.figures import about, significant
-from ldpsql.text import WIDTH, cut, fill, labelled_lines, table_lines
+from ldpsql.terminal.text import WIDTH, cut, fill, labelled_lines, table_lines
+from ldpsql.wording.numbers import about, significant
 from ldpsql_device.epsilon import LARGEST_EPSILON
 from ldpsql_device.errors import Error
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from ldpsql.cli import options
 from ldpsql.errors import pluralize
-from ldpsql.text import table_lines
+from ldpsql.terminal import options
+from ldpsql.terminal.text import table_lines
 
 
 @click.group()
@@ -32,7 +32,7 @@ def add(file: Path, database: Path, name: str | None, replace: bool) -> None:
     The first row of a CSV file names the columns; an empty field is NULL, and a column is of
     numbers, true and false, dates or timestamps if all of its fields are.
     """
-    from ldpsql.lookups import PublicTable  # noqa: PLC0415  (what is heavy is loaded when needed)
+    from ldpsql.sql.lookups import PublicTable  # noqa: PLC0415  (what is heavy is loaded when needed)
     from ldpsql.store import open_store  # noqa: PLC0415
 
     table = PublicTable.read(file, name)

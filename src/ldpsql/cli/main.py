@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from ldpsql.cli import options
 from ldpsql.cli.ask import query
 from ldpsql.cli.commands import Commands
-from ldpsql.cli.failure import INTERRUPTED, OK, report
 from ldpsql.errors import did_you_mean
+from ldpsql.terminal import options
+from ldpsql.terminal.failure import INTERRUPTED, OK, report
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 

@@ -10,16 +10,16 @@ from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from ldpsql.bounds import BOUND_BELOW
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Workload
+from ldpsql.bounds.least_error import BOUND_BELOW
 from ldpsql.designer.auto import FINAL, RACE, Candidate, Ranking, bound_of, choose
 from ldpsql.designer.fairness import Distance, find_distances, weigh_fairly
 from ldpsql.designer.file import WEIGHTS, read_file, read_workload
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
-from ldpsql.recipes.base import Promise
-from ldpsql.recipes.registry import mechanism as registered
-from ldpsql.record_domain import RecordDomain
+from ldpsql.mechanisms.base import Promise
+from ldpsql.mechanisms.registry import mechanism as registered
 from ldpsql.survey import AUTO, Survey
-from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
 from ldpsql_device.frozen import frozen

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ldpsql.bounds import BOUND_BELOW
-from ldpsql.decoders.base import AnyDesign
+from ldpsql.algebra.workload import Workload
+from ldpsql.bounds.least_error import BOUND_BELOW
 from ldpsql.designer.forecast import (
     HOPELESS,
     Forecast,
@@ -22,11 +22,11 @@ from ldpsql.designer.forecast import (
     require_chance,
     sample_queries,
 )
+from ldpsql.estimators.base import AnyDesign
 from ldpsql.limits import Clock, deadline
-from ldpsql.recipes.base import AnyOptions, AnyRecipe, Promise
-from ldpsql.recipes.bound_of_totals import least_variance
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.workload import Workload
+from ldpsql.mechanisms.base import AnyOptions, AnyRecipe, Promise
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
 from ldpsql_device.frozen import frozen

@@ -15,19 +15,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from ldpsql.bounds import sign_bound
-from ldpsql.decoders.base import AnyDesign
-from ldpsql.decoders.fourier.group import Group, Integers, Reals
-from ldpsql.decoders.fourier.spectra import class_power
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import QueryClass, Workload
+from ldpsql.bounds.least_error import sign_bound
 from ldpsql.designer.forecast import Forecast, draw_classes, sample_queries
 from ldpsql.designer.predicates import Shares
-from ldpsql.recipes.bound_of_totals import least_variance
-from ldpsql.recipes.fourier.candidates import Dictionary
-from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import DesignProblem, find_equality_axes
-from ldpsql.recipes.fourier.recipe import DEFAULT_BINS, find_fitting_group
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import QueryClass, Workload
+from ldpsql.estimators.base import AnyDesign
+from ldpsql.mechanisms.fourier.candidates import Dictionary
+from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.group import Group, Integers, Reals
+from ldpsql.mechanisms.fourier.optimise import DesignProblem, find_equality_axes
+from ldpsql.mechanisms.fourier.recipe import DEFAULT_BINS, find_fitting_group
+from ldpsql.mechanisms.fourier.spectra import class_power
+from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.frozen import frozen
 

@@ -18,19 +18,19 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import KINDS, Kind, Workload
 from ldpsql.designer.predicates import default_predicates, largest_predicates
 from ldpsql.errors import did_you_mean
-from ldpsql.figures import read_people
-from ldpsql.recipes.base import Promise
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.recipes.registry import mechanism as registered
-from ldpsql.record_domain import RecordDomain
+from ldpsql.mechanisms.base import Promise
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.mechanisms.registry import mechanism as registered
+from ldpsql.reports.persons import PersonRule
 from ldpsql.survey import AUTO, check_users
-from ldpsql.workload import KINDS, Kind, Workload
+from ldpsql.wording.numbers import read_people
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.persons import PersonRule
 from ldpsql_device.schema import Measure, Schema, check_label, identifier, is_label
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import (
@@ -580,7 +580,7 @@ def _type_of(arrow: pa.DataType) -> str | None:
     """The type of a dimension of such a column, or None if it has none."""
     import pyarrow.types as is_type  # noqa: PLC0415
 
-    from ldpsql_device.columns import is_text  # noqa: PLC0415
+    from ldpsql.randomize.columns import is_text  # noqa: PLC0415
 
     tests = {
         "int": (is_type.is_integer,),

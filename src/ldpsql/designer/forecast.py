@@ -17,17 +17,17 @@ from typing import TypeVar
 
 import numpy as np
 
-from ldpsql.boxes import Box, CodeSet, LinearQuery, Side
-from ldpsql.decoders.base import AnyDesign as Design
-from ldpsql.decoders.fourier.spectra import demand
+from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side
+from ldpsql.algebra.estimate import CONFIDENCE, quantile
+from ldpsql.algebra.numerics import Array
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimate import CONFIDENCE, quantile
+from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.limits import check
-from ldpsql.numerics import Array
-from ldpsql.recipes.fourier.recipe import group_of
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
+from ldpsql.mechanisms.fourier.recipe import group_of
+from ldpsql.mechanisms.fourier.spectra import demand
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import LARGEST_EPSILON, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import Error, SurveyError
 from ldpsql_device.frozen import frozen

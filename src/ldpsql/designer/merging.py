@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import CodeSet
+from ldpsql.algebra.boxes import CodeSet
 from ldpsql.designer.file import SurveyFile, read_texts
 from ldpsql.designer.questions import UndesignedSurvey, find_sides
 from ldpsql.errors import list_some
-from ldpsql_device.describe import Edges, quote, values_of
+from ldpsql_device.description import Edges, quote, values_of
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import OTHER, Dimension
 from ldpsql_device.values import Domain, Listed, Ordered, float_edges, int_edges, time_edges

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ldpsql.decoders.fourier.group import LARGEST_BLOCK, MOST_TOGETHER, Integers, Reals, parts_of
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import DEFAULT_PREDICATES, QueryClass, Workload, spectrum
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DEFAULT_PREDICATES, QueryClass, Workload, spectrum
+from ldpsql.mechanisms.fourier.group import LARGEST_BLOCK, MOST_TOGETHER, Integers, Reals, parts_of
 from ldpsql_device.frozen import frozen
 
 MOST_SETS, SMALL_BINS = 2000, 64

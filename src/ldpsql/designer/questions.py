@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from itertools import product
 
-from ldpsql.aggregates import Aggregate, Amount, Moments, Ordering, Target, aggregates, targets_of
-from ldpsql.boxes import Box, CodeSet
+from ldpsql.algebra.boxes import Box, CodeSet
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DeclaredQuery
 from ldpsql.designer.forecast import take_evenly
 from ldpsql.engine.disjoin import find_needed_sides
 from ldpsql.engine.plan import amounts_of, disjoint_slice, find_key_regions, linear, rows
@@ -20,9 +21,16 @@ from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query, Statement
-from ldpsql.record_domain import RecordDomain
-from ldpsql.sql import Scalar
-from ldpsql.workload import DeclaredQuery
+from ldpsql.sql.aggregates import (
+    Aggregate,
+    Amount,
+    Moments,
+    Ordering,
+    Target,
+    aggregates,
+    targets_of,
+)
+from ldpsql.sql.quoting import Scalar
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 

@@ -16,9 +16,9 @@ from typing import Any
 import click
 
 from ldpsql.designer.file import KEYS
-from ldpsql.recipes.registry import MECHANISMS
-from ldpsql.text import markdown_lines
-from ldpsql_device.persons import PersonRule
+from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.reports.persons import PersonRule
+from ldpsql.terminal.text import markdown_lines
 from ldpsql_device.schema import READERS
 
 TARGET = Path(__file__).parents[3] / "docs" / "survey.md"

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql import limits
-from ldpsql.arrow_arrays import make_array, read_numbers
+from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.evidence import Evidence, Subject
 from ldpsql.engine.notes import (
@@ -34,9 +34,9 @@ from ldpsql.engine.propagation import Covariances, ErrorBars, Gradients, Propaga
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result, refuse_estimates
 from ldpsql.errors import QueryError
-from ldpsql.estimate import Array, Estimates
-from ldpsql.forgery import suspect
 from ldpsql.parser.query import ROW, Query, Statement, number_terms
+from ldpsql.reports.forgery import suspect
+from ldpsql.sql.arrow_arrays import make_array, read_numbers
 from ldpsql_device.frozen import frozen
 
 

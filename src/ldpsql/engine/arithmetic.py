@@ -16,7 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.aggregates import (
+from ldpsql.algebra.estimate import Array, Ratio, quantile
+from ldpsql.algebra.numerics import shared_quantile
+from ldpsql.sql.aggregates import (
     Expression,
     Function,
     Leaf,
@@ -26,8 +28,6 @@ from ldpsql.aggregates import (
     Transform,
     evaluate,
 )
-from ldpsql.estimate import Array, Ratio, quantile
-from ldpsql.numerics import shared_quantile
 from ldpsql_device.frozen import frozen
 
 _DRAWS = 20_000

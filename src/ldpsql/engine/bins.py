@@ -13,11 +13,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql import domains
-from ldpsql.boxes import Box, CodeSet, codes
+from ldpsql.algebra.boxes import Box, CodeSet, codes
 from ldpsql.engine.disjoin import cut
 from ldpsql.errors import QueryError
 from ldpsql.parser.query import Atom, Comparison, Membership
+from ldpsql.sql import domains
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, Value

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from math import inf
 
-from ldpsql.aggregates import Aggregate, Arithmetic, Expression, Target, expand, find_aggregate
-from ldpsql.aggregates import leaves as sums
-from ldpsql.boxes import Terms, meet
-from ldpsql.domains import find_public_column
+from ldpsql.algebra.boxes import Terms, meet
 from ldpsql.engine.plan import QueryPlan
+from ldpsql.sql.aggregates import Aggregate, Arithmetic, Expression, Target, expand, find_aggregate
+from ldpsql.sql.aggregates import leaves as sums
+from ldpsql.sql.domains import find_public_column
 
 EVERYTHING, SHARE = (-inf, inf), (0.0, 1.0)
 _MOST_PAIRS = 10_000

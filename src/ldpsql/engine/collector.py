@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from ldpsql.intake import Intake
-from ldpsql.lookups import PublicTable
 from ldpsql.parser import Parameters
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import find_kind
+from ldpsql.store.intake import Intake
 from ldpsql.store.rules import Batch
 from ldpsql.survey import Survey
 from ldpsql_device.statement import Statement

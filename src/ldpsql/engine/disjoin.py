@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise, permutations
 
-from ldpsql.boxes import Box, CodeSet, Interval, Side, code_set, complement
+from ldpsql.algebra.boxes import Box, CodeSet, Interval, Side, code_set, complement
 from ldpsql.errors import UnsupportedSQL
 
 MAX_BOXES = 20_000

@@ -17,12 +17,12 @@ from ldpsql.engine.plan import make_plans
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Estimators, Sample, Source
 from ldpsql.engine.sources import RESPONDENTS, AskedSurvey, Sources, sources_of_everybody
-from ldpsql.forgery import Spread, signs_within_groups
-from ldpsql.guarantees import StatedGuarantee
 from ldpsql.parser.query import Query
-from ldpsql.report import Integers
+from ldpsql.reports.forgery import Spread, signs_within_groups
+from ldpsql.reports.report import Integers
 from ldpsql.store.base import ReportSource, Selection
 from ldpsql.survey import Survey
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.frozen import frozen
 

@@ -12,8 +12,8 @@ from textwrap import indent
 import numpy as np
 import pyarrow as pa
 
-from ldpsql import domains
-from ldpsql.boxes import Box, CodeSet, intersect
+from ldpsql.algebra.boxes import Box, CodeSet, intersect
+from ldpsql.algebra.estimate import CONFIDENCE, Array, quantile
 from ldpsql.engine.answer import Draft, answer, describe, make_result, relate
 from ldpsql.engine.evidence import Evidence, Subject
 from ldpsql.engine.notes import notes_on_query
@@ -21,9 +21,9 @@ from ldpsql.engine.plan import QueryPlan, make_plans
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import selection
 from ldpsql.engine.where import Slice
-from ldpsql.estimate import CONFIDENCE, Array, quantile
-from ldpsql.figures import tell_forged
-from ldpsql.guarantees import StatedGuarantee
+from ldpsql.sql import domains
+from ldpsql.wording.guarantees import StatedGuarantee
+from ldpsql.wording.numbers import tell_forged
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 

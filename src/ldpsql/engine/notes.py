@@ -8,8 +8,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.aggregates import Ordering, Ranked, aggregates, ends_of_codes, find_aggregate
-from ldpsql.domains import (
+from ldpsql.algebra.estimate import Array
+from ldpsql.engine.plan import QueryPlan
+from ldpsql.engine.propagation import ErrorBars
+from ldpsql.engine.relation import Relation
+from ldpsql.errors import list_some, pluralize
+from ldpsql.mechanisms.base import find_epsilon
+from ldpsql.parser.query import Comparison, Membership, Output, atoms
+from ldpsql.reports.forgery import SUSPICIOUS
+from ldpsql.reports.report import Integers
+from ldpsql.sql.aggregates import Ordering, Ranked, aggregates, ends_of_codes, find_aggregate
+from ldpsql.sql.domains import (
     as_day,
     domain_labels,
     extent,
@@ -19,21 +28,12 @@ from ldpsql.domains import (
     is_outside,
     match_codes,
 )
-from ldpsql.engine.plan import QueryPlan
-from ldpsql.engine.propagation import ErrorBars
-from ldpsql.engine.relation import Relation
-from ldpsql.errors import list_some, pluralize
-from ldpsql.estimate import Array
-from ldpsql.figures import significant
-from ldpsql.forgery import SUSPICIOUS
-from ldpsql.guarantees import StatedGuarantee
-from ldpsql.parser.query import Comparison, Membership, Output, atoms
-from ldpsql.recipes.base import find_epsilon
-from ldpsql.report import Integers
-from ldpsql.sql import Scalar, quote
-from ldpsql.sql import literal as sql_literal
+from ldpsql.sql.quoting import Scalar, quote
+from ldpsql.sql.quoting import literal as sql_literal
 from ldpsql.survey import Survey
-from ldpsql_device.describe import describe_extent
+from ldpsql.wording.guarantees import StatedGuarantee
+from ldpsql.wording.numbers import significant
+from ldpsql_device.description import describe_extent
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.shuffled import Central
 from ldpsql_device.survey import PERIOD_COLUMN

@@ -17,18 +17,18 @@ from math import isfinite, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql import domains
-from ldpsql.aggregates import Target, targets_of
-from ldpsql.boxes import Box, CodeSet, LinearQuery, Side, Terms, codes_of, meet, multiply
-from ldpsql.decoders.base import PlannedQuery
-from ldpsql.domains import find_dimension
+from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms, codes_of, meet, multiply
 from ldpsql.engine.declared import MAX_CELLS, Region, join_schema, pieces, regions
 from ldpsql.engine.disjoin import disjoint, too_many_boxes
 from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.estimators.base import PlannedQuery
 from ldpsql.limits import in_time
 from ldpsql.parser.query import And, GroupKey, Predicate, Query
-from ldpsql.sql import Scalar
+from ldpsql.sql import domains
+from ldpsql.sql.aggregates import Target, targets_of
+from ldpsql.sql.domains import find_dimension
+from ldpsql.sql.quoting import Scalar
 from ldpsql.survey import Survey
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema

@@ -18,17 +18,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql import limits
-from ldpsql.arrow_arrays import read_numbers
-from ldpsql.decoders.base import PlannedQuery
+from ldpsql.algebra.estimate import Array, Estimates, quantile
+from ldpsql.algebra.numerics import distinct, join_ranges
 from ldpsql.engine.arithmetic import Affine, Interval, typical_error
 from ldpsql.engine.plan import Key
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Estimators, selection
-from ldpsql.estimate import Array, Estimates, quantile
-from ldpsql.numerics import distinct, join_ranges
+from ldpsql.estimators.base import PlannedQuery
 from ldpsql.parser.query import DISPLACED, TOO_FEW, UNKNOWN
-from ldpsql.report import Integers
-from ldpsql.sql import Scalar
+from ldpsql.reports.report import Integers
+from ldpsql.sql.arrow_arrays import read_numbers
+from ldpsql.sql.quoting import Scalar
 from ldpsql.store.base import Selection
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.frozen import frozen

@@ -15,15 +15,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ldpsql import limits
-from ldpsql.aggregates import Expression, Target, expand
-from ldpsql.arrow_arrays import make_array
+from ldpsql.algebra.estimate import Array
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate
 from ldpsql.engine.bounds import bounds_of
 from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.sample import Source
 from ldpsql.errors import QueryError
-from ldpsql.estimate import Array
 from ldpsql.parser.binder import list_relation_types
+from ldpsql.sql.aggregates import Expression, Target, expand
+from ldpsql.sql.arrow_arrays import make_array
 from ldpsql_device.frozen import frozen
 from ldpsql_device.values import Value
 

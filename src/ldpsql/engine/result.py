@@ -10,12 +10,12 @@ from itertools import chain, count
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.arrow_arrays import make_array
+from ldpsql.algebra.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.estimate import CONFIDENCE, Array, Estimates
-from ldpsql.figures import Figure, about, plain
-from ldpsql.guarantees import StatedGuarantee
+from ldpsql.sql.arrow_arrays import make_array
 from ldpsql.survey import Survey
+from ldpsql.wording.guarantees import StatedGuarantee
+from ldpsql.wording.numbers import Figure, about, plain
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.frozen import frozen
 

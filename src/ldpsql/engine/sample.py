@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql import limits
-from ldpsql.decoders.base import AnyDesign, AnyEstimator, PlannedQuery
+from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.where import Slice
-from ldpsql.estimate import Array, Estimates
-from ldpsql.report import Decoded, Histogram, Histograms, Integers
+from ldpsql.estimators.base import AnyDesign, AnyEstimator, PlannedQuery
+from ldpsql.reports.report import Decoded, Histogram, Histograms, Integers
 from ldpsql.store.base import Moment, Selection
 from ldpsql_device.frozen import frozen
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ldpsql import limits
+from ldpsql.algebra.estimate import CONFIDENCE
 from ldpsql.engine.answer import Draft, answer
 from ldpsql.engine.evidence import Evidence
 from ldpsql.engine.explain import explain_statement
 from ldpsql.engine.result import Result
 from ldpsql.engine.sources import RESPONDENTS, Sources
-from ldpsql.estimate import CONFIDENCE
-from ldpsql.lookups import PublicTable
 from ldpsql.parser import Parameters, catalog, parse
 from ldpsql.parser.query import Statement
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.store.base import ReportSource
 from ldpsql.survey import Survey
 from ldpsql_device.errors import IntegrityError, InterfaceError

@@ -17,9 +17,8 @@ from datetime import date, datetime
 from itertools import chain
 from typing import Literal
 
-from ldpsql import domains, limits
-from ldpsql.boxes import NOTHING, Box, CodeSet, code_set, complement, meet
-from ldpsql.domains import find_dimension, find_public_column
+from ldpsql import limits
+from ldpsql.algebra.boxes import NOTHING, Box, CodeSet, code_set, complement, meet
 from ldpsql.engine.bins import Divided
 from ldpsql.engine.declared import regions
 from ldpsql.engine.disjoin import cut, outside
@@ -38,7 +37,9 @@ from ldpsql.parser.query import (
     atoms,
     condition,
 )
-from ldpsql.sql import Scalar, literal
+from ldpsql.sql import domains
+from ldpsql.sql.domains import find_dimension, find_public_column
+from ldpsql.sql.quoting import Scalar, literal
 from ldpsql_device.errors import InternalError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, PublicColumn, Schema

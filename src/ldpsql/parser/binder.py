@@ -19,16 +19,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ldpsql import limits
-from ldpsql.aggregates import Target, expand
-from ldpsql.arrow_arrays import make_array
-from ldpsql.domains import find_dimension, find_public_column
 from ldpsql.errors import did_you_mean
-from ldpsql.lookups import PublicTable
 from ldpsql.parser import catalog
 from ldpsql.parser.query import ROW, Query, atoms
 from ldpsql.parser.source import Refusal, wrong
-from ldpsql.sql import DECLARED, DUCKDB_SETTINGS, Scalar
-from ldpsql_device.arrow import ARROW_TYPES, arrow_type, arrow_types
+from ldpsql.reports.arrow_types import ARROW_TYPES, arrow_type, arrow_types
+from ldpsql.sql.aggregates import Target, expand
+from ldpsql.sql.arrow_arrays import make_array
+from ldpsql.sql.domains import find_dimension, find_public_column
+from ldpsql.sql.lookups import PublicTable
+from ldpsql.sql.quoting import DECLARED, DUCKDB_SETTINGS, Scalar
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 

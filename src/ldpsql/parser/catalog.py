@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import Token, TokenType, exp
 
-from ldpsql import domains
 from ldpsql.parser.source import refuse
-from ldpsql.sql import DUCKDB_TYPES
-from ldpsql_device.describe import describe_extent, describe_missing, describe_outside
+from ldpsql.sql import domains
+from ldpsql.sql.quoting import DUCKDB_TYPES
+from ldpsql_device.description import describe_extent, describe_missing, describe_outside
 from ldpsql_device.schema import RESERVED_PREFIX, Attribute, Schema
 from ldpsql_device.values import Listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ldpsql.lookups import PublicTable
+    from ldpsql.sql.lookups import PublicTable
     from ldpsql.survey import Survey
 
 _LONGEST = 1000
@@ -164,7 +164,7 @@ def relations(
     their columns alone."""
     import pyarrow as pa  # noqa: PLC0415  (Arrow, where needed)
 
-    from ldpsql_device.arrow import ARROW_TYPES  # noqa: PLC0415  (likewise)
+    from ldpsql.reports.arrow_types import ARROW_TYPES  # noqa: PLC0415  (likewise)
 
     rows: dict[str, list[dict[str, Any]]] = {"tables": [], "columns": []}
     for survey in surveys:
@@ -209,7 +209,7 @@ def relations(
 
 def describe_lookup(table: PublicTable) -> Iterator[tuple[str, str]]:
     """The columns of a look-up table, each with its type as a survey file calls it."""
-    from ldpsql_device.arrow import ARROW_TYPES  # noqa: PLC0415
+    from ldpsql.reports.arrow_types import ARROW_TYPES  # noqa: PLC0415
 
     words = {arrow: word for word, arrow in ARROW_TYPES.items()}
     return ((field.name, words[field.type]) for field in table.rows.schema)

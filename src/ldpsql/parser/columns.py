@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from ldpsql.domains import find_dimension, find_measure, find_public_column, is_listed_out
 from ldpsql.errors import Place, did_you_mean, list_some
 from ldpsql.parser.source import Refusal, Source, refuse, wrong
-from ldpsql.sql import Join
-from ldpsql_device.describe import Edges
+from ldpsql.sql.domains import find_dimension, find_measure, find_public_column, is_listed_out
+from ldpsql.sql.quoting import Join
+from ldpsql_device.description import Edges
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Value
 
 if TYPE_CHECKING:
-    from ldpsql.lookups import PublicTable
+    from ldpsql.sql.lookups import PublicTable
 
 _LISTED = 20
 

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from ldpsql.parser.columns import Columns, LookupColumn, PublicRows, outside_queries, own_columns
 from ldpsql.parser.scalars import scalar_of
 from ldpsql.parser.source import refuse, wrong
-from ldpsql.sql import Join
+from ldpsql.sql.quoting import Join
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import identifier
 

@@ -35,7 +35,7 @@ from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, PublicColumn, Schema
 
 if TYPE_CHECKING:
-    from ldpsql.lookups import PublicTable
+    from ldpsql.sql.lookups import PublicTable
 
 
 class Askable(Protocol):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from ldpsql.domains import COMPARISONS, as_day, find_dimension
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.query import (
     And,
@@ -26,6 +25,7 @@ from ldpsql.parser.query import (
 from ldpsql.parser.scalars import MIRRORED, OPERATORS, read_scalar
 from ldpsql.parser.source import refuse, wrong
 from ldpsql.parser.values import fold, is_constant
+from ldpsql.sql.domains import COMPARISONS, as_day, find_dimension
 from ldpsql_device.values import Value
 
 

@@ -12,16 +12,16 @@ from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from ldpsql.aggregates import Expression
-from ldpsql.domains import find_public_column
 from ldpsql.errors import Place
-from ldpsql.sql import Join, Scalar, literal, quote
+from ldpsql.sql.aggregates import Expression
+from ldpsql.sql.domains import find_public_column
+from ldpsql.sql.quoting import Join, Scalar, literal, quote
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
 if TYPE_CHECKING:
-    from ldpsql.lookups import PublicTable
+    from ldpsql.sql.lookups import PublicTable
 
 ROW = "ldpsql_row"
 """The column of every relation of estimates that numbers its rows."""

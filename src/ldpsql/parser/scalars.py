@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from ldpsql import domains
-from ldpsql.aggregates import Amount, Moments, Ordering, Share
-from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import QueryError
 from ldpsql.parser.allowed import is_deterministic
 from ldpsql.parser.columns import Columns, LookupColumn, outside_queries, own_columns
 from ldpsql.parser.source import Refusal, refuse, wrong
 from ldpsql.parser.values import fold, is_constant
-from ldpsql.sql import DECLARED, Join, Scalar, literal, quote
-from ldpsql_device.describe import Edges
+from ldpsql.sql import domains
+from ldpsql.sql.aggregates import Amount, Moments, Ordering, Share
+from ldpsql.sql.domains import find_dimension, find_measure, find_public_column
+from ldpsql.sql.quoting import DECLARED, Join, Scalar, literal, quote
+from ldpsql_device.description import Edges
 from ldpsql_device.schema import Dimension, PublicColumn
 from ldpsql_device.values import Listed, Ordered, Value
 
 if TYPE_CHECKING:
-    from ldpsql.lookups import PublicTable
+    from ldpsql.sql.lookups import PublicTable
 
 OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.EQ: "=",

@@ -13,22 +13,6 @@ from itertools import combinations, islice, product
 
 from sqlglot import exp
 
-from ldpsql import aggregates
-from ldpsql.aggregates import (
-    Aggregate,
-    AggregateKind,
-    Amount,
-    Arithmetic,
-    Column,
-    Expression,
-    Moments,
-    Number,
-    Operator,
-    Ordering,
-    Ranked,
-    find_aggregate,
-)
-from ldpsql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.errors import did_you_mean
 from ldpsql.limits import in_time
 from ldpsql.parser.allowed import function_name, is_deterministic, is_outer, is_scalar
@@ -46,6 +30,22 @@ from ldpsql.parser.scalars import (
 )
 from ldpsql.parser.source import Refusal, refuse, wrong
 from ldpsql.parser.values import is_constant, number
+from ldpsql.sql import aggregates
+from ldpsql.sql.aggregates import (
+    Aggregate,
+    AggregateKind,
+    Amount,
+    Arithmetic,
+    Column,
+    Expression,
+    Moments,
+    Number,
+    Operator,
+    Ordering,
+    Ranked,
+    find_aggregate,
+)
+from ldpsql.sql.domains import find_dimension, find_measure, find_public_column
 from ldpsql_device.frozen import frozen
 from ldpsql_device.values import Listed
 

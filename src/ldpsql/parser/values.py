@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from sqlglot import Token, TokenType, exp
 
-from ldpsql.domains import read_moment
 from ldpsql.errors import QueryError
 from ldpsql.parser.source import Refusal, is_unicode, refuse, wrong
+from ldpsql.sql.domains import read_moment
 from ldpsql_device.values import Value
 
 _OPERATORS: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {

@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ldpsql.boxes import LinearQuery, multiply
-from ldpsql.decoders.base import (
+from ldpsql.algebra.boxes import LinearQuery, multiply
+from ldpsql.algebra.estimate import Array, Estimates
+from ldpsql.errors import UnsupportedSQL
+from ldpsql.estimators.base import (
     AnyDesign,
     AnyEstimator,
     Design,
@@ -28,11 +30,9 @@ from ldpsql.decoders.base import (
     Estimators,
     PlannedQuery,
 )
-from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimate import Array, Estimates
-from ldpsql.guarantees import StatedGuarantee
-from ldpsql.report import Histogram
+from ldpsql.reports.report import Histogram
 from ldpsql.survey import Survey
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.frozen import frozen
 
 _MOST_QUERIES, _MOST_TERMS = 12, 256

@@ -30,15 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql import limits
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.base import AnyEstimator
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import Array, Estimates
+from ldpsql.algebra.numerics import fit_marginals
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.engine.plan import Key, QueryPlan, make_linear_queries
 from ldpsql.engine.sample import EstimatorsOf, Sample, Source, selection, whole_where_exact
 from ldpsql.errors import list_some
-from ldpsql.estimate import Array, Estimates
-from ldpsql.numerics import fit_marginals
+from ldpsql.estimators.base import AnyEstimator
 from ldpsql.population.strata import Strata
-from ldpsql.record_domain import RecordDomain
 from ldpsql.store.base import Selection
 from ldpsql_device.errors import DataError, NotSupportedError
 from ldpsql_device.frozen import frozen

@@ -18,13 +18,13 @@ from math import prod
 
 import numpy as np
 
-from ldpsql import domains
-from ldpsql.boxes import Box, CodeSet, cardinality, code_set, complement, intersect
-from ldpsql.domains import find_dimension, find_measure, find_public_column
+from ldpsql.algebra.boxes import Box, CodeSet, cardinality, code_set, complement, intersect
+from ldpsql.algebra.estimate import Array
 from ldpsql.errors import QueryError, list_some
-from ldpsql.estimate import Array
 from ldpsql.population.margins import Margin, Margins
-from ldpsql_device.describe import describe_extent
+from ldpsql.sql import domains
+from ldpsql.sql.domains import find_dimension, find_measure, find_public_column
+from ldpsql_device.description import describe_extent
 from ldpsql_device.errors import DataError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, PublicColumn, Schema

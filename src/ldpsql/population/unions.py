@@ -17,10 +17,10 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.algebra.estimate import Array, Estimates
+from ldpsql.algebra.numerics import weigh_by_precision
 from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.sample import Sample, Source, sort_keys, whole_where_exact
-from ldpsql.estimate import Array, Estimates
-from ldpsql.numerics import weigh_by_precision
 from ldpsql_device.errors import InternalError
 from ldpsql_device.frozen import frozen
 

@@ -24,30 +24,24 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from ldpsql.algebra.estimate import CONFIDENCE
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.engine.sources import sources_from_json
-from ldpsql.engine.wire import (
-    pack,
-    pack_estimates,
-    parameters_from_json,
-    to_json,
-    write_stream,
-)
 from ldpsql.errors import Located
-from ldpsql.estimate import CONFIDENCE
-from ldpsql.forgery import SUSPICIOUS, Spread, suspect
-from ldpsql.intake import end_of_statement
 from ldpsql.limits import MOST_NUMBERS, SECONDS, deadline, ending_with
+from ldpsql.reports.forgery import SUSPICIOUS, Spread, suspect
 from ldpsql.server.access import require_role
 from ldpsql.server.bodies import ARROW, read_body
 from ldpsql.server.problems import Problem, unknown_survey
 from ldpsql.server.tokens import Tokens
+from ldpsql.server.wire import pack, pack_estimates, parameters_from_json, to_json, write_stream
 from ldpsql.server.writer import Writer
 from ldpsql.store.incoming import SUFFIXES
+from ldpsql.store.intake import end_of_statement
 from ldpsql.store.store import Store
 from ldpsql.synthesis import Synthesizer
-from ldpsql.table_files import write_parquet, write_separated
+from ldpsql.terminal.table_files import write_parquet, write_separated
 from ldpsql_device.errors import (
     Error,
     FingerprintError,

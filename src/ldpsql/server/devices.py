@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake
 from ldpsql.server.access import require_role
 from ldpsql.server.bodies import ARROW, read_body
 from ldpsql.server.problems import RETRY, Problem, unknown_survey
@@ -24,6 +23,7 @@ from ldpsql.server.receiver import Receiver
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Refused, Sent, Writer
 from ldpsql.store.incoming import check_stream
+from ldpsql.store.intake import Intake
 from ldpsql_device.errors import Error, StoreError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.statement import Statement

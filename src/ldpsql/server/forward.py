@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
-from ldpsql.remote import RemoteStore
+from ldpsql.server.remote import RemoteStore
 from ldpsql_device.errors import Error, StoreError
 
 SECONDS = 10.0

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from ldpsql.intake import Intake
+from ldpsql.store.intake import Intake
 from ldpsql_device.statement import Statement
 
 

@@ -11,8 +11,8 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.designer import predict_errors
-from ldpsql.estimate import CONFIDENCE, quantile
 from ldpsql.limits import deadline
 from ldpsql.server.problems import Problem, unknown_survey
 from ldpsql.store.store import Store

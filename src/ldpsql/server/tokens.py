@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from ldpsql.ownership import is_foreign
-from ldpsql_device.atomic import lock_file, replace_file
+from ldpsql.atomic import lock_file, replace_file
+from ldpsql.store.ownership import is_foreign
 from ldpsql_device.errors import DataError, StoreError
 from ldpsql_device.frozen import frozen
 

@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from ldpsql.intake import Intake
 from ldpsql.server.receiver import Receiver
 from ldpsql.store.incoming import check_sent
+from ldpsql.store.intake import Intake
 from ldpsql_device.errors import Error
 from ldpsql_device.survey import utc_today
 

@@ -27,7 +27,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ldpsql.numerics import epsilon_of
+from ldpsql.algebra.numerics import epsilon_of
 from ldpsql.shuffle.expectation import Jumps, positive_part
 from ldpsql_device.epsilon import LARGEST_EPSILON, Epsilon, odds_below
 from ldpsql_device.frozen import frozen

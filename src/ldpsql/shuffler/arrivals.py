@@ -24,16 +24,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ldpsql.atomic import replace_file
 from ldpsql.errors import QueryError
-from ldpsql.intake import Intake, check_statement, day_of_arrival, day_of_forgetting
-from ldpsql.report_files import ShuffledBatch
+from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.reports.permutation import ROW_GROUP
 from ldpsql.shuffler.files import batch_schema, require_trust
+from ldpsql.store.intake import Intake, check_statement, day_of_arrival, day_of_forgetting
+from ldpsql.store.report_files import ShuffledBatch
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import ID_COLUMN
-from ldpsql_device.atomic import replace_file
+from ldpsql_device.answer import ID_BYTES
 from ldpsql_device.errors import ReportError, StoreError
-from ldpsql_device.permutation import ROW_GROUP
-from ldpsql_device.respond import ID_BYTES
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 

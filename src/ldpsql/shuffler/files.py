@@ -18,9 +18,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.intake import Intake, describe_damage, expand
-from ldpsql.parquet.reader import ParquetContent, open_parquet
-from ldpsql.report_files import (
+from ldpsql.atomic import replace_file
+from ldpsql.reports.arrow_types import FINGERPRINT_KEY, ID_COLUMN
+from ldpsql.reports.permutation import BUCKETS, in_random_order, permute_rows
+from ldpsql.store.intake import Intake, describe_damage, expand
+from ldpsql.store.parquet.reader import ParquetContent, open_parquet
+from ldpsql.store.report_files import (
     BATCH_KEY,
     ID,
     NO_ID,
@@ -34,11 +37,8 @@ from ldpsql.report_files import (
     require_types,
 )
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import FINGERPRINT_KEY, ID_COLUMN
-from ldpsql_device.atomic import replace_file
 from ldpsql_device.entropy import OsEntropy, Words
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
-from ldpsql_device.permutation import BUCKETS, in_random_order, permute_rows
 from ldpsql_device.shuffled import Shuffled
 
 SUFFIXES = (".parquet", ".pq")

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from ldpsql.intake import Intake
-from ldpsql.sql import DUCKDB_TYPES
+from ldpsql.reports.arrow_types import ARROW_TYPES, ID_COLUMN
+from ldpsql.sql.quoting import DUCKDB_TYPES
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import KEY, Column, ReportTable
-from ldpsql_device.arrow import ARROW_TYPES, ID_COLUMN
+from ldpsql.store.intake import Intake
 from ldpsql_device.schema import RESERVED_PREFIX
 
 PLACE, ROW, SAID = (f"{RESERVED_PREFIX}{name}" for name in ("place", "row", "said"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldpsql.report import Decoded
+from ldpsql.reports.report import Decoded
 from ldpsql.spark.columns import NAME, SUMS, key_columns, quote_in_spark, write_schema
 from ldpsql.spark.dialects import find_columns, split_condition, translate
 from ldpsql.spark.executor import Decoder, Sums, add_up

@@ -17,20 +17,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.arrow_arrays import gather
-from ldpsql.decoders.base import Decoding
-from ldpsql.intake import Intake
-from ldpsql.report import Reals
+from ldpsql.estimators.base import Decoding
+from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.reports.report import Reals
 from ldpsql.spark.columns import NAME, PLACE, ROW, SAID, SUMS, arriving_schema, key_fields
+from ldpsql.sql.arrow_arrays import gather
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import ReportTable
 from ldpsql.store.decoded import add_arrays
 from ldpsql.store.incoming import read_file
+from ldpsql.store.intake import Intake
 from ldpsql.store.opening import open_memory
 from ldpsql.store.reading import Reading
 from ldpsql.store.rules import IngestPolicy, admit, batch_id, choose_survey
 from ldpsql.survey import Survey
-from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import Error, InternalError
 from ldpsql_device.frozen import frozen
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.intake import Intake, expand
-from ldpsql.report import Decoded, Histogram
+from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.reports.report import Decoded, Histogram
 from ldpsql.spark.columns import (
     PLACE,
     ROW,
@@ -45,11 +45,12 @@ from ldpsql.spark.counts import (
 from ldpsql.spark.executor import Arriving
 from ldpsql.spark.folder import NOTHING, File, Folder, State
 from ldpsql.spark.session import Address, explain, in_time, start
-from ldpsql.sql import literal
+from ldpsql.sql.quoting import literal
 from ldpsql.store import decoded
 from ldpsql.store.base import Key, Selection, refuse
 from ldpsql.store.counting import COUNT_COLUMN, Column, count_reports
 from ldpsql.store.incoming import SUFFIXES
+from ldpsql.store.intake import Intake, expand
 from ldpsql.store.layout import Layout
 from ldpsql.store.opening import Connection, connect, disconnect, open_memory
 from ldpsql.store.reading import Reading
@@ -57,7 +58,6 @@ from ldpsql.store.rules import Batch, Imported, IngestPolicy, require_batch_size
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device import errors
-from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import IntegrityError, NotSupportedError, ReportError, StoreError
 from ldpsql_device.frozen import frozen
 

@@ -14,8 +14,9 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.arrow_arrays import gather
-from ldpsql.sql import literal
+from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.sql.arrow_arrays import gather
+from ldpsql.sql.quoting import literal
 from ldpsql.store import fold
 from ldpsql.store.counting import Column
 from ldpsql.store.known import KnownIds, hash_ids
@@ -28,7 +29,6 @@ from ldpsql.store.layout import (
     create,
 )
 from ldpsql.store.opening import Connection
-from ldpsql_device.arrow import ID_COLUMN
 from ldpsql_device.errors import Error
 
 TABLE = "ldpsql_arrived"

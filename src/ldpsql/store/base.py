@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from ldpsql.boxes import Weight
-from ldpsql.lookups import PublicTable
-from ldpsql.report import Decoded, Histogram, Integers
-from ldpsql.sql import Scalar
+from ldpsql.algebra.boxes import Weight
+from ldpsql.reports.report import Decoded, Histogram, Integers
+from ldpsql.sql.lookups import PublicTable
+from ldpsql.sql.quoting import Scalar
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
 from ldpsql_device.frozen import frozen

@@ -7,14 +7,13 @@ from functools import reduce
 
 import numpy as np
 
-from ldpsql.decoders.base import Decoding
-from ldpsql.intake import Intake
-from ldpsql.lookups import PublicTable
-from ldpsql.report import TYPES
-from ldpsql.report_files import ReportPiece, check_rows, read_arrow
-from ldpsql.sql import literal
+from ldpsql.estimators.base import Decoding
+from ldpsql.reports.report import TYPES
+from ldpsql.sql.lookups import PublicTable
+from ldpsql.sql.quoting import literal
 from ldpsql.store import decoded, fold
 from ldpsql.store.counting import COUNT_COLUMN, Column
+from ldpsql.store.intake import Intake
 from ldpsql.store.layout import (
     BATCH_COLUMN,
     LAST,
@@ -24,6 +23,7 @@ from ldpsql.store.layout import (
     lookup_table,
 )
 from ldpsql.store.opening import Connection
+from ldpsql.store.report_files import ReportPiece, check_rows, read_arrow
 from ldpsql.store.rules import KnownSurvey
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error, StoreError

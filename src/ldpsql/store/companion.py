@@ -21,8 +21,7 @@ from pathlib import Path
 
 import duckdb
 
-from ldpsql.ownership import is_foreign
-from ldpsql.sql import literal, quote
+from ldpsql.sql.quoting import literal, quote
 from ldpsql.store import fold
 from ldpsql.store.copying import put_in_place, write_beside
 from ldpsql.store.layout import (
@@ -44,6 +43,7 @@ from ldpsql.store.opening import (
     open_memory,
     permit_as,
 )
+from ldpsql.store.ownership import is_foreign
 from ldpsql_device.frozen import frozen
 
 MOST_COUNTS = 250_000

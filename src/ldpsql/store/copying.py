@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ldpsql.sql import literal, quote
+from ldpsql.atomic import flush_file
+from ldpsql.sql.quoting import literal, quote
 from ldpsql.store.layout import ALONE, MARKER, survey_tables
 from ldpsql.store.opening import (
     Connection,
@@ -21,7 +22,6 @@ from ldpsql.store.opening import (
     remove_unfinished,
     strict_umask,
 )
-from ldpsql_device.atomic import flush_file
 from ldpsql_device.errors import StoreError
 
 _COPY = "ldpsql_copy"

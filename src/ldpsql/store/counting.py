@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ldpsql.boxes import Weight
-from ldpsql.intake import Intake
-from ldpsql.sql import DUCKDB_TYPES, quote
+from ldpsql.algebra.boxes import Weight
+from ldpsql.sql.quoting import DUCKDB_TYPES, quote
 from ldpsql.store.base import Moment, Selection
+from ldpsql.store.intake import Intake
 from ldpsql_device.errors import InternalError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX

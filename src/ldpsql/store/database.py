@@ -14,7 +14,7 @@ import duckdb
 
 from ldpsql import limits
 from ldpsql.errors import QueryError
-from ldpsql.report import Decoded
+from ldpsql.reports.report import Decoded
 from ldpsql.store.base import Key, Selection
 from ldpsql.store.companion import Snapshot
 from ldpsql.store.opening import Connection, connect, disconnect, guard, make_log, transaction

@@ -28,16 +28,16 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from ldpsql.decoders.base import Decoding
-from ldpsql.report import Decoded, Reals
-from ldpsql.sql import literal, quote
+from ldpsql.estimators.base import Decoding
+from ldpsql.reports.arrow_types import ARROW_TYPES
+from ldpsql.reports.report import Decoded, Reals
+from ldpsql.sql.quoting import literal, quote
 from ldpsql.store import fold
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, names, order_ascending
 from ldpsql.store.layout import ALONE, BATCH_COLUMN, DERIVED, SUMS, Layout, create
 from ldpsql.store.opening import Connection
 from ldpsql.store.reading import Reading
-from ldpsql_device.arrow import ARROW_TYPES
 from ldpsql_device.errors import StoreError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ldpsql.sql import literal
+from ldpsql.sql.quoting import literal
 from ldpsql.store.counting import COUNT_COLUMN, count_reports
 from ldpsql.store.layout import BATCH_COLUMN, Layout, create
 from ldpsql.store.opening import Connection

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 
-from ldpsql.sql import literal
+from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.sql.quoting import literal
 from ldpsql.store import decoded, fold
 from ldpsql.store.counting import COUNT_COLUMN
 from ldpsql.store.layout import (
@@ -22,7 +23,6 @@ from ldpsql.store.layout import (
 )
 from ldpsql.store.opening import Connection
 from ldpsql.store.rules import BatchIds, Imported, require_explained, require_reports
-from ldpsql_device.arrow import ID_COLUMN
 
 _ROWS = 100_000
 _INCOMING, _IDS = "ldpsql_incoming", "ldpsql_imported"

@@ -24,9 +24,10 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ldpsql import limits
-from ldpsql.intake import Intake, describe_damage
-from ldpsql.parquet.reader import open_parquet
-from ldpsql.report_files import (
+from ldpsql.reports.arrow_types import FINGERPRINT_KEY, ID_COLUMN
+from ldpsql.store.intake import Intake, describe_damage
+from ldpsql.store.parquet.reader import open_parquet
+from ldpsql.store.report_files import (
     BATCH_KEY,
     SHOWN,
     Booleans,
@@ -42,7 +43,6 @@ from ldpsql.report_files import (
     require_columns,
     require_types,
 )
-from ldpsql_device.arrow import FINGERPRINT_KEY, ID_COLUMN
 from ldpsql_device.errors import ReportError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.store.layout import Layout
 from ldpsql.store.opening import Connection
-from ldpsql_device.arrow import ID_COLUMN
 
 _BITS, _PROBES = 24, 6
 """Bits per id and how many of them it sets: a full filter takes some 12 of 100,000 ids that it has

@@ -27,10 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ldpsql.intake import Intake
-from ldpsql.sql import quote
+from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.sql.quoting import quote
 from ldpsql.store.counting import COUNT_COLUMN, Column, ReportTable
-from ldpsql_device.arrow import ID_COLUMN
+from ldpsql.store.intake import Intake
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
 

@@ -23,9 +23,9 @@ from typing import Any
 
 import duckdb
 
-from ldpsql.sql import DUCKDB_SETTINGS
+from ldpsql.atomic import flush_file, lock_file
+from ldpsql.sql.quoting import DUCKDB_SETTINGS
 from ldpsql.store.layout import FORMAT, MARKER, MIGRATIONS, STORE_DDL
-from ldpsql_device.atomic import flush_file, lock_file
 from ldpsql_device.errors import StoreError
 
 Connection = duckdb.DuckDBPyConnection

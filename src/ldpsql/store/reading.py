@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ldpsql.report import Histogram, Histograms, Integers
-from ldpsql.sql import quote
+from ldpsql.reports.arrow_types import ARROW_TYPES
+from ldpsql.reports.report import Histogram, Histograms, Integers
+from ldpsql.sql.quoting import quote
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import (
     COUNT_COLUMN,
@@ -22,7 +23,6 @@ from ldpsql.store.counting import (
     order_ascending,
 )
 from ldpsql.store.opening import Connection
-from ldpsql_device.arrow import ARROW_TYPES
 
 
 class Reading:

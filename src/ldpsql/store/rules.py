@@ -12,9 +12,9 @@ from datetime import date
 from itertools import islice
 from pathlib import Path
 
-from ldpsql.intake import Intake
-from ldpsql.report_files import ShuffledBatch
 from ldpsql.store.incoming import AcceptedRows, Incoming, digest
+from ldpsql.store.intake import Intake
+from ldpsql.store.report_files import ShuffledBatch
 from ldpsql_device.errors import DataError, FingerprintError, InterfaceError, ReportError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.survey import LARGEST_TEXT

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ldpsql.errors import QueryError
 from ldpsql.limits import MOST_ROWS, SECONDS, find_remaining, too_late, too_many_rows
-from ldpsql.sql import DUCKDB_SETTINGS
+from ldpsql.sql.quoting import DUCKDB_SETTINGS
 from ldpsql.store.opening import Connection, is_ctrl_c
 
 _CONFIG = {

@@ -18,19 +18,11 @@ from typing import Any, Self, TypeVar
 import duckdb
 import pyarrow as pa
 
-from ldpsql.decoders.base import Decoding
 from ldpsql.errors import QueryError
-from ldpsql.intake import (
-    Intake,
-    check_statement,
-    day_of_arrival,
-    day_of_forgetting,
-    expand,
-    has_both_parts,
-)
-from ldpsql.lookups import PublicTable
-from ldpsql.report import Decoded, Histogram, Integers
-from ldpsql.sql import literal, quote
+from ldpsql.estimators.base import Decoding
+from ldpsql.reports.report import Decoded, Histogram, Integers
+from ldpsql.sql.lookups import PublicTable
+from ldpsql.sql.quoting import literal, quote
 from ldpsql.store import arrivals, companion, decoded, fold, importing
 from ldpsql.store.base import Key, Selection
 from ldpsql.store.checking import check_rest, check_survey
@@ -45,6 +37,14 @@ from ldpsql.store.incoming import (
     count_rows,
     read_file,
     read_table,
+)
+from ldpsql.store.intake import (
+    Intake,
+    check_statement,
+    day_of_arrival,
+    day_of_forgetting,
+    expand,
+    has_both_parts,
 )
 from ldpsql.store.known import KnownIds
 from ldpsql.store.layout import (

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ldpsql.boxes import CodeSet, code_set
-from ldpsql.numerics import Array
-from ldpsql.record_domain import count_unordered
-from ldpsql_device.arrow import arrow_type
+from ldpsql.algebra.boxes import CodeSet, code_set
+from ldpsql.algebra.numerics import Array
+from ldpsql.algebra.record_domain import count_unordered
+from ldpsql.reports.arrow_types import arrow_type
 from ldpsql_device.errors import InternalError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Measure

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldpsql.numerics import Array, fit_marginals, project_on_simplex, weigh_by_precision
+from ldpsql.algebra.numerics import Array, fit_marginals, project_on_simplex, weigh_by_precision
 from ldpsql_device.frozen import frozen
 
 FLOOR = 1e-7

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ldpsql import limits
-from ldpsql.boxes import Box, CodeSet, LinearQuery
-from ldpsql.decoders.base import AnyEstimator as Estimator
+from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery
+from ldpsql.algebra.numerics import Array
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.numerics import Array
+from ldpsql.estimators.base import AnyEstimator as Estimator
 from ldpsql.store.base import ReportSource, Selection
 from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import (

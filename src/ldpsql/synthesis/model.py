@@ -16,7 +16,7 @@ from math import prod
 
 import numpy as np
 
-from ldpsql.numerics import Array, fit_marginals
+from ldpsql.algebra.numerics import Array, fit_marginals
 from ldpsql.synthesis.columns import Integers, StratifiedSampler
 from ldpsql_device.frozen import frozen
 

@@ -18,12 +18,12 @@ from ldpsql import limits
 from ldpsql.engine.notes import guarantee_of_batches, shortfall_notes
 from ldpsql.engine.result import GUARANTEE_KEY
 from ldpsql.errors import list_some
-from ldpsql.guarantees import StatedGuarantee
 from ldpsql.store.base import ReportSource
 from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import PublicPeople, amounts_of, values_of
 from ldpsql.synthesis.learning import Learned, ReportedShares, learn
 from ldpsql.synthesis.model import Axes
+from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.errors import InterfaceError, NotSupportedError, ProgrammingError
 from ldpsql_device.frozen import frozen
 

@@ -23,17 +23,17 @@ from support.fourier_designs import (
 )
 from support.tiers import keep_fast
 
-from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.fourier import contributions
-from ldpsql.decoders.fourier.contributions import SecondMoments, choose_families, sum_spectra
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import batches, mix
-from ldpsql.decoders.fourier.group import Axes
-from ldpsql.decoders.fourier.spectra import BoxQuery, Collected, Spectrum
-from ldpsql.recipes.registry import mechanism
-from ldpsql.report import Histogram, Pair
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery, Weight
+from ldpsql.mechanisms.fourier import contributions
+from ldpsql.mechanisms.fourier.contributions import SecondMoments, choose_families, sum_spectra
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import batches, mix
+from ldpsql.mechanisms.fourier.group import Axes
+from ldpsql.mechanisms.fourier.spectra import BoxQuery, Collected, Spectrum
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import Histogram, Pair
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy
 
 DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)

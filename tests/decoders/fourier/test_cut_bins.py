@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.estimator import FourierEstimator
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy, histogram_of
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 PEOPLE, CODES, BINS = 20_000, 64, 8
 DOMAIN = RecordDomain(("x",), (CODES,), ("v",), ((0.0, 10.0),), (None,))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from support.fourier_designs import HAND_MADE, channel, counted, domain_of, elements, single_answers
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.group import spread_faces
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.mechanisms.fourier.group import spread_faces
+from ldpsql.mechanisms.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy
 
 DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)

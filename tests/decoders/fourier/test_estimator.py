@@ -23,15 +23,15 @@ from support.fourier_designs import (
     single_answers,
 )
 
-from ldpsql.boxes import Box, LinearQuery, Side, Weight, cardinality
-from ldpsql.decoders.fourier.contributions import SharedContributions
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.estimator import FourierEstimator
-from ldpsql.decoders.fourier.group import spread_faces
-from ldpsql.decoders.fourier.spectra import Collected
-from ldpsql.estimate import quantile
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.workload import Workload
+from ldpsql.algebra.boxes import Box, LinearQuery, Side, Weight, cardinality
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.workload import Workload
+from ldpsql.mechanisms.fourier.contributions import SharedContributions
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.mechanisms.fourier.group import spread_faces
+from ldpsql.mechanisms.fourier.recipe import Fourier
+from ldpsql.mechanisms.fourier.spectra import Collected
 from ldpsql_device.epsilon import Epsilon
 
 DESIGNS = HAND_MADE

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.fourier_designs import HAND_MADE
 
-from ldpsql.decoders.fourier.families import Cluster, FamilyTable
-from ldpsql.decoders.fourier.group import Group
+from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable
+from ldpsql.mechanisms.fourier.group import Group
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import scrambled_ranks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpsql.decoders.fourier.group import (
+from ldpsql.mechanisms.fourier.group import (
     LARGEST_BLOCK,
     Group,
     face_slices,

@@ -9,19 +9,19 @@ import pytest
 from support.histograms import histogram_of
 from support.surveys import integer, survey_toml
 
-from ldpsql.boxes import Box, LinearQuery, Weight
-from ldpsql.decoders.fourier import design as design_module
-from ldpsql.decoders.fourier.contributions import bare
-from ldpsql.decoders.fourier.covariances import ADDED_PEOPLE
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import batches
-from ldpsql.decoders.fourier.grouped import _Sets, answer_sets, contributions, find_patterns
-from ldpsql.decoders.fourier.spectra import BoxQuery
-from ldpsql.decoders.fourier.translates import Translate
+from ldpsql.algebra.boxes import Box, LinearQuery, Weight
 from ldpsql.designer import design
 from ldpsql.engine.sample import Estimators
-from ldpsql.report import Histogram, Histograms
-from ldpsql.simulation import SeededEntropy
+from ldpsql.mechanisms.fourier import design as design_module
+from ldpsql.mechanisms.fourier.contributions import bare
+from ldpsql.mechanisms.fourier.covariances import ADDED_PEOPLE
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import batches
+from ldpsql.mechanisms.fourier.grouped import _Sets, answer_sets, contributions, find_patterns
+from ldpsql.mechanisms.fourier.spectra import BoxQuery
+from ldpsql.mechanisms.fourier.translates import Translate
+from ldpsql.reports.report import Histogram, Histograms
+from ldpsql_lab.simulation import SeededEntropy
 
 SETS, REPORTS = 5, 60
 

@@ -27,22 +27,22 @@ from support.fourier_designs import (
 from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from benchmarks.fourier_bounds import sample_share
-from ldpsql.bounds import spectral_bound
-from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.decoders.fourier import contributions, families
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import Cluster, FamilyBatch, FamilyTable
-from ldpsql.decoders.fourier.group import gather_faces, mirror
-from ldpsql.decoders.fourier.spectra import Collected, demand, floor
-from ldpsql.estimate import quantile
-from ldpsql.recipes.fourier.candidates import Dictionary
-from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import DesignProblem, find_equality_axes
-from ldpsql.recipes.fourier.recipe import Fourier, find_one_sided, group_of, is_mostly_one_sided
-from ldpsql.simulation import SeededEntropy
-from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
+from ldpsql.algebra.boxes import Box, LinearQuery, Side
+from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
+from ldpsql.bounds.least_error import spectral_bound
+from ldpsql.mechanisms.fourier import contributions, families
+from ldpsql.mechanisms.fourier.candidates import Dictionary
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import Cluster, FamilyBatch, FamilyTable
+from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.group import gather_faces, mirror
+from ldpsql.mechanisms.fourier.optimise import DesignProblem, find_equality_axes
+from ldpsql.mechanisms.fourier.recipe import Fourier, find_one_sided, group_of, is_mostly_one_sided
+from ldpsql.mechanisms.fourier.spectra import Collected, demand, floor
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy
 
 
 @pytest.mark.parametrize(

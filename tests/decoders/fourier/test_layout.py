@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.fourier_coefficients import pair_blocks
 
-from ldpsql.decoders.fourier.projection import Block, BlockShape, CoefficientLayout
+from ldpsql.mechanisms.fourier.projection import Block, BlockShape, CoefficientLayout
 
 ORDERS = [(8,), (7,), (2,), (1,), (6, 5), (5, 6), (2, 2), (5, 4, 2), (2, 4, 2, 3), (3, 2)]
 

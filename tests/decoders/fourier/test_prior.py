@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpsql.decoders.fourier.prior import expected_power, fit_power
+from ldpsql.mechanisms.fourier.prior import expected_power, fit_power
 
 ORDERS = (32, 32)
 

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.decoders.fourier.design import FourierDesign
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.simulation import simulate
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql_lab.simulation import simulate
 
 TEXT = """
 [survey]

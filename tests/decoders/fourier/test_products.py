@@ -12,23 +12,23 @@ import numpy as np
 import pytest
 from support.fourier_designs import domain_of
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier import contributions as sampling
-from ldpsql.decoders.fourier import estimator as estimators
-from ldpsql.decoders.fourier import products
-from ldpsql.decoders.fourier.contributions import SecondMoments, SharedContributions
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import Complexes
-from ldpsql.decoders.fourier.group import Axes, Group, face_slices, gather_faces
-from ldpsql.decoders.fourier.products import ProductFace
-from ldpsql.decoders.fourier.spectra import BoxQuery
-from ldpsql.report import Decoded, Histogram
-from ldpsql.simulation import SeededEntropy
-from ldpsql.workload import Workload
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.workload import Workload
+from ldpsql.mechanisms.fourier import contributions as sampling
+from ldpsql.mechanisms.fourier import estimator as estimators
+from ldpsql.mechanisms.fourier import products
+from ldpsql.mechanisms.fourier.contributions import SecondMoments, SharedContributions
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import Complexes
+from ldpsql.mechanisms.fourier.group import Axes, Group, face_slices, gather_faces
+from ldpsql.mechanisms.fourier.products import ProductFace
+from ldpsql.mechanisms.fourier.spectra import BoxQuery
+from ldpsql.reports.report import Decoded, Histogram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.law import law
 from ldpsql_device.plan import WORDS, Arcs, Digit, Face, Hash, Part, Plan, Step, Term, Varying
+from ldpsql_lab.simulation import SeededEntropy
 
 PEOPLE = 1_000_000
 Shape = tuple[Sequence[Axes], Sequence[int]]

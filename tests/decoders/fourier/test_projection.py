@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.fourier_coefficients import noisy_block, pair_blocks, workload_error
 
-from ldpsql.decoders.fourier.projection import FINE, Stop, project
-from ldpsql.decoders.fourier.smoothing import SmoothingProblem
+from ldpsql.mechanisms.fourier.projection import FINE, Stop, project
+from ldpsql.mechanisms.fourier.smoothing import SmoothingProblem
 
 PEOPLE = 5000
 

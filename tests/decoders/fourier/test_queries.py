@@ -10,19 +10,19 @@ import pytest
 from support.fourier_designs import HAND_MADE, by_hand, domain_of, elements
 from support.surveys import integer, survey_toml
 
-from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.decoders.fourier.group import Group, spread_faces
-from ldpsql.decoders.fourier.spectra import (
+from ldpsql.algebra.boxes import Box, LinearQuery, Side
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
+from ldpsql.designer import design
+from ldpsql.errors import UnsupportedSQL
+from ldpsql.mechanisms.fourier.group import Group, spread_faces
+from ldpsql.mechanisms.fourier.spectra import (
     BoxQuery,
     demand,
     floor,
     make_box_terms,
     side_transform,
 )
-from ldpsql.designer import design
-from ldpsql.errors import UnsupportedSQL
-from ldpsql.record_domain import RecordDomain
-from ldpsql.workload import DeclaredQuery, Kind, QueryClass, Workload
 
 SIGNED = domain_of((5, 3), ((0.0, 2.0),))
 PADDED = Group((6, 3, 2), (5, 3), (5, 3), ((0, 1, 2),))

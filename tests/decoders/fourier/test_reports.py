@@ -10,14 +10,14 @@ import pytest
 from support.fourier_designs import domain_of
 from support.histograms import histogram_of
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier import design as design_module
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.designer import design
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import Histograms
-from ldpsql.simulation import SeededEntropy, simulate
+from ldpsql.mechanisms.fourier import design as design_module
+from ldpsql.mechanisms.fourier.recipe import Fourier
+from ldpsql.reports.report import Histograms
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy, simulate
 
 SIGNED = RecordDomain(("x", "y"), (8, 5), ("pay",), ((-1.0, 3.0),), (None,))
 TEXT = """

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.fourier_coefficients import noisy_block
 
-from ldpsql.decoders.fourier.projection import Block
-from ldpsql.decoders.fourier.smoothing import SmoothingProblem, bands
-from ldpsql.workload import spectrum
+from ldpsql.algebra.workload import spectrum
+from ldpsql.mechanisms.fourier.projection import Block
+from ldpsql.mechanisms.fourier.smoothing import SmoothingProblem, bands
 
 
 def problem(workload, information=None):

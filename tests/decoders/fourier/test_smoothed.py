@@ -12,15 +12,15 @@ import pytest
 from support.fourier_designs import counted, domain_of, histogram
 from support.surveys import integer, public, survey_toml
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier import smoothing
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.smoothing import SmoothEstimator
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.designer import design as design_survey
 from ldpsql.engine.session import Session
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.simulation import SeededEntropy, simulate
+from ldpsql.mechanisms.fourier import smoothing
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.recipe import Fourier
+from ldpsql.mechanisms.fourier.smoothing import SmoothEstimator
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy, simulate
 
 PEOPLE = 20_000
 LOW, HIGH = -10.0, 30.0

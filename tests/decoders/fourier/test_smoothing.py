@@ -14,9 +14,9 @@ from support.fourier_coefficients import (
     workload_error,
 )
 
-from ldpsql.decoders.fourier import smoothing
-from ldpsql.decoders.fourier.projection import Block, Stop
-from ldpsql.decoders.fourier.smoothing import SmoothingProblem, select, smooth
+from ldpsql.mechanisms.fourier import smoothing
+from ldpsql.mechanisms.fourier.projection import Block, Stop
+from ldpsql.mechanisms.fourier.smoothing import SmoothingProblem, select, smooth
 
 N = 60_000
 

@@ -14,12 +14,12 @@ from support.fourier_designs import counted, domain_of
 from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.tiers import runs
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.estimate import Ratio, quantile
-from ldpsql.recipes.fourier.recipe import Fourier
-from ldpsql.simulation import SeededEntropy
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.estimate import Ratio, quantile
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_lab.simulation import SeededEntropy
 
 RUNS, PEOPLE = runs(300), 1_000
 BOUNDS = (10.0, 50.0)

@@ -15,9 +15,9 @@ from support.fourier_designs import (
     phase_of,
 )
 
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import FamilyBatch, arc_transform, batches
-from ldpsql.decoders.fourier.group import mirror
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import FamilyBatch, arc_transform, batches
+from ldpsql.mechanisms.fourier.group import mirror
 
 DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)

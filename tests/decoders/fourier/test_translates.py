@@ -6,16 +6,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier import estimator as estimators
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import Group
-from ldpsql.decoders.fourier.spectra import BoxQuery, BoxTerm
-from ldpsql.decoders.fourier.translates import Translate
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.designer import design
-from ldpsql.report import Histogram
-from ldpsql.simulation import collect
+from ldpsql.mechanisms.fourier import estimator as estimators
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.group import Group
+from ldpsql.mechanisms.fourier.spectra import BoxQuery, BoxTerm
+from ldpsql.mechanisms.fourier.translates import Translate
+from ldpsql.reports.report import Histogram
 from ldpsql.store import Selection
+from ldpsql_lab.simulation import collect
 
 TEXT = """
 [survey]

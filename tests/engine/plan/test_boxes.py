@@ -8,7 +8,7 @@ from support.executed_lines import lines_run
 from support.plan_fixtures import compiled
 from support.sql_survey import APP, base_of, marked
 
-from ldpsql.boxes import Box
+from ldpsql.algebra.boxes import Box
 from ldpsql.engine.plan import boxes, disjoin
 from ldpsql.engine.where import MAX_SLICES, Slice
 from ldpsql.errors import QueryError, UnsupportedSQL

@@ -7,8 +7,7 @@ from datetime import date, datetime
 import pytest
 from support.sql_survey import marked
 
-from ldpsql.aggregates import targets_of
-from ldpsql.boxes import Box
+from ldpsql.algebra.boxes import Box
 from ldpsql.engine import declared
 from ldpsql.engine.declared import regions
 from ldpsql.engine.plan import amounts_of
@@ -16,7 +15,8 @@ from ldpsql.engine.where import slices
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query
-from ldpsql.sql import Scalar
+from ldpsql.sql.aggregates import targets_of
+from ldpsql.sql.quoting import Scalar
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, float_edges, int_domain, int_edges, time_range
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tiers import examples
 
-from ldpsql.boxes import Box, codes
+from ldpsql.algebra.boxes import Box, codes
 from ldpsql.engine.disjoin import cut, disjoint, outside
 from ldpsql.errors import UnsupportedSQL
 

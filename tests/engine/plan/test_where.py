@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from support.sql_survey import survey
 from support.tiers import examples
 
-from ldpsql.boxes import Box
-from ldpsql.domains import labels
+from ldpsql.algebra.boxes import Box
 from ldpsql.engine.plan import QueryPlan, boxes, disjoin
 from ldpsql.parser import parse
+from ldpsql.sql.domains import labels
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import BOOL, Listed, int_domain
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from support.fourier_designs import domain_of, table_of
 
-from ldpsql.decoders.fourier.families import FamilyTable, information
-from ldpsql.decoders.fourier.group import Group
-from ldpsql.decoders.fourier.spectra import demand
-from ldpsql.recipes.fourier.candidates import Component, Dictionary, reflections
-from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import find_equality_axes
-from ldpsql.recipes.fourier.recipe import group_of
-from ldpsql.workload import Workload
+from ldpsql.algebra.workload import Workload
+from ldpsql.mechanisms.fourier.candidates import Component, Dictionary, reflections
+from ldpsql.mechanisms.fourier.families import FamilyTable, information
+from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.group import Group
+from ldpsql.mechanisms.fourier.optimise import find_equality_axes
+from ldpsql.mechanisms.fourier.recipe import group_of
+from ldpsql.mechanisms.fourier.spectra import demand
 
 ODDS = float(np.exp(1.2))
 WORKLOADS = {
@@ -135,7 +135,7 @@ def test_wrong_information_of_reflections_is_caught(monkeypatch: pytest.MonkeyPa
     """The negative control: reflections forgotten; only arcs of one axis have none."""
     chosen = [n for n in COMPONENTS if n.startswith("6x5") and n.endswith("ArcBundle")]
     monkeypatch.setattr(
-        "ldpsql.recipes.fourier.candidates.reflections",
+        "ldpsql.mechanisms.fourier.candidates.reflections",
         lambda characters, axes, folding: (np.arange(len(characters)), characters),
     )
     test_information_is_that_of_the_emitted_families(chosen[0])

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from support.fourier_designs import domain_of
 
-from ldpsql.decoders.fourier.spectra import demand
-from ldpsql.recipes.fourier import candidates
-from ldpsql.recipes.fourier.candidates import ArcBundle, Dictionary, ListedSets, Products
-from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import find_equality_axes
-from ldpsql.recipes.fourier.recipe import group_of
-from ldpsql.workload import Workload
+from ldpsql.algebra.workload import Workload
+from ldpsql.mechanisms.fourier import candidates
+from ldpsql.mechanisms.fourier.candidates import ArcBundle, Dictionary, ListedSets, Products
+from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.optimise import find_equality_axes
+from ldpsql.mechanisms.fourier.recipe import group_of
+from ldpsql.mechanisms.fourier.spectra import demand
 from ldpsql_device.plan import LARGEST_LISTED
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from support.fourier_designs import domain_of
 
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import Group
-from ldpsql.decoders.fourier.spectra import demand, floor
-from ldpsql.recipes.fourier import folding
-from ldpsql.recipes.fourier.folding import Folding, Symmetry, reorder
-from ldpsql.recipes.fourier.recipe import Fourier, group_of
-from ldpsql.workload import Kind, QueryClass, Workload
+from ldpsql.algebra.workload import Kind, QueryClass, Workload
+from ldpsql.mechanisms.fourier import folding
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.folding import Folding, Symmetry, reorder
+from ldpsql.mechanisms.fourier.group import Group
+from ldpsql.mechanisms.fourier.recipe import Fourier, group_of
+from ldpsql.mechanisms.fourier.spectra import demand, floor
 from ldpsql_device.epsilon import Epsilon
 
 

@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 from support.fourier_designs import channel, domain_of, single_answers
 
-from ldpsql.boxes import Box, LinearQuery
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.group import Reals
-from ldpsql.decoders.fourier.spectra import demand, floor
-from ldpsql.recipes.fourier import optimise
-from ldpsql.recipes.fourier.candidates import Component, Dictionary, ListedSets, Products
-from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.optimise import DesignProblem, design_families
-from ldpsql.recipes.fourier.recipe import Fourier, group_of, plan_of
-from ldpsql.workload import Kind, QueryClass, Workload
+from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.workload import Kind, QueryClass, Workload
+from ldpsql.mechanisms.fourier import optimise
+from ldpsql.mechanisms.fourier.candidates import Component, Dictionary, ListedSets, Products
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.group import Reals
+from ldpsql.mechanisms.fourier.optimise import DesignProblem, design_families
+from ldpsql.mechanisms.fourier.recipe import Fourier, group_of, plan_of
+from ldpsql.mechanisms.fourier.spectra import demand, floor
 from ldpsql_device.epsilon import Epsilon
 
 STEPS = 600

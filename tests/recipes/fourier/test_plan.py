@@ -19,19 +19,19 @@ from support.fourier_designs import (
 )
 from support.significance import chi_square, chi_square_bound
 
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import Cluster
-from ldpsql.decoders.fourier.group import Group
-from ldpsql.decoders.fourier.spectra import Collected, demand, floor
-from ldpsql.recipes.fourier.candidates import Emitted
-from ldpsql.recipes.fourier.optimise import design_families
-from ldpsql.recipes.fourier.recipe import group_of, plan_of, round_weights
-from ldpsql.report import question_shares
-from ldpsql.simulation import SeededEntropy
-from ldpsql.workload import Workload
+from ldpsql.algebra.workload import Workload
+from ldpsql.mechanisms.fourier.candidates import Emitted
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import Cluster
+from ldpsql.mechanisms.fourier.group import Group
+from ldpsql.mechanisms.fourier.optimise import design_families
+from ldpsql.mechanisms.fourier.recipe import group_of, plan_of, round_weights
+from ldpsql.mechanisms.fourier.spectra import Collected, demand, floor
+from ldpsql.reports.report import question_shares
+from ldpsql.reports.survey_file import plan_to_json
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS, Plan, Varying, subset_words
-from ldpsql_device.publish import plan_to_json
+from ldpsql_lab.simulation import SeededEntropy
 
 DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)

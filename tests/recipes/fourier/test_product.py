@@ -10,25 +10,26 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.families import FamilyTable
-from ldpsql.decoders.fourier.group import Group
-from ldpsql.recipes.fourier import product, recipe
-from ldpsql.recipes.fourier.folding import Folding
-from ldpsql.recipes.fourier.product import ProductDesign, design_product, list_shapes
-from ldpsql.recipes.fourier.recipe import (
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import Workload
+from ldpsql.mechanisms.fourier import product_recipe as product
+from ldpsql.mechanisms.fourier import recipe
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.families import FamilyTable
+from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.group import Group
+from ldpsql.mechanisms.fourier.product_recipe import ProductDesign, design_product, list_shapes
+from ldpsql.mechanisms.fourier.recipe import (
     Fourier,
     compressed_size,
     group_of,
     mean_variance,
     product_plan_of,
 )
-from ldpsql.record_domain import RecordDomain
-from ldpsql.simulation import SeededEntropy
-from ldpsql.workload import Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Plan
+from ldpsql_lab.simulation import SeededEntropy
 
 FOURIER = Fourier()
 

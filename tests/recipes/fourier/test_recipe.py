@@ -18,21 +18,21 @@ import pytest
 from support.fourier_designs import HAND_MADE, by_hand, counted, domain_of
 from support.resealing import resealed
 
-from ldpsql.boxes import Box, LinearQuery, Side
-from ldpsql.decoders.fourier.design import FourierDesign
-from ldpsql.decoders.fourier.estimator import FourierEstimator
-from ldpsql.decoders.fourier.group import spread_faces
+from ldpsql.algebra.boxes import Box, LinearQuery, Side
+from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.recipes.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of
-from ldpsql.recipes.registry import mechanism
-from ldpsql.record_domain import RecordDomain
-from ldpsql.report import question_shares
-from ldpsql.simulation import SeededEntropy
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.estimator import FourierEstimator
+from ldpsql.mechanisms.fourier.group import spread_faces
+from ldpsql.mechanisms.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.report import question_shares
 from ldpsql.survey import Survey
-from ldpsql.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.schema import Schema
+from ldpsql_lab.simulation import SeededEntropy
 
 
 def test_exact_sizes_are_kept_where_orders_stay_small() -> None:

@@ -1,0 +1,1 @@
+"""Runs at the designer. The least error that any locally private survey can have."""

@@ -1,0 +1,149 @@
+"""An answer as analysts use it: in a notebook, as a DataFrame, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ldpsql.algebra.estimate import Estimates
+from ldpsql.engine.result import Result
+from ldpsql.terminal.text import table_lines
+from ldpsql.workbench.charts import draw_result
+from ldpsql.workbench.pictures import svg_of
+from ldpsql_device.errors import NotSupportedError
+from ldpsql_device.frozen import frozen
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure
+
+Value = bool | int | float | str | date | Decimal | None
+Row = tuple[Value, ...]
+_SHOWN = 60
+"""The most rows that a notebook or a prompt shows."""
+
+
+@frozen(eq=False)
+class Answer:
+    """What a question was answered with; at a prompt and in a notebook it shows itself.
+
+    result: everything that the engine knows of it.
+    """
+
+    result: Result
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns; they may repeat."""
+        return tuple(column.name for column in self.result.columns)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader should know, such as which numbers have no error bar, and why."""
+        return self.result.notes
+
+    @property
+    def estimates(self) -> Estimates:
+        """All estimates, row by row, with their covariance; NotSupportedError where there are
+        none."""
+        return self.result.estimates()
+
+    def __len__(self) -> int:
+        """How many rows."""
+        return int(self.result.table.num_rows)
+
+    def rows(self) -> list[Row]:
+        """The rows, as `fetchall` gives them."""
+        columns = (column.to_pylist() for column in self.result.table.columns)
+        return list(zip(*columns, strict=True))  # an answer without columns has no rows
+
+    def arrow(self, *, intervals: bool = False) -> pa.Table:
+        """An Arrow table, whose columns have distinct names.
+
+        intervals: with `<name>_stderr`, `<name>_low` and `<name>_high` behind every estimate.
+        """
+        return self.result.distinct(intervals=intervals)
+
+    def df(self, *, intervals: bool = False) -> pd.DataFrame:
+        """A pandas DataFrame; intervals as of `arrow`. NotSupportedError without pandas."""
+        _require("pandas", "df")
+        return self.arrow(intervals=intervals).to_pandas()
+
+    def pl(self, *, intervals: bool = False) -> pl.DataFrame:
+        """A polars DataFrame; intervals as of `arrow`. NotSupportedError without polars."""
+        _require("polars", "pl")
+        import polars  # noqa: PLC0415  (optional)
+
+        return polars.DataFrame(self.arrow(intervals=intervals))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table of `arrow()` for whatever reads Arrow: polars, DuckDB, pyarrow."""
+        return self.arrow().__arrow_c_stream__(requested_schema)
+
+    def plot(self) -> Figure:
+        """A matplotlib figure: every estimate over the keys of the rows, with its intervals.
+
+        NotSupportedError without matplotlib, and where there is nothing to draw.
+        """
+        return draw_result(self.result)
+
+    def __repr__(self) -> str:
+        """The table and the notes, as the command line prints them."""
+        if self.result.explain is not None:
+            return self.result.explain
+        shown = self.result.head(_SHOWN)
+        notes = [f"note: {note}" for note in self._notes_below()]
+        return "\n".join([*table_lines(*shown.cells(), has_rule=True), *notes])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the table with ±, a picture with error bars, and the notes."""
+        if self.result.explain is not None:
+            return f"<pre>{escape(self.result.explain)}</pre>"
+        head, rows, right = self.result.head(_SHOWN).cells()
+        parts = [_table(head, rows, right)]
+        notes = self._notes_below()
+        try:
+            parts.append(svg_of(self.plot))
+        except NotSupportedError as error:
+            if len(self) > 1:
+                notes.append(f"no picture: {error}")
+        parts += [f'<p style="margin:0;font-size:90%">{escape(note)}</p>' for note in notes]
+        return f'<div class="ldpsql">{"".join(parts)}</div>'
+
+    def _notes_below(self) -> list[str]:
+        """The notes, and how many rows are not shown."""
+        left = len(self) - _SHOWN
+        more = [f"{left:,} more rows are not shown; df() and rows() have all"] if left > 0 else []
+        return [*more, *self.result.notes_for_readers()]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """A table, as notebooks style the tables of DataFrames."""
+    sides = ["right" if at_right else "left" for at_right in right]
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        style = "padding:1px 8px;white-space:pre;font-variant-numeric:tabular-nums;text-align:"
+        pairs = zip(cells, sides, strict=True)
+        shown = (f'<{tag} style="{style}{side}">{escape(cell)}</{tag}>' for cell, side in pairs)
+        return f"<tr>{''.join(shown)}</tr>"
+
+    body = "".join(row("td", cells) for cells in rows)
+    return (
+        '<table border="0" class="dataframe" style="color:inherit">'
+        f"<thead>{row('th', head)}</thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _require(package: str, method: str) -> None:
+    try:
+        import_module(package)
+    except ImportError:
+        needed = f"{method}() needs {package}: pip install ldpsql[{package}]"
+        raise NotSupportedError(needed) from None

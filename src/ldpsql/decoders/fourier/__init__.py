@@ -1,1 +1,0 @@
-"""Run by the collector: the decoder of the Fourier response."""

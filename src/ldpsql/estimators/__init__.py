@@ -1,0 +1,1 @@
+"""Runs at the collector. The estimators that several mechanisms share."""

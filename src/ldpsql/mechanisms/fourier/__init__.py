@@ -1,0 +1,1 @@
+"""The Fourier response: questions about frequencies of the codes."""

@@ -1,0 +1,1 @@
+"""The trees of H4MDA and its baselines: HGRR, HIO, AHIO, EHIO, and flat oracles."""

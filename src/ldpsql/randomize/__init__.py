@@ -1,0 +1,1 @@
+"""Stands in for devices: randomizes tables of many people, for tests and evaluation."""

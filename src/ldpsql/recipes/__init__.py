@@ -1,1 +1,0 @@
-"""Run by the designer, on public parameters: they make plans and say which decoder reads them."""

@@ -1,0 +1,1 @@
+"""Runs at the designer and the collector. Survey files, reports, and signs of forgery."""

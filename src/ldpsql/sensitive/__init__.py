@@ -1,0 +1,1 @@
+"""Utility-optimised mechanisms, which protect sensitive values only: uRR, uRAP, JuRR, CPRR."""

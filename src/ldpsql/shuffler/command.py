@@ -1,0 +1,33 @@
+"""`shuffle`: runs at the shuffler and sees single reports."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ldpsql.errors import pluralize
+from ldpsql.terminal import options
+from ldpsql.terminal.progress import Progress
+
+
+@click.command()
+@click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options.published_survey
+@options.output(options.REPORT_FILE, "Parquet file for the batch.", required=True)
+def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
+    """Put the reports of Parquet files and directories into one batch, in random order.
+
+    This is for surveys with trust = "shuffle". Whoever runs it sees single reports and must not
+    work with the collector. It refuses to make a batch that is smaller than the survey was designed
+    for.
+    """
+    from ldpsql.shuffler import shuffle_reports  # noqa: PLC0415
+    from ldpsql.store.intake import Intake  # noqa: PLC0415
+
+    options.keep_inputs(target, survey)
+    published = Intake.read(survey)
+    with Progress("shuffling", sys.stderr) as progress:
+        count = shuffle_reports(published, reports, target, progress=progress.advance)
+    click.echo(f"{target}: {pluralize(count, 'report')}, shuffled", err=True)

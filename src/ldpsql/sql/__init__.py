@@ -1,0 +1,1 @@
+"""Runs at the collector. SQL text and values: quoting, domains, look-up tables, aggregates."""

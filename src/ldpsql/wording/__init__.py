@@ -1,0 +1,1 @@
+"""Runs wherever people read. Numbers with error bars, and promises, in words."""

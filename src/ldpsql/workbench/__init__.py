@@ -1,0 +1,1 @@
+"""Runs at the analyst. SQLAlchemy, Superset, tables for BI, pictures, the shell."""

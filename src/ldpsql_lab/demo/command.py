@@ -1,0 +1,74 @@
+"""`demo`: a whole survey of made-up people, from its design to answers over HTTP."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from ldpsql.terminal import options
+from ldpsql.terminal.formats import Document, write_document
+from ldpsql.terminal.progress import Progress
+
+
+@click.command()
+@click.option(
+    "--people",
+    type=options.people(100, 1_000_000),
+    metavar="N",
+    default=10_000,
+    help="How many people, such as 20000 or 20k.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8000,
+    help="The collector's port; if it is taken, another one.",
+)
+@click.option(
+    "--paper",
+    is_flag=True,
+    help="Show the running example of H4MDA instead: its queries, trees and probabilities, and "
+    "what each mechanism answers.",
+)
+@click.option(
+    "--table",
+    "target",
+    type=options.TABLE_FILE,
+    metavar="FILE",
+    help="Write the 45,222 made-up people of the documentation to this file (.parquet, .csv), and "
+    "do nothing else.",
+)
+def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
+    """Make up people, design a survey for them, start `ldpsql serve`, have everybody's device
+    answer over HTTP, and ask questions, with the truth beside the answers.
+
+    On a terminal the collector and its page stay until Ctrl-C; elsewhere the demo ends by itself.
+    It writes to a temporary folder, which it deletes. With --paper everything happens in this
+    process.
+    """
+    if target is not None:
+        from ldpsql_lab.demo.people import make_people  # noqa: PLC0415
+
+        made = make_people()
+        write_document(Document(schema=made.schema, batches=[made]), None, target)
+        click.echo(f"{target}: {made.num_rows} made-up people", err=True)
+        return
+    if paper:
+        from ldpsql_lab.demo.paper import run as run_paper  # noqa: PLC0415
+
+        run_paper(click.echo, people=people)
+        return
+
+    from ldpsql_lab.demo.run import run  # noqa: PLC0415
+
+    if hasattr(signal, "SIGHUP"):  # the terminal was closed
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
+    stays = sys.stdin.isatty() and sys.stdout.isatty()
+
+    def progress(work: str) -> Progress:
+        return Progress(work, sys.stderr)
+
+    run(click.echo, people=people, port=port, stays=stays, progress=progress)

@@ -1,0 +1,1 @@
+"""The papers' mechanisms that nobody deploys: HI, HH, HaarHRR, AHEAD, truthful, graded."""
