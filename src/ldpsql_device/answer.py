@@ -2,59 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
 from ldpsql_device.encode import Record, encode, public_values
 from ldpsql_device.entropy import Entropy, OsEntropy
-from ldpsql_device.frozen import frozen
 from ldpsql_device.policy import Policy
+from ldpsql_device.reports import Report
 from ldpsql_device.survey import Published, utc_today
-from ldpsql_device.values import Value
 
 if TYPE_CHECKING:
     from ldpsql_device.ledger import Ledger
     from ldpsql_device.statement import Statement
-
-ID_BYTES = 16
-
-
-@frozen
-class Report:
-    """What leaves the device. Whatever carries it, a file or an address, names the survey.
-
-    id: 16 random bytes in hexadecimal, drawn anew for every report, so that a repeated delivery can
-    be told from another person's equal report.  report: the whole numbers of the report in
-    hexadecimal, big-endian, each of `report_widths` bits, so that all reports of a survey have one
-    length.  public: the columns that travel in clear.
-    """
-
-    id: str
-    report: str
-    public: Mapping[str, Value | None]
-
-    @classmethod
-    def of(
-        cls, survey: Published, numbers: Sequence[int], public: Mapping[str, Value | None]
-    ) -> Report:
-        """A report with an id of its own."""
-        packed = (
-            int(number).to_bytes(width // 8, "big")
-            for number, width in zip(numbers, survey.report_widths, strict=True)
-        )
-        return cls(os.urandom(ID_BYTES).hex(), b"".join(packed).hex(), public)
-
-    def to_json(self) -> str:
-        """One line of JSON: {"id": ..., "report": ..., "public": {...}}."""
-        public = {
-            name: value.isoformat() if isinstance(value, date) else value
-            for name, value in self.public.items()
-        }
-        row = {"id": self.id, "report": self.report, "public": public}
-        return json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def randomize_record(survey: Published, record: Record, entropy: Entropy) -> list[int]:

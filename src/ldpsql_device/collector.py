@@ -23,8 +23,8 @@ from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey
 
 if TYPE_CHECKING:
-    from ldpsql_device.answer import Report
     from ldpsql_device.policy import Policy
+    from ldpsql_device.reports import Report
 
 TIMEOUT = 30.0
 """Seconds without a byte after which a collector counts as unreachable."""

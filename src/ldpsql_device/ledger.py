@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING
 from ldpsql_device.epsilon import Number, decimal_text, exact
 from ldpsql_device.errors import Error, InterfaceError, OperationalError, StoreError
 from ldpsql_device.frozen import frozen
-from ldpsql_device.reports import read_report
+from ldpsql_device.reports import Report, read_report
 
 if TYPE_CHECKING:
-    from ldpsql_device.answer import Report
     from ldpsql_device.statement import Statement
     from ldpsql_device.survey import Published
 

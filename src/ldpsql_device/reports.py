@@ -1,9 +1,11 @@
-"""Reading reports back: of a ledger, and of whoever checks what a device sent."""
+"""Reports of one person: made of the numbers that were drawn, and read back from a ledger."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from itertools import accumulate, pairwise
@@ -11,16 +13,53 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldpsql_device.answer import ID_BYTES, Report
 from ldpsql_device.errors import ReportError
+from ldpsql_device.frozen import frozen
 from ldpsql_device.values import TYPES, Value
 
 if TYPE_CHECKING:
     from ldpsql_device.schema import PublicColumn
     from ldpsql_device.survey import Published
 
+ID_BYTES = 16
+"""Random bytes that tell a repeated delivery from another person's equal report."""
 _HEX = re.compile("[0-9a-f]*")
 _KEYS = {"id", "report", "public"}
+
+
+@frozen
+class Report:
+    """What leaves the device. Whatever carries it, a file or an address, names the survey.
+
+    id: 16 random bytes in hexadecimal, drawn anew for every report, so that a repeated delivery can
+    be told from another person's equal report.  report: the whole numbers of the report in
+    hexadecimal, big-endian, each of `report_widths` bits, so that all reports of a survey have one
+    length.  public: the columns that travel in clear.
+    """
+
+    id: str
+    report: str
+    public: Mapping[str, Value | None]
+
+    @classmethod
+    def of(
+        cls, survey: Published, numbers: Sequence[int], public: Mapping[str, Value | None]
+    ) -> Report:
+        """A report with an id of its own."""
+        packed = (
+            int(number).to_bytes(width // 8, "big")
+            for number, width in zip(numbers, survey.report_widths, strict=True)
+        )
+        return cls(os.urandom(ID_BYTES).hex(), b"".join(packed).hex(), public)
+
+    def to_json(self) -> str:
+        """One line of JSON: {"id": ..., "report": ..., "public": {...}}."""
+        public = {
+            name: value.isoformat() if isinstance(value, date) else value
+            for name, value in self.public.items()
+        }
+        row = {"id": self.id, "report": self.report, "public": public}
+        return json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def read_report(text: str, survey: Published) -> Report:

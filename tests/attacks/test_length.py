@@ -8,7 +8,8 @@ import pytest
 from support.surveys import ANYTHING, EVERY_TYPE, MIXED_RECORD, integer, measure, survey_toml
 
 from ldpsql.designer import design
-from ldpsql_device.answer import Report, respond
+from ldpsql_device.answer import respond
+from ldpsql_device.reports import Report
 
 MECHANISMS = ["fourier", "grr", "ehio", "oue", "olh"]
 RECORDS = [{"age": age, "pay": 3 * age} for age in range(-20, 1020, 26)]

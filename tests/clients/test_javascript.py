@@ -34,11 +34,11 @@ from support.surveys import (
 from support.vectors import FOLDER, MISFITS, Given, answer, read_record, scheduled_surveys
 
 from ldpsql.designer import design
-from ldpsql_device.answer import Report
 from ldpsql_device.description import describe
 from ldpsql_device.encode import encode
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.law import law
+from ldpsql_device.reports import Report
 from ldpsql_device.survey import Survey
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"

@@ -13,10 +13,11 @@ from support.surveys import ANYTHING
 from support.vectors import published_key, small_survey
 
 from ldpsql_device import collector as module
-from ldpsql_device.answer import Report, respond
+from ldpsql_device.answer import respond
 from ldpsql_device.collector import Collector
 from ldpsql_device.errors import InterfaceError, OperationalError, SurveyError
 from ldpsql_device.policy import Policy
+from ldpsql_device.reports import Report
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey, utc_today
 

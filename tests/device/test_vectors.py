@@ -24,11 +24,11 @@ from support.vectors import (
 
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.reports.report import ReportFormat
-from ldpsql_device.answer import Report, respond
+from ldpsql_device.answer import respond
 from ldpsql_device.encode import encode, public_values
 from ldpsql_device.errors import OperationalError, PolicyError, ReportError, SurveyError
 from ldpsql_device.ledger import Ledger, chain_of
-from ldpsql_device.reports import numbers_of, read_report
+from ldpsql_device.reports import Report, numbers_of, read_report
 from ldpsql_device.schema import Schema
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey, canonical, parse_json, sha256, signed_text

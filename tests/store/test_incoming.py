@@ -21,8 +21,8 @@ from support.fake_survey import (
 )
 
 from ldpsql.store import Selection, open_store
-from ldpsql_device.answer import Report
 from ldpsql_device.errors import ReportError
+from ldpsql_device.reports import Report
 from ldpsql_device.schema import PublicColumn
 
 

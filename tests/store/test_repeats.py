@@ -24,9 +24,9 @@ from ldpsql.reports.permutation import in_random_order
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import Selection, arrivals, open_store
 from ldpsql.store.intake import Intake
-from ldpsql_device.answer import Report
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import ReportError
+from ldpsql_device.reports import Report
 from ldpsql_device.survey import canonical
 
 TESTS = str(Path(__file__).parents[1])

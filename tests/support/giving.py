@@ -13,11 +13,11 @@ from support.surveys import ANYTHING, boolean, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey as Designed
-from ldpsql_device.answer import Report, respond
+from ldpsql_device.answer import respond
 from ldpsql_device.errors import OperationalError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
-from ldpsql_device.reports import numbers_of
+from ldpsql_device.reports import Report, numbers_of
 from ldpsql_device.survey import PERIOD_COLUMN, Schedule, Survey
 
 PLENTY = {"total": 10**6, "per_attribute": 10**6, "delta": 10**6}

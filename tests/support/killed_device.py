@@ -20,8 +20,9 @@ from support.giving import PLENTY, sealed_anew, yes_or_no
 from support.surveys import ANYTHING
 
 from ldpsql_device import ledger as module
-from ldpsql_device.answer import Report, respond
+from ldpsql_device.answer import respond
 from ldpsql_device.ledger import Ledger
+from ldpsql_device.reports import Report
 from ldpsql_device.survey import Survey
 
 

@@ -23,11 +23,11 @@ from ldpsql.reports.survey_file import schema_to_json
 from ldpsql.sql.domains import labels
 from ldpsql.survey import Survey
 from ldpsql_device import reports
-from ldpsql_device.answer import Report
 from ldpsql_device.encode import encode, public_values
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import Error, PolicyError
 from ldpsql_device.ledger import chain_of
+from ldpsql_device.reports import Report
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.statement import Statement

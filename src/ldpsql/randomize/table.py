@@ -27,11 +27,11 @@ from ldpsql.randomize.columns import (
     round_to_levels,
 )
 from ldpsql.reports.permutation import random_order
-from ldpsql_device.answer import ID_BYTES
 from ldpsql_device.entropy import Entropy, OsEntropy, Words
 from ldpsql_device.errors import RecordError
 from ldpsql_device.frozen import frozen
 from ldpsql_device.policy import Policy
+from ldpsql_device.reports import ID_BYTES
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 from ldpsql_device.survey import utc_today
 

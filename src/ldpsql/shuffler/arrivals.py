@@ -32,8 +32,8 @@ from ldpsql.shuffler.files import batch_schema, require_trust
 from ldpsql.store.intake import Intake, check_statement, day_of_arrival, day_of_forgetting
 from ldpsql.store.report_files import ShuffledBatch
 from ldpsql.survey import Survey
-from ldpsql_device.answer import ID_BYTES
 from ldpsql_device.errors import ReportError, StoreError
+from ldpsql_device.reports import ID_BYTES
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from ldpsql.reports.arrow_types import ARROW_TYPES, HOLDS, ID_COLUMN
 from ldpsql.store.intake import Intake
-from ldpsql_device.answer import ID_BYTES
 from ldpsql_device.errors import ReportError
 from ldpsql_device.frozen import frozen
+from ldpsql_device.reports import ID_BYTES
 from ldpsql_device.schema import LARGEST_PUBLIC
 from ldpsql_device.survey import PERIOD_COLUMN, Schedule
 from ldpsql_device.values import TYPES

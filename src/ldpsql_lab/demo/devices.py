@@ -12,10 +12,11 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from ldpsql_device.answer import Report, respond
+from ldpsql_device.answer import respond
 from ldpsql_device.collector import Collector
 from ldpsql_device.errors import Error, ReportError
 from ldpsql_device.policy import Policy
+from ldpsql_device.reports import Report
 from ldpsql_device.survey import Survey
 
 AT_ONCE = 250

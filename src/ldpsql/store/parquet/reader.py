@@ -23,9 +23,9 @@ import pyarrow as pa
 from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.store.intake import describe_damage
 from ldpsql.store.parquet import DAMAGED, EXCEEDED, TOO_LARGE
-from ldpsql_device.answer import ID_BYTES
 from ldpsql_device.errors import ReportError
 from ldpsql_device.frozen import frozen
+from ldpsql_device.reports import ID_BYTES
 
 ROWS = 1 << 17
 """Rows of a piece."""
