@@ -91,11 +91,11 @@ release: $(STAMP)
 	cd clients/page && npm ci --silent --no-audit --no-fund && \
 		npm sbom --sbom-format cyclonedx --sbom-type application > ../../dist/page.cdx.json
 
-$(STAMP): pyproject.toml device/pyproject.toml requirements.lock
+$(STAMP): pyproject.toml device/pyproject.toml lab/pyproject.toml requirements.lock
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.12')"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable device --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable device --editable . --editable lab
 	touch $@
 
 clean:

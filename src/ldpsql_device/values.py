@@ -2,7 +2,7 @@
 
 Two classes serve every type of dimension: `Ordered` (int, float, date, timestamp: bins between
 edges) and `Listed` (category, bool: values written out); codes are 0..size-1. What SQL needs of a
-domain beyond values and codes is in `ldpsql.sql.domains`, the Arrow types are in `ldpsql.reports.arrow_types`.
+domain beyond values and codes, and Arrow types, are the collector's.
 """
 
 from __future__ import annotations

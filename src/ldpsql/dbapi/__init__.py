@@ -1,0 +1,1 @@
+"""Runs at the analyst. The Python database API (PEP 249), and answers as notebooks show them."""

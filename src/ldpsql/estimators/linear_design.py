@@ -1,6 +1,6 @@
 """Designs whose groups answer linearly: what follows from how each group answers.
 
-The estimator: `ldpsql.estimators.linear`; of many sets of people at once: `ldpsql.estimators.grouped`.
+The estimator is in `linear`, the one for many sets of people at once in `grouped`.
 """
 
 from __future__ import annotations

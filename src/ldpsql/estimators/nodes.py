@@ -38,7 +38,6 @@ from ldpsql.trees import Levels, cover_box
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Hash, Parity, Plan
-from ldpsql_lab.mechanisms.split import SplitEstimator
 
 Piece = tuple[Levels, Codes, Array]
 """A level combination, some of its cells, and the weight of each."""
@@ -96,9 +95,7 @@ def answers_of(plan: Plan, kind: type[OracleAnswer] = OracleAnswer) -> tuple[Ora
 class GroupDesign(LinearDesign[Q]):
     """Groups of level combinations, each with an oracle.
 
-    plan: asks every group (one question per group, or per sub-survey where people answer all groups
-    of it, each with a part of epsilon), in the order of the groups of `table`.  oracle: the option.
-    budgets: the parts of epsilon, per group; empty where each has all of it.
+    plan: asks every group, in the order of the groups of `table`.  oracle: the option.
     """
 
     name: str
@@ -107,7 +104,6 @@ class GroupDesign(LinearDesign[Q]):
     plan: Plan
     table: GroupTable
     oracle: str
-    budgets: tuple[Epsilon, ...] = ()
 
     @cached_property
     def answers(self) -> tuple[OracleAnswer, ...]:
@@ -119,15 +115,16 @@ class GroupDesign(LinearDesign[Q]):
         return self.table.spread_evenly(group, nodes)
 
     def add_up(self, source: Source) -> LinearEstimator:
-        """What adds up weighted frequencies of nodes."""
-        if self.budgets:
-            return SplitEstimator(source, self.table, self.domain)
+        """The estimator that adds up weighted frequencies of nodes."""
         return LinearEstimator(source)
+
+    def describe_oracle(self, group: int) -> str:
+        """The oracle of a group, for EXPLAIN."""
+        return f", {self.answers[group].oracle.kind}"
 
     def to_json(self) -> Mapping[str, Any]:
         """What `Recipe.restore` needs besides domain and epsilon."""
-        budgets = {"budgets": [str(budget) for budget in self.budgets]} if self.budgets else {}
-        return {**self.table.to_json(), "oracle": self.oracle, **budgets}
+        return {**self.table.to_json(), "oracle": self.oracle}
 
 
 def cover_query(
@@ -197,8 +194,7 @@ class NodeDesign(GroupDesign[CellQuery]):
         """The nodes of each group used."""
         lines = describe_known(planned.known)
         for cells in (cells for alternative in planned.alternatives for cells in alternative):
-            budget = f" at {float(self.budgets[cells.group]):.3g}" if self.budgets else ""
-            oracle = f", {self.answers[cells.group].oracle.kind}{budget}"
+            oracle = self.describe_oracle(cells.group)
             group = self.table.describe(cells.group, self.domain, oracle)
             lines.append(f"{group}: {list_nodes(cells.nodes)}")
         return lines

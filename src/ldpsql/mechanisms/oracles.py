@@ -117,23 +117,3 @@ def plan_of_groups(domain: RecordDomain, table: GroupTable, oracle: str, epsilon
         steps = (Step(weights),) if len(members) > 1 else ()
         faces.append(Face(sum(weights), (part,), steps, coins))
     return Plan(domain.record_sizes, (odds_words(epsilon),), tuple(faces))
-
-
-def plan_of_split(
-    domain: RecordDomain, table: GroupTable, oracle: str, budgets: Sequence[Epsilon]
-) -> Plan:
-    """Everybody answers all groups of a sub-survey, each with its part of epsilon."""
-    distinct = list(dict.fromkeys(budgets))
-    faces = []
-    for members in table.members.values():
-        parts: list[Part] = []
-        coins: list[Integer] = []
-        for number in members:
-            size, budget = table.sizes[number], budgets[number]
-            kind, digit = choose_oracle(oracle, size, budget), table.digit([number])
-            odds, first = distinct.index(budget), len(coins)
-            part, own = ask(kind, digit, [size], budget, odds, first)
-            parts.append(part)
-            coins += own
-        faces.append(Face(1, tuple(parts), (), tuple(coins)))
-    return Plan(domain.record_sizes, tuple(map(odds_words, distinct)), tuple(faces))

@@ -1,20 +1,18 @@
-"""The mechanisms by name: adding one is adding its name, and its recipe to its family.
+"""The mechanisms by name: the core's families, and those that entry points bring.
 
 A question to one survey needs one recipe, and importing them all takes longer than answering it:
-so a family is imported, in a function, when one of its recipes is first asked for.
-
-Other distributions bring mechanisms as entry points of the group `ldpsql.mechanisms`. They are
-looked for where a name is not one of ours, and `auto` does not consider them.
+so a family is imported, in a function, when one of its recipes is first asked for. Side rooms, the
+lab and other distributions bring mechanisms as entry points of the group `ldpsql.mechanisms`.
 """
 # ruff: noqa: PLC0415
 
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Callable, Mapping, MutableMapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
+from ldpsql import extensions
 from ldpsql.errors import did_you_mean
 from ldpsql.mechanisms.base import AnyRecipe, Recipe
 from ldpsql_device.errors import SurveyError
@@ -29,157 +27,117 @@ def _fourier() -> Family:
 
 
 def _staircase() -> Family:
-    from ldpsql.mechanisms.staircase import recipe as staircase
+    from ldpsql.mechanisms.staircase import recipe
 
-    return (staircase.STAIRCASE,)
+    return (recipe.STAIRCASE,)
 
 
 def _hierarchical() -> Family:
-    from ldpsql.mechanisms.hierarchical import recipe as hierarchical
+    from ldpsql.mechanisms.hierarchical import recipe as trees
 
     return (
-        hierarchical.HGRR,
-        hierarchical.HIO,
-        hierarchical.AHIO,
-        hierarchical.EHIO,
-        hierarchical.HH,
-        hierarchical.LGRR_REPAIRED,
-        hierarchical.GRR,
-        hierarchical.OLH,
-        hierarchical.OUE,
-        hierarchical.HRR,
+        *(trees.HGRR, trees.HIO, trees.AHIO, trees.EHIO, trees.LGRR_REPAIRED),
+        *(trees.GRR, trees.OLH, trees.OUE, trees.HRR),
     )
-
-
-def _hi() -> Family:
-    from ldpsql_lab.mechanisms import hi
-
-    return (hi.HI,)
-
-
-def _haar() -> Family:
-    from ldpsql_lab.mechanisms import haar
-
-    return (haar.HAARHRR,)
-
-
-def _ahead() -> Family:
-    from ldpsql_lab.mechanisms import ahead
-
-    return (ahead.AHEAD,)
 
 
 def _lgrr() -> Family:
-    from ldpsql.mechanisms.lgrr import recipe as lgrr
+    from ldpsql.mechanisms.lgrr import recipe
 
-    return (lgrr.LGRR, lgrr.LGRR_FD)
-
-
-def _uldp() -> Family:
-    from ldpsql.sensitive import recipes as uldp
-
-    return (uldp.URR, uldp.URAP, uldp.CPRR, uldp.JURR, uldp.JURR_G, uldp.TDRR, uldp.JD_GRR)
+    return (recipe.LGRR, recipe.LGRR_FD)
 
 
-def _graded() -> Family:
-    from ldpsql_lab.mechanisms import graded
-
-    return (graded.GRADED,)
-
-
-def _truthful() -> Family:
-    from ldpsql_lab.mechanisms import truthful
-
-    return (truthful.TRUTHFUL,)
-
-
-def _marginals() -> Family:
-    from ldpsql.marginals import recipes as marginals
-
-    return (
-        marginals.SRR_SS,
-        marginals.PSRR_SS,
-        marginals.ARR_SS,
-        marginals.SRR_MS,
-        marginals.SUE_MS,
-        marginals.OUE_MS,
-        marginals.SOLH,
-        marginals.FT,
-    )
-
-
-_FAMILIES: Mapping[str, Callable[[], Family]] = {
+_CORE: Mapping[str, Callable[[], Family]] = {
     "fourier": _fourier,
     "staircase": _staircase,
     **dict.fromkeys(("hgrr", "hio", "ahio", "ehio"), _hierarchical),
-    "hi": _hi,
-    "hh": _hierarchical,
-    "haarhrr": _haar,
-    "ahead": _ahead,
     **dict.fromkeys(("lgrr", "lgrr-fd"), _lgrr),
     **dict.fromkeys(("lgrr-repaired", "grr", "olh", "oue", "hrr"), _hierarchical),
-    **dict.fromkeys(("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr", "jd-grr"), _uldp),
-    "graded": _graded,
-    "truthful": _truthful,
-    **dict.fromkeys(("srr-ss", "psrr-ss", "arr-ss"), _marginals),
-    **dict.fromkeys(("srr-ms", "sue-ms", "oue-ms", "solh", "ft"), _marginals),
 }
-"""Name -> its family, in the order in which mechanisms are listed."""
+"""Name -> its family, in the order in which mechanisms are listed and tried."""
+
+ROOMS: Mapping[str, tuple[str, ...]] = {
+    "ldpsql.sensitive": ("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr", "jd-grr"),
+    "ldpsql.marginals": (
+        *("srr-ss", "psrr-ss", "arr-ss", "srr-ms", "sue-ms", "oue-ms", "solh", "ft"),
+    ),
+    "ldpsql_lab": ("hi", "hh", "haarhrr", "ahead", "graded", "truthful"),
+}
+"""The families beside the core's, by the package that brings them: known by name, so that `design`
+can say which of them are not installed."""
+
+GROUP = "ldpsql.mechanisms"
+"""The group of entry points under which other packages name their recipes."""
 
 
 class _Registry(UserDict[str, Any]):
-    """The recipes by name, None before they are first asked for."""
+    """Every recipe by name, None before it is first asked for; entry points are read when names
+    beyond the core's are needed."""
+
+    _is_complete = False
 
     def __getitem__(self, name: str) -> AnyRecipe:
+        if name not in self.data:
+            self._complete()
         if self.data[name] is None:
-            recipes = {recipe.name: recipe for recipe in _FAMILIES[name]()}
-            self.data.update((each, recipes[each]) for each in recipes if self.data[each] is None)
+            self._load(name)
         recipe: AnyRecipe = self.data[name]
         return recipe
 
+    def __contains__(self, name: object) -> bool:
+        if name not in self.data:
+            self._complete()
+        return name in self.data
 
-GROUP = "ldpsql.mechanisms"
-"""The group of entry points under which other distributions name their recipes."""
-MECHANISMS: MutableMapping[str, AnyRecipe] = _Registry(dict.fromkeys(_FAMILIES))
+    def __iter__(self) -> Iterator[str]:
+        self._complete()
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        self._complete()
+        return len(self.data)
+
+    def _complete(self) -> None:
+        if self._is_complete:
+            return
+        self._is_complete = True
+        found = extensions.installed(GROUP)
+        ours = [name for names in ROOMS.values() for name in names if name in found]
+        for name in dict.fromkeys((*ours, *found)):
+            self.data.setdefault(name, None)
+
+    def _load(self, name: str) -> None:
+        if name in _CORE:
+            recipes = {recipe.name: recipe for recipe in _CORE[name]()}
+            self.data.update((each, recipes[each]) for each in recipes if self.data[each] is None)
+            return
+        recipe = extensions.load(GROUP, name, SurveyError)
+        if not isinstance(recipe, Recipe) or recipe.name != name:
+            raise SurveyError(f"mechanism {name}: what is installed is not a recipe called {name}")
+        self.data[name] = recipe
+
+
+MECHANISMS: MutableMapping[str, AnyRecipe] = _Registry(dict.fromkeys(_CORE))
 
 
 def mechanism(name: str) -> AnyRecipe:
-    """A mechanism by its name, ours or an installed one; SurveyError lists those there are."""
-    found = MECHANISMS[name] if name in MECHANISMS else _installed(name)
-    if found is None:
-        from importlib.metadata import entry_points
+    """A mechanism by its name, the core's or an installed one; SurveyError lists those there are,
+    or names the package that has it."""
+    if name in MECHANISMS:
+        return MECHANISMS[name]
+    for package, names in ROOMS.items():
+        if name in names:
+            raise SurveyError(f"mechanism {name} is in {package}, which is not installed")
+    raise SurveyError(
+        f"unknown mechanism {name!r:.60}; {did_you_mean(name, list(MECHANISMS))}there are "
+        f"{', '.join(MECHANISMS)}"
+    )
 
-        known = dict.fromkeys((*MECHANISMS, *sorted(entry_points(group=GROUP).names)))
-        raise SurveyError(
-            f"unknown mechanism {name!r:.60}; {did_you_mean(name, known)}there are "
-            f"{', '.join(known)}"
-        )
-    return found
 
-
-@cache
-def _installed(name: str) -> AnyRecipe | None:
-    """The recipe that another distribution brings, None where none does.
-
-    SurveyError where several do, or where it cannot be imported, or is none of this name.
-    """
-    from importlib.metadata import entry_points
-
-    entries = tuple(entry_points(group=GROUP, name=name))
-    if not entries:
-        return None
-    if len(entries) > 1:
-        owners = ", ".join(sorted(entry.dist.name if entry.dist else "?" for entry in entries))
-        raise SurveyError(f"several packages bring a mechanism {name}: {owners}; keep one of them")
-    (entry,) = entries
-    try:
-        recipe = entry.load()
-    except Exception as error:  # it is somebody else's code, which may fail in any way
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise SurveyError(
-            f"mechanism {name} cannot be loaded from {entry.value} ({said:.200}); "
-            f"update or uninstall the package that brings it"
-        ) from error
-    if not isinstance(recipe, Recipe) or recipe.name != name:
-        raise SurveyError(f"mechanism {name}: {entry.value} is not a recipe called {name}")
-    return recipe
+def missing_rooms() -> dict[str, tuple[str, ...]]:
+    """The packages of this project that are not installed, with the mechanisms they would bring."""
+    lacking = {
+        package: tuple(name for name in names if name not in MECHANISMS)
+        for package, names in ROOMS.items()
+    }
+    return {package: names for package, names in lacking.items() if names}

@@ -22,6 +22,7 @@ from ldpsql.mechanisms.hierarchical.recipe import GroupOptions, Hierarchical, co
 from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.frozen import frozen
+from ldpsql_lab.mechanisms.split import SplitConsistentDesign, SplitNodeDesign, plan_of_split
 
 LARGEST_PARTS, LARGEST_RECORDS = 64, 1 << 16
 _EXACT = Context(prec=60)
@@ -43,13 +44,26 @@ class Hi(Hierarchical):
         budgets = split_evenly(self.name, task.epsilon, table)
         self._check_split(table, task.domain, task.epsilon, budgets)
         groups = table, options.oracle, options.inference
-        return self._build(task.domain, task.epsilon, *groups, budgets)
+        return self._split(task.domain, task.epsilon, *groups, budgets)
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
         """From the design's data."""
         groups, budgets = self.read(domain, data), tuple(map(Epsilon.parse, data["budgets"]))
         self._check_split(groups[0], domain, epsilon, budgets)
-        return self._build(domain, epsilon, *groups, budgets)
+        return self._split(domain, epsilon, *groups, budgets)
+
+    def _split(
+        self,
+        domain: RecordDomain,
+        epsilon: Epsilon,
+        table: GroupTable,
+        oracle: str,
+        inference: str,
+        budgets: tuple[Epsilon, ...],
+    ) -> AnyDesign:
+        kind = SplitConsistentDesign if inference == "consistent" else SplitNodeDesign
+        plan = plan_of_split(domain, table, oracle, budgets)
+        return kind(self.name, domain, epsilon, plan, table, oracle, budgets)
 
     def _check_split(
         self, table: GroupTable, domain: RecordDomain, epsilon: Epsilon, budgets: Sequence[Epsilon]

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,9 +22,21 @@ from ldpsql.algebra.estimate import Estimates
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import Codes
+from ldpsql.estimators.consistent import ConsistentDesign
 from ldpsql.estimators.groups import GroupTable
-from ldpsql.estimators.linear import CellQuery, Entry, LinearEstimator, clip_to, merge_entries
+from ldpsql.estimators.linear import (
+    CellQuery,
+    Entry,
+    LinearEstimator,
+    Source,
+    clip_to,
+    merge_entries,
+)
+from ldpsql.estimators.nodes import NodeDesign, OracleAnswer
+from ldpsql.mechanisms.oracles import ask, choose_oracle, odds_words
+from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.frozen import frozen
+from ldpsql_device.plan import Face, Integer, Part, Plan
 
 
 @frozen
@@ -116,3 +128,64 @@ class SplitEstimator(LinearEstimator):
         codes = np.indices(sizes).reshape(len(sizes), math.prod(sizes)).T
         bits = [np.full((len(codes), signs), bit) for bit in range(2 if signs else 1)]
         return np.concatenate([np.hstack([codes, bit]) for bit in bits])
+
+
+class _SplitBudget:
+    """Of a design of groups: the parts of epsilon, per group, that every person answers with."""
+
+    budgets: tuple[Epsilon, ...]
+    table: GroupTable
+    domain: RecordDomain
+    oracle: str
+    answers: tuple[OracleAnswer, ...]
+
+    def add_up(self, source: Source) -> LinearEstimator:
+        """The estimator of groups that the same people answer."""
+        return SplitEstimator(source, self.table, self.domain)
+
+    def describe_oracle(self, group: int) -> str:
+        """The oracle of a group and its part of epsilon, for EXPLAIN."""
+        return f", {self.answers[group].oracle.kind} at {float(self.budgets[group]):.3g}"
+
+    def to_json(self) -> Mapping[str, Any]:
+        """All that `Recipe.restore` needs besides domain and epsilon."""
+        budgets = [str(budget) for budget in self.budgets]
+        return {**self.table.to_json(), "oracle": self.oracle, "budgets": budgets}
+
+
+@frozen
+class SplitNodeDesign(_SplitBudget, NodeDesign):
+    """Boxes are answered from the fewest nodes that cover them."""
+
+    budgets: tuple[Epsilon, ...] = ()
+
+
+@frozen
+class SplitConsistentDesign(_SplitBudget, ConsistentDesign):
+    """Boxes are answered by least squares over all groups."""
+
+    budgets: tuple[Epsilon, ...] = ()
+
+    def to_json(self) -> Mapping[str, Any]:
+        """All that `Recipe.restore` needs besides domain and epsilon."""
+        return {**super().to_json(), "inference": "consistent"}
+
+
+def plan_of_split(
+    domain: RecordDomain, table: GroupTable, oracle: str, budgets: Sequence[Epsilon]
+) -> Plan:
+    """Everybody answers all groups of a sub-survey, each with its part of epsilon."""
+    distinct = list(dict.fromkeys(budgets))
+    faces = []
+    for members in table.members.values():
+        parts: list[Part] = []
+        coins: list[Integer] = []
+        for number in members:
+            size, budget = table.sizes[number], budgets[number]
+            kind, digit = choose_oracle(oracle, size, budget), table.digit([number])
+            odds, first = distinct.index(budget), len(coins)
+            part, own = ask(kind, digit, [size], budget, odds, first)
+            parts.append(part)
+            coins += own
+        faces.append(Face(1, tuple(parts), (), tuple(coins)))
+    return Plan(domain.record_sizes, tuple(map(odds_words, distinct)), tuple(faces))

@@ -36,7 +36,6 @@ from ldpsql.mechanisms.oracles import (
     choose_oracle,
     make_oracle,
     plan_of_groups,
-    plan_of_split,
     sort_by_oracle,
 )
 from ldpsql.trees import Tree, balance, pad
@@ -110,13 +109,6 @@ class OracleOptions(AllocatedOptions):
 
     oracle: Literal["grr", "olh", "oue", "hrr", "auto"] = "olh"
     root: bool = False
-
-
-@frozen
-class HhOptions(AllocatedOptions):
-    """Options of hh."""
-
-    oracle: Literal["oue", "hrr"] = "oue"
 
 
 @frozen
@@ -247,14 +239,10 @@ class Hierarchical(Recipe[GroupOptions]):
         table: GroupTable,
         oracle: str,
         inference: str,
-        budgets: tuple[Epsilon, ...] = (),
     ) -> AnyDesign:
-        if budgets:
-            plan = plan_of_split(domain, table, oracle, budgets)
-        else:
-            table = sort_by_oracle(table, oracle, epsilon)
-            plan = plan_of_groups(domain, table, oracle, epsilon)
-        return DESIGNS[inference](self.name, domain, epsilon, plan, table, oracle, budgets)
+        table = sort_by_oracle(table, oracle, epsilon)
+        plan = plan_of_groups(domain, table, oracle, epsilon)
+        return DESIGNS[inference](self.name, domain, epsilon, plan, table, oracle)
 
     def least_variance(self, workload: Workload, epsilon: Epsilon) -> float:
         """Where the only variant has as many groups as there are level combinations: each is asked
@@ -331,7 +319,6 @@ HIO = Hierarchical("hio", collect_augmented, OracleOptions, Takes(measures=False
 AHIO = Hierarchical("ahio", collect_augmented, OracleOptions)
 EHIO = Hierarchical("ehio", collect_embedded, OracleOptions)
 HGRR = Hierarchical("hgrr", collect_embedded, AllocatedOptions)
-HH = Hierarchical("hh", collect_embedded, HhOptions, ONE_DIMENSION)
 LGRR_REPAIRED = Hierarchical("lgrr-repaired", collect_embedded, RepairedOptions)
 GRR, OLH, OUE = Flat("grr"), Flat("olh"), Flat("oue")
 HRR = Flat("hrr", instead="olh")

@@ -1,6 +1,6 @@
 """The process that decodes Parquet files of strangers, under limits of memory and time.
 
-It is started as `python -m ldpsql.store.parquet.child MEMORY` by `reader`, and imports pyarrow alone.
+`reader` starts it as `python -m ldpsql.store.parquet.child MEMORY`; it imports pyarrow alone.
 Every line of its input is a request, a JSON object: what to `read`, which is the `path` of a file
 and its `columns`, so many `rows` at a time, or no columns but its schema; and how many `seconds` of
 the processor that may take. It answers with lines of JSON, each followed by as many bytes as its
