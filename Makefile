@@ -38,8 +38,8 @@ layers: $(STAMP)
 	$(BIN)/lint-imports
 
 docs: $(STAMP)
-	$(BIN)/python -m ldpsql.cli.reference --check
-	$(BIN)/python -m ldpsql.designer.reference --check
+	$(BIN)/python -m tools.command_reference --check
+	$(BIN)/python -m tools.survey_reference --check
 
 # The JavaScript client: its tests, its types, and its size, minified and compressed; and the page: its tests, and
 # whether what it takes from others is what its lock file makes. Needs node and npm.

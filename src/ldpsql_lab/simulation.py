@@ -78,7 +78,8 @@ def simulate(
 ) -> Connection:
     """Randomize a table, ingest the reports into memory, and connect to them.
 
-    confidence, estimator: as in `ldpsql.connect`. A mechanism that asks in rounds gets them all: the people are split among the rounds at random, and the connection is to the last one.
+    confidence, estimator: as in `ldpsql.connect`. A mechanism that asks in rounds gets them all:
+    the people are split among the rounds at random, and the connection is to the last one.
     The same seed gives the same reports; those of a survey that trusts a shuffler are shuffled. A
     survey that promises nothing, or gives values away, is answered as well, for nothing leaves
     this process. spent: where to add the seconds of "design" (of later rounds), "randomize" and

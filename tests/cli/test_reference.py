@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from ldpsql.cli import reference
 from ldpsql.cli.main import cli
+from tools import command_reference as reference
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from support.surveys import integer, survey_toml
 
-from ldpsql.designer import reference as page
 from ldpsql.designer.file import KEYS, read_file
 from ldpsql_device import schema
 from ldpsql_device.errors import SurveyError
+from tools import survey_reference as page
 
 DOCS = Path(__file__).parents[2] / "docs"  # the package may be installed elsewhere
 
 
 def test_the_page_is_up_to_date():
-    hint = "run python -m ldpsql.designer.reference"
+    hint = "run python -m tools.survey_reference"
     assert (DOCS / "survey.md").read_text(encoding="utf-8") == page.reference(), hint
 
 

@@ -580,7 +580,7 @@ def _type_of(arrow: pa.DataType) -> str | None:
     """The type of a dimension of such a column, or None if it has none."""
     import pyarrow.types as is_type  # noqa: PLC0415
 
-    from ldpsql.randomize.columns import is_text  # noqa: PLC0415
+    from ldpsql.reports.arrow_types import is_text  # noqa: PLC0415
 
     tests = {
         "int": (is_type.is_integer,),

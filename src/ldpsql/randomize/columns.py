@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ldpsql.reports.arrow_types import ARROW_TYPES
+from ldpsql.reports.arrow_types import ARROW_TYPES, is_text
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import RecordError
 from ldpsql_device.frozen import frozen
@@ -274,14 +274,6 @@ _POINTS: Mapping[str, Callable[[str, pa.Array], Points]] = {
     "date": _date_points,
     "timestamp": _timestamp_points,
 }
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds strings, dictionary-encoded or not."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    is_one = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(check(kind) for check in is_one)
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from ldpsql.errors import pluralize
+from ldpsql.randomize.notes import misfit_notes, person_notes, zone_notes
 from ldpsql.terminal import options
 from ldpsql.terminal.notes import show_notes
 from ldpsql.terminal.progress import Progress
-from ldpsql.terminal.text import misfit_notes, person_notes, zone_notes
 
 
 @click.command()

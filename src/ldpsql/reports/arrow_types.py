@@ -58,3 +58,11 @@ def arrow_types(schema: Schema) -> dict[str, pa.DataType]:
     for column in schema.public:
         types[column.name] = ARROW_TYPES[column.type]
     return types
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds strings, dictionary-encoded or not."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    is_one = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(check(kind) for check in is_one)

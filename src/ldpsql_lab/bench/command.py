@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ldpsql.randomize.notes import misfit_notes, person_notes, zone_notes
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.terminal.notes import show_line, show_notes
 from ldpsql.terminal.progress import Progress
-from ldpsql.terminal.text import misfit_notes, person_notes, zone_notes
 from ldpsql.wording.numbers import read_people
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Runs at the maintainer. Writes and checks generated pages of the documentation."""
