@@ -9,14 +9,14 @@ NotSupportedError
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Self
 
 from ldpsql_device.errors import Error, NotSupportedError, ProgrammingError
-from ldpsql_device.frozen import frozen
 
 
-@frozen
+@dataclass(frozen=True)
 class Place:
     """Where in an SQL text something stands: 1-based line and column, length in characters."""
 

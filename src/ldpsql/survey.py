@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +34,6 @@ from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import FingerprintError, SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Plan
 from ldpsql_device.schema import Schema, check_label, check_name
 from ldpsql_device.shuffled import Shuffled
@@ -81,7 +80,7 @@ _OPTIONAL = (
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class Survey(Published):
     """A public, immutable survey.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations_with_replacement, product
 
@@ -20,14 +21,13 @@ from numpy.typing import NDArray
 from ldpsql.algebra.boxes import Box, Side, codes_of
 from ldpsql.algebra.numerics import Array
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 LARGEST_PADDING = 1024
 Nodes = NDArray[np.int64]
 Levels = tuple[int, ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class Tree:
     """A mixed-radix tree: level 0 is the root, level j has nodes of widths[j] codes.
 
@@ -156,7 +156,7 @@ def cover_box(box: Box, trees: Sequence[Tree]) -> Iterator[tuple[Levels, Nodes]]
 # -- details ---------------------------------------------------------------------------------------
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class AxisDetails:
     """The details of the indicator of one side of a box (`Tree.indicate`), in one tree."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from http.client import HTTPException
 from typing import IO, TYPE_CHECKING, Any
 from urllib.error import HTTPError
@@ -18,7 +19,6 @@ from urllib.request import (
 )
 
 from ldpsql_device.errors import InterfaceError, OperationalError, SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey
 
@@ -50,7 +50,7 @@ def open_directly(scheme: str) -> OpenerDirector:
     return build_opener(_Stay, ProxyHandler(proxies))
 
 
-@frozen
+@dataclass(frozen=True)
 class Delivery:
     """What became of reports.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
@@ -16,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql_device.entropy import Entropy, Words
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import (
     BITS_PER_COLUMN,
     WORDS,
@@ -173,7 +173,7 @@ def invert(numbers: Integers, prime: Whole) -> Integers:
 # -- responses ------------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Rungs:
     """Which words mean what: rung after rung, each with points of one number of words.
 

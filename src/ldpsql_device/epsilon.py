@@ -7,12 +7,12 @@ below it, and every threshold is derived from that fraction by integer arithmeti
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 
 from ldpsql_device.errors import InterfaceError, SurveyError
-from ldpsql_device.frozen import frozen
 
 SMALLEST_EPSILON, LARGEST_EPSILON = Decimal("0.001"), Decimal(20)
 LARGEST_PRECISION = 20
@@ -20,7 +20,7 @@ _DIGITS = Context(prec=60)
 _NUMBER = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100}|/[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
 
 
-@frozen
+@dataclass(frozen=True)
 class Epsilon:
     """A privacy budget, kept as the exact decimal that was written down.
 

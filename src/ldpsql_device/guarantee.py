@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from ldpsql_device.shuffled import Central
@@ -16,7 +16,7 @@ KINDS = {"local": "LDP", "uldp": "ULDP", "uldp-joint": "ULDP per attribute", "no
 """Kind of guarantee -> the name of the property."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Guarantee:
     """What a design promises to the person behind one report.
 

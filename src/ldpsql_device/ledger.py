@@ -18,6 +18,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +26,6 @@ from typing import TYPE_CHECKING
 
 from ldpsql_device.epsilon import Number, decimal_text, exact
 from ldpsql_device.errors import Error, InterfaceError, OperationalError, StoreError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.reports import Report, read_report
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ CREATE TABLE attributes (
 """
 
 
-@frozen
+@dataclass(frozen=True)
 class Ledger:
     """The answers of one person, in a file that only its owner can read (mode 0600).
 

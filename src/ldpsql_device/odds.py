@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
@@ -24,7 +24,6 @@ from ldpsql_device.draw import (
     subset_table,
     symbols,
 )
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import (
     HALVES,
     MOST_ENTRIES,
@@ -54,7 +53,7 @@ OwnBit = tuple[int, int, int]
 """The bit of a record's symbol: its threshold, its threshold for other records, its number."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Definition:
     """What a guarantee compares; the kinds are those of `guarantee.KINDS`.
 
@@ -88,7 +87,7 @@ def odds(plan: Plan, definition: Definition) -> Fraction | None:
     return worst if isinstance(worst, Fraction) else None
 
 
-@frozen
+@dataclass(frozen=True)
 class _Bounds:
     """Upper bounds of the odds of a plan's faces.
 

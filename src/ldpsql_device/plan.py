@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from operator import lshift, sub
@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 WORDS, HALVES = 1 << 64, 1 << 32
 LARGEST = 1 << 53
@@ -88,7 +87,7 @@ def _declare_fields(kind: Any) -> Mapping[str, Declared]:
 declared_fields: Callable[[Any], Mapping[str, Declared]] = lru_cache(maxsize=64)(_declare_fields)
 
 
-@frozen
+@dataclass(frozen=True)
 class Varying(Piece):
     """An integer of a face that depends on what was drawn in one of its steps: one per choice.
 
@@ -147,7 +146,7 @@ def find_columns(value: Any) -> Iterator[Varying]:
 # -- symbols: what of the record a question is about ----------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Term(Piece):
     """coefficient * look(x) for the code x of an attribute.
 
@@ -166,7 +165,7 @@ class Term(Piece):
         require(sum(looks) <= 1, "a term is divided, looked up, or cut")
 
 
-@frozen
+@dataclass(frozen=True)
 class Digit(Piece):
     """plus + the sum of the terms; looked up in a table, reduced modulo radix, where it says so.
 
@@ -180,7 +179,7 @@ class Digit(Piece):
     modulus: bool = False
 
 
-@frozen
+@dataclass(frozen=True)
 class Hash(Piece):
     """((a + 1) x^-1 + c mod prime) mod values, where coins a, c are drawn below prime - 1, prime.
 
@@ -200,7 +199,7 @@ class Hash(Piece):
         require(all(map(is_prime, primes)), "the modulus of a hash is not a prime number")
 
 
-@frozen
+@dataclass(frozen=True)
 class Parity(Piece):
     """The parity of the bits that (times * coin + plus) and the flat symbol have in common."""
 
@@ -221,14 +220,14 @@ def is_prime(number: int) -> bool:
 # -- responses: how a symbol is answered ----------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Subset(Piece):
     """A response that favours a base set of offsets; odds: number of the odds among the plan's."""
 
     odds: int
 
 
-@frozen
+@dataclass(frozen=True)
 class Arcs(Subset):
     """The base set is a product of intervals of offsets from 0: `counts` are their lengths."""
 
@@ -250,7 +249,7 @@ class ListedSubset(Subset):
 SetNumber = Annotated[Integer, (0, LARGEST_LISTED)]
 
 
-@frozen
+@dataclass(frozen=True)
 class Comb(ListedSubset):
     """A window and comb on one digit of m values:
 
@@ -264,7 +263,7 @@ class Comb(ListedSubset):
     width: SetNumber
 
 
-@frozen
+@dataclass(frozen=True)
 class Scrambled(ListedSubset):
     """A base set that is scattered over all digits but the last.
 
@@ -340,7 +339,7 @@ def _word_table(kinds: Iterable[Sequence[tuple[int, int]]]) -> Words:
     return np.array(columns, dtype=np.uint64).transpose(1, 2, 0)
 
 
-@frozen
+@dataclass(frozen=True)
 class Rung(Piece):
     """`width` words for each combination of new values of the digits in `drawn`; others stay."""
 
@@ -348,7 +347,7 @@ class Rung(Piece):
     drawn: tuple[int, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Ladder(Piece):
     """A response that depends on which digits are below `held`, their sensitive values.
 
@@ -392,7 +391,7 @@ class Ladder(Piece):
         )
 
 
-@frozen
+@dataclass(frozen=True)
 class Rows(Piece):
     """A row of words per symbol, one entry per answer; every row sums to WORDS."""
 
@@ -418,7 +417,7 @@ class Rows(Piece):
         return _word_table([(row[answer], 1) for answer in order] for row, order in kinds)
 
 
-@frozen
+@dataclass(frozen=True)
 class Staircase(Rows):
     """Rows by a rule: an answer has `weight` words, and a favoured symbol floor(weight favour /
     WORDS) of it. What is left of a symbol's words goes to answers that do not favour it, in their
@@ -459,7 +458,7 @@ class Staircase(Rows):
 Thresholds = Annotated[tuple[int, ...], (0, WORDS - 1)]
 
 
-@frozen
+@dataclass(frozen=True)
 class Bits(Piece):
     """A bit per value of the symbol: set where its word is below `own` for the person's, else
     `other`. One threshold for all bits, or one per bit."""
@@ -474,7 +473,7 @@ class Bits(Piece):
             require(len(set(thresholds)) <= 16, "too many different thresholds of bits")
 
 
-@frozen
+@dataclass(frozen=True)
 class Keep(Piece):
     """The symbol as it is. Nothing is promised."""
 
@@ -487,7 +486,7 @@ Response = Arcs | Comb | Scrambled | Ladder | Rows | Staircase | Bits | Keep
 # -- questions ------------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Part(Piece):
     """A symbol and the response to it.
 
@@ -550,7 +549,7 @@ class Part(Piece):
         return [np.left_shift(1, np.clip(size - start, 0, BITS_PER_COLUMN)) for start in starts]
 
 
-@frozen
+@dataclass(frozen=True)
 class Step(Piece):
     """A table of weights, drawn from by a half of a word without looking at the record.
 
@@ -600,7 +599,7 @@ class Step(Piece):
         return found
 
 
-@frozen
+@dataclass(frozen=True)
 class Face(Piece):
     """Questions of one shape: one choice per step, coins drawn below their ranges, and parts.
 
@@ -649,7 +648,7 @@ class Face(Piece):
         return number
 
 
-@frozen
+@dataclass(frozen=True)
 class Plan(Piece):
     """All that devices need to answer a survey.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ldpsql_device.epsilon import Number, decimal_text, exact
 from ldpsql_device.errors import InterfaceError, PolicyError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from ldpsql_device.schema import Schema
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RENEWALS = (None, "day", "month")
 
 
-@frozen
+@dataclass(frozen=True)
 class Policy:
     """The most that a survey may take from a person; what it does not name is refused.
 

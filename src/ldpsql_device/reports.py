@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldpsql_device.errors import ReportError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.values import TYPES, Value
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ _HEX = re.compile("[0-9a-f]*")
 _KEYS = {"id", "report", "public"}
 
 
-@frozen
+@dataclass(frozen=True)
 class Report:
     """What leaves the device. Whatever carries it, a file or an address, names the survey.
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 from ldpsql_device.errors import SurveyError, expect
-from ldpsql_device.frozen import frozen
 from ldpsql_device.values import (
     BOOL,
     MISSING,
@@ -65,7 +64,7 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 Keys = Mapping[str, Any]
 
 
-@frozen
+@dataclass(frozen=True)
 class Dimension:
     """A private attribute for predicates and GROUP BY; every value has a code, whatever it is.
 
@@ -155,7 +154,7 @@ class Dimension:
         return codes[self.choices[standing]], standing
 
 
-@frozen
+@dataclass(frozen=True)
 class Measure:
     """A private, bounded number that is summed or averaged.
 
@@ -245,7 +244,7 @@ def _exact(number: float) -> int:
     return (int(mantissa * 2**53) + (1 << 54) << shift) - (1 << 54 << shift)
 
 
-@frozen
+@dataclass(frozen=True)
 class PublicColumn:
     """A column that travels in clear: no privacy is promised for it.
 
@@ -344,7 +343,7 @@ def default_outside(domain: Domain) -> str:
     return "random" if isinstance(domain, Listed) else "nearest"
 
 
-@frozen
+@dataclass(frozen=True)
 class Schema:
     """The attributes of one survey, by role, in the order of the file.
 

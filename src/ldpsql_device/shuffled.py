@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 from ldpsql_device.epsilon import LARGEST_PRECISION, Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 MOST_USERS = 10**9
 _SMALLEST_DELTA = Decimal("1e-30")
 _LIKE = {"delta": "1e-6", "honest": "0.9"}
 
 
-@frozen
+@dataclass(frozen=True)
 class Central:
     """A promise against whoever sees only the shuffled batch of many people's reports.
 
@@ -40,7 +40,7 @@ class Central:
         )
 
 
-@frozen
+@dataclass(frozen=True)
 class Shuffled:
     """The trust of a survey whose reports are shuffled before the collector sees them.
 

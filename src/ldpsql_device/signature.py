@@ -9,12 +9,11 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldpsql_device.errors import NotSupportedError, OperationalError, SurveyError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -60,7 +59,7 @@ def verify(author: str, signature: str, text: str) -> None:
         ) from None
 
 
-@frozen
+@dataclass(frozen=True)
 class SigningKey:
     """The key with which an author signs surveys.
 

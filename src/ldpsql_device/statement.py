@@ -8,11 +8,11 @@ table that has not ended. A device loads this where its app demands statements.
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
 from ldpsql_device.errors import OperationalError, PolicyError, SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import check_name
 from ldpsql_device.signature import SigningKey, check_author, verify
 from ldpsql_device.survey import (
@@ -37,7 +37,7 @@ _REMEMBER = (
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class Statement:
     """An author's statement about a table.
 

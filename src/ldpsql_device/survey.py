@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -28,7 +28,6 @@ from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import NotSupportedError, PolicyError, SurveyError, expect
-from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import KINDS, Guarantee
 from ldpsql_device.odds import Definition, excess, odds
 from ldpsql_device.plan import Integers, Plan, plan_from_json
@@ -56,7 +55,7 @@ _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-@frozen
+@dataclass(frozen=True)
 class Schedule:
     """When a survey is answered. Days are those of UTC.
 
@@ -175,7 +174,7 @@ class Published:
         return draw(self.plan, codes, entropy)
 
 
-@frozen
+@dataclass(frozen=True)
 class Survey(Published):
     """A published survey, checked; see `Published`.
 

@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldpsql_device.errors import SurveyError, expect
-from ldpsql_device.frozen import frozen
 
 LARGEST_DOMAIN = 1 << 20
 EPOCH = datetime(1970, 1, 1)
@@ -123,7 +122,7 @@ def is_real(value: Any) -> bool:
     return (kind is int) | (number == number)  # noqa: PLR0124
 
 
-@frozen
+@dataclass(frozen=True)
 class Listed:
     """Values written out (category: all strings or all ints; bool).
 
@@ -198,7 +197,7 @@ class Listed:
 BOOL = Listed("bool", (False, True))
 
 
-@frozen
+@dataclass(frozen=True)
 class Ordered:
     """Values on a line: code i holds those from edge i on, below edge i + 1.
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
-
-from ldpsql_device.frozen import frozen
 
 Interval = tuple[int, int]
 CodeSet = tuple[Interval, ...]
@@ -76,7 +75,7 @@ def codes_of(side: Side, size: int) -> CodeSet:
     return ((0, size),) if side is None else side
 
 
-@frozen
+@dataclass(frozen=True)
 class Box:
     """A product of code sets over d dimensions; `sides[i] is None` leaves dimension i free."""
 
@@ -147,7 +146,7 @@ def multiply(left: Terms, right: Terms) -> Terms:
     return tuple((amount, box) for amount, box in pairs if amount and not box.is_empty)
 
 
-@frozen
+@dataclass(frozen=True)
 class Weight:
     """What a public column contributes per person: its value (0 for NULL), or 1 if present."""
 
@@ -155,7 +154,7 @@ class Weight:
     kind: Literal["value", "present"] = "value"
 
 
-@frozen
+@dataclass(frozen=True)
 class LinearQuery:
     """A sum over people of a per-person amount, restricted to disjoint boxes.
 

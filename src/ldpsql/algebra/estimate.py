@@ -8,6 +8,7 @@ say so by their replicates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import NormalDist
 from typing import TypeVar
@@ -16,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.limits import in_time
-from ldpsql_device.frozen import frozen
 
 Array = NDArray[np.float64]
 Query = TypeVar("Query")
@@ -37,7 +37,7 @@ BARELY_ESTIMABLE = 0.07
 """What is added to the squared half-width of a ratio's interval where it is barely estimable."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Estimates:
     """k estimates, unbiased unless they have replicates.
 
@@ -118,7 +118,7 @@ def rows_of(
     return answers
 
 
-@frozen
+@dataclass(frozen=True)
 class Ratio:
     """numerator / denominator of two jointly estimated quantities, or of many pairs at once.
 

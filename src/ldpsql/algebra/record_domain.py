@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 
 Array = NDArray[np.float64]
 TWO_LEVELS = (2, "linear")
 
 
-@frozen
+@dataclass(frozen=True)
 class RecordDomain:
     """What a mechanism needs to know of a schema: sizes and bounds, no meanings.
 

@@ -10,7 +10,7 @@ Sources: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#2.1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import Any, Literal
@@ -21,14 +21,13 @@ from ldpsql.algebra.boxes import Side
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 Kind = Literal["range", "prefix", "equality"]
 KINDS: tuple[Kind, ...] = ("range", "prefix", "equality")
 DEFAULT_PREDICATES = 2
 
 
-@frozen
+@dataclass(frozen=True)
 class QueryClass:
     """All queries with one predicate of a kind on each of some dimensions, equally likely.
 
@@ -42,7 +41,7 @@ class QueryClass:
     measure: int | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class DeclaredQuery:
     """One query: a person inside a box counts coefficient x (level + contrast x sign).
 
@@ -68,7 +67,7 @@ class DeclaredQuery:
         return tuple(sorted(used))
 
 
-@frozen
+@dataclass(frozen=True)
 class Workload:
     """A mixture of classes and queries over one record domain; the weights sum to 1.
 

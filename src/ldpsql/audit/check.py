@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -27,7 +27,6 @@ from ldpsql.mechanisms.base import find_epsilon, keeps_promise
 from ldpsql.reports.channel import Worst
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import Entropy, OsEntropy
-from ldpsql_device.frozen import frozen
 from ldpsql_device.odds import excess
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_lab.audit.bisection import DeviceCheck, check_device
@@ -50,7 +49,7 @@ METHODS: dict[Method, str] = {
 _ROUNDING = 1e-9
 
 
-@frozen
+@dataclass(frozen=True)
 class Audit:
     """What a person who answers is promised by a design, and whether it holds.
 
@@ -318,7 +317,7 @@ def audit_design(
 # -- shuffled reports -----------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class CentralAudit:
     """What a shuffled batch of `reports` reports promises.
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -33,7 +34,6 @@ from ldpsql.reports.channel import Law, Outcome, Worst
 from ldpsql.shuffle.accountant import Blanket, delta_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.law import count_reports
 
 MOST_PROBABILITIES = 1 << 17
@@ -51,7 +51,7 @@ _BEYOND = 1e-6
 # -- definitions ----------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Criterion:
     """What the definition of a kind of guarantee limits, over one record domain."""
 
@@ -105,7 +105,7 @@ class Criterion:
 # -- enumerated channels --------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class EnumeratedChannel:
     """A design small enough to enumerate, and its law."""
 
@@ -233,7 +233,7 @@ def smaller(domain: RecordDomain) -> Iterator[RecordDomain]:
 # -- who is protected against whom ----------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Exposure:
     """What reports can tell about one kind of owner, against one kind of alternative.
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 
 import numpy as np
@@ -31,7 +32,6 @@ from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload, gram
 from ldpsql.bounds.sums_and_counts import information_of_sums, information_with_sums
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.frozen import frozen
 
 BOUND_BELOW = 3.0
 """From this epsilon on the bounds are loose, and a distance from them says nothing."""
@@ -69,7 +69,7 @@ def sign_bound(workload: Workload, epsilon: Epsilon) -> float | None:
     return _bound(workload, [Limit(1.0, 1.0, most_information(kinds, epsilon))])
 
 
-@frozen
+@dataclass(frozen=True)
 class Limit:
     """At most so much information does a report tell of counts and sums with these weights."""
 

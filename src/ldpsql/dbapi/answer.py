@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from html import escape
@@ -17,7 +18,6 @@ from ldpsql.terminal.text import table_lines
 from ldpsql.workbench.charts import draw_result
 from ldpsql.workbench.pictures import svg_of
 from ldpsql_device.errors import NotSupportedError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ _SHOWN = 60
 """The most rows that a notebook or a prompt shows."""
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Answer:
     """What a question was answered with; at a prompt and in a notebook it shows itself.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
@@ -47,7 +48,6 @@ from ldpsql_device.errors import (
     ProgrammingError,
     StoreError,
 )
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +104,7 @@ class _Settings(TypedDict):
     sources: Sources
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class TypeObject:
     """A family of column types; equal to the type code of every column of the family."""
 

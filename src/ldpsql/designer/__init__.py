@@ -6,7 +6,7 @@ file --queries--> Workload --auto--> Design --> Survey
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -22,10 +22,9 @@ from ldpsql.mechanisms.registry import mechanism as registered
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
-from ldpsql_device.frozen import frozen
 
 
-@frozen
+@dataclass(frozen=True)
 class DesignedSurvey:
     """A designed survey with what led to it.
 

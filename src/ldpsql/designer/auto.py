@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ldpsql.algebra.workload import Workload
@@ -29,7 +30,6 @@ from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
-from ldpsql_device.frozen import frozen
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
@@ -40,7 +40,7 @@ clock: Clock = time.process_time
 """What they are seconds of; tests, which must not depend on the machine, have it stand still."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Candidate:
     """A mechanism with its best options."""
 
@@ -54,7 +54,7 @@ class Candidate:
         return float(f"{self.forecast.error:.6g}")
 
 
-@frozen
+@dataclass(frozen=True)
 class Ranking:
     """The outcome of `auto`.
 

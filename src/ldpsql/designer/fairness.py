@@ -11,7 +11,7 @@ docs/spec/fourier.md#2.5.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from ldpsql.mechanisms.fourier.recipe import DEFAULT_BINS, find_fitting_group
 from ldpsql.mechanisms.fourier.spectra import class_power
 from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.frozen import frozen
 
 _MOST_FACES, _MOST_CELLS = 60, 1 << 22
 """For larger groups weights are those of ideal designs."""
@@ -58,7 +57,7 @@ def own_best(entry: QueryClass, domain: RecordDomain, epsilon: Epsilon) -> float
     return math.inf if least is None else least
 
 
-@frozen
+@dataclass(frozen=True)
 class Distance:
     """How far a class of queries is from what it could have alone.
 

@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from itertools import count
@@ -30,7 +30,6 @@ from ldpsql.survey import AUTO, check_users
 from ldpsql.wording.numbers import read_people
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Measure, Schema, check_label, identifier, is_label
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import (
@@ -92,7 +91,7 @@ _DESIGNED = ("merged", "levels", "rounding")
 _EXACT = "nothing that reports must tell (COUNT(*) of everybody is exact, what cannot match is 0)"
 
 
-@frozen
+@dataclass(frozen=True)
 class SurveyFile:
     """What a survey file says.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import groupby, product
 from typing import TypeVar
@@ -30,7 +30,6 @@ from ldpsql.mechanisms.fourier.spectra import demand
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import LARGEST_EPSILON, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import Error, SurveyError
-from ldpsql_device.frozen import frozen
 
 DEFAULT_USERS = 100_000
 MOST_CLASSES = 18
@@ -51,7 +50,7 @@ _WORDS: dict[Kind, str] = {"range": "range", "prefix": "prefix", "equality": "="
 # -- sampled queries ------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class SampledQueries:
     """Queries of one kind, whose mean variance stands for the kind.
 
@@ -238,7 +237,7 @@ def take_evenly(entries: Sequence[_Entry], most: int) -> list[_Entry]:
 # -- expected errors ------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class ExpectedError:
     """The expected standard error of one kind of query.
 
@@ -255,7 +254,7 @@ class ExpectedError:
     average: float | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class Forecast:
     """What a design is expected to do on a workload with so many people.
 
@@ -472,7 +471,7 @@ def least_epsilon(half_width: float, at: Callable[[Epsilon], Forecast]) -> Epsil
 # -- curves of a picture --------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class DimensionCurve:
     """One line of a panel.
 

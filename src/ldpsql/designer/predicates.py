@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DEFAULT_PREDICATES, QueryClass, Workload, spectrum
 from ldpsql.mechanisms.fourier.group import LARGEST_BLOCK, MOST_TOGETHER, Integers, Reals, parts_of
-from ldpsql_device.frozen import frozen
 
 MOST_SETS, SMALL_BINS = 2000, 64
 MOST_PAIRED = 10
@@ -85,7 +85,7 @@ def find_costs(workload: Workload, *, is_fair: bool) -> Mapping[int, float]:
     return {most: error / errors[own] for most, error in errors.items()}
 
 
-@frozen
+@dataclass(frozen=True)
 class Shares:
     """What classes of queries ask of the faces of the frequencies.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from ldpsql.algebra.boxes import Box, CodeSet
@@ -31,7 +31,6 @@ from ldpsql.sql.aggregates import (
     targets_of,
 )
 from ldpsql.sql.quoting import Scalar
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 
 MOST_PARTS = 256
@@ -39,7 +38,7 @@ RATIO_COUNT, RATIO_SUM = 0.25, 0.75
 """How a mean weighs its count and its sum about the middle (docs/spec/fourier.md#7)."""
 
 
-@frozen
+@dataclass(frozen=True)
 class UndesignedSurvey:
     """A survey whose schema can be asked before there is a design.
 

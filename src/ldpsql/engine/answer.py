@@ -8,7 +8,7 @@ A step takes a draft and what the reports say, and fills in more of the draft.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -37,10 +37,9 @@ from ldpsql.errors import QueryError
 from ldpsql.parser.query import ROW, Query, Statement, number_terms
 from ldpsql.reports.forgery import suspect
 from ldpsql.sql.arrow_arrays import make_array, read_numbers
-from ldpsql_device.frozen import frozen
 
 
-@frozen
+@dataclass(frozen=True)
 class EstimateColumn:
     """An output column of estimates, R rows.
 
@@ -53,7 +52,7 @@ class EstimateColumn:
     bounds: tuple[Array, Array]
 
 
-@frozen
+@dataclass(frozen=True)
 class Draft:
     """An answer in the making.
 

@@ -11,6 +11,7 @@ AVG(x).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +29,6 @@ from ldpsql.sql.aggregates import (
     Transform,
     evaluate,
 )
-from ldpsql_device.frozen import frozen
 
 _DRAWS = 20_000
 _ROUNDING = 1e-12  # of the terms of a sum
@@ -37,7 +37,7 @@ SURCHARGE = 1.15
 """What a typical error is multiplied by, see `typical_error`."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Interval:
     """Standard errors and interval ends of R estimates, each of shape (R,); NaN where unknown."""
 
@@ -54,7 +54,7 @@ class Interval:
         return np.asarray((self.low < low) | (self.high > high))
 
 
-@frozen
+@dataclass(frozen=True)
 class Sums:
     """Jointly estimated sums, and the confidence level of whatever is computed from them.
 

@@ -7,7 +7,7 @@ over those, and what comes out is an answer where it takes whole codes again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -18,12 +18,11 @@ from ldpsql.engine.disjoin import cut
 from ldpsql.errors import QueryError
 from ldpsql.parser.query import Atom, Comparison, Membership
 from ldpsql.sql import domains
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, Value
 
 
-@frozen
+@dataclass(frozen=True)
 class Divided:
     """A survey's dimensions in smaller bins.
 

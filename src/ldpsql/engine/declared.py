@@ -9,7 +9,7 @@ bin); where the expression is not the same for all of them there is no exact ans
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from math import prod
 
@@ -26,7 +26,6 @@ from ldpsql.sql import domains
 from ldpsql.sql.domains import find_dimension
 from ldpsql.sql.quoting import DECLARED, Join, Scalar
 from ldpsql.store.sandbox import Sandbox
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, Value, int_domain
 
@@ -68,7 +67,7 @@ def _regions(scalar: Scalar, schema: Schema) -> list[Region]:
     return [(values[number], disjoint(boxes[number], sizes)) for number in present]
 
 
-@frozen
+@dataclass(frozen=True)
 class _Grid:
     """All combinations of values of some dimensions, in row-major order.
 
@@ -137,7 +136,7 @@ class _Grid:
         return pa.table(table)
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Matches:
     """Which public rows match which values.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -24,7 +25,6 @@ from ldpsql.store.base import ReportSource, Selection
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.errors import NotSupportedError
-from ldpsql_device.frozen import frozen
 
 V = TypeVar("V")
 
@@ -33,7 +33,7 @@ _MOST_ROWS_KEPT = 1 << 22
 """Rows of counts of all selections that are kept, those of the last one apart."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Subject:
     """One of the surveys that a statement asks.
 

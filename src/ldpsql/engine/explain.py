@@ -7,6 +7,7 @@ from run to run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from textwrap import indent
 
 import numpy as np
@@ -24,7 +25,6 @@ from ldpsql.engine.where import Slice
 from ldpsql.sql import domains
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql.wording.numbers import tell_forged
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 
 _SHOWN = 20
@@ -34,7 +34,7 @@ _MOST_EXPLAINED = 64
 """Rows of an answer that are worked out, to say what a forged report can do to it."""
 
 
-@frozen
+@dataclass(frozen=True)
 class SliceReports:
     """What the reports of one slice say about its plan.
 

@@ -9,7 +9,7 @@ prints the plan after any pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, product
 from math import isfinite, prod
@@ -30,7 +30,6 @@ from ldpsql.sql.aggregates import Target, targets_of
 from ldpsql.sql.domains import find_dimension
 from ldpsql.sql.quoting import Scalar
 from ldpsql.survey import Survey
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
@@ -45,7 +44,7 @@ _LARGEST_AMOUNT = 1e100
 largest of them must not be below its reciprocal, of which the square is not taken for 0."""
 
 
-@frozen
+@dataclass(frozen=True)
 class QueryPlan:
     """How one base query will be answered.
 

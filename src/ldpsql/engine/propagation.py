@@ -10,6 +10,7 @@ are of different rows or relations. For linear SQL that is exact; else it is the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,6 @@ from ldpsql.sql.arrow_arrays import read_numbers
 from ldpsql.sql.quoting import Scalar
 from ldpsql.store.base import Selection
 from ldpsql_device.errors import NotSupportedError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -57,7 +57,7 @@ Point = tuple[int, int]
 """A relation, by number, and a row of it."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Gradients:
     """The gradients of R numbers.
 
@@ -123,7 +123,7 @@ class Gradients:
         return np.bincount(self.rows, minlength=len(self.unknown))
 
 
-@frozen
+@dataclass(frozen=True)
 class Respondents:
     """People who answer together: of a survey, with a condition on public columns and values of
     public keys; or those behind one relation, by number, where its sums are not simply theirs."""
@@ -139,7 +139,7 @@ Asked = dict[int, list[tuple[int, Sequence[PlannedQuery]]]]
 """By row what a group is asked: where the sums stand, and the planned queries."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Covariances:
     """Joint covariances of the sums of several relations.
 
@@ -276,7 +276,7 @@ class Covariances:
         return not is_apart and self.shares(table, group.condition, other.condition)
 
 
-@frozen
+@dataclass(frozen=True)
 class ErrorBars:
     """Error bars of one column: standard errors and interval ends, NaN where there are none.
 
@@ -294,7 +294,7 @@ class ErrorBars:
         return not self.lost or not bool(np.isnan(self.interval.stderr).all())
 
 
-@frozen
+@dataclass(frozen=True)
 class Propagation:
     """Error bars from gradients.
 
@@ -536,7 +536,7 @@ class Propagation:
         return None if moved is None else typical_error(moved, np.zeros(moved.shape[1]))
 
 
-@frozen
+@dataclass(frozen=True)
 class _Slopes:
     """Derivatives of R numbers by the sums of some points, shape (R, sums), sparse.
 

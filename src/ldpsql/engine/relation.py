@@ -7,7 +7,7 @@ Outer SQL (ORDER BY, HAVING, CTEs) reads the relation and nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,13 +24,12 @@ from ldpsql.errors import QueryError
 from ldpsql.parser.binder import list_relation_types
 from ldpsql.sql.aggregates import Expression, Target, expand
 from ldpsql.sql.arrow_arrays import make_array
-from ldpsql_device.frozen import frozen
 from ldpsql_device.values import Value
 
 _LARGEST_SUMS = 40_000_000
 
 
-@frozen
+@dataclass(frozen=True)
 class Relation:
     """Everything that reports say about a plan, at one confidence level.
 

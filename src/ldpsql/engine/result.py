@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 import numpy as np
@@ -17,7 +17,6 @@ from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql.wording.numbers import Figure, about, plain
 from ldpsql_device.errors import NotSupportedError
-from ldpsql_device.frozen import frozen
 
 GUARANTEE_KEY = "ldpsql.guarantee"
 """Key of the metadata of an Arrow schema: what the people behind a table were promised."""
@@ -30,7 +29,7 @@ def refuse_estimates() -> Estimates:
     )
 
 
-@frozen
+@dataclass(frozen=True)
 class Result:
     """One answer.
 

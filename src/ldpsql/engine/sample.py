@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
 
@@ -22,7 +23,6 @@ from ldpsql.engine.where import Slice
 from ldpsql.estimators.base import AnyDesign, AnyEstimator, PlannedQuery
 from ldpsql.reports.report import Decoded, Histogram, Histograms, Integers
 from ldpsql.store.base import Moment, Selection
-from ldpsql_device.frozen import frozen
 
 _ROWS_AT_ONCE, _ROUNDING = 64, 1e-9
 
@@ -199,7 +199,7 @@ class Source(ABC):
         return any(s.name in s.plan.survey.design.biases for s in self.samples)
 
 
-@frozen
+@dataclass(frozen=True)
 class Sample(Source):
     """The people who answered one survey.
 

@@ -8,6 +8,7 @@ point `population` of the group `ldpsql.sources`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ldpsql.engine.sample import EstimatorsOf, Sample, Source
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ MarginSources: TypeAlias = "MarginSource | Sequence[MarginSource] | None"
 """Public margins of a population: CSV files or Arrow tables."""
 
 
-@frozen
+@dataclass(frozen=True)
 class AskedSurvey:
     """One of the surveys that a base query asks.
 

@@ -13,6 +13,7 @@ built, atoms of public columns into one text, so that what remains is small.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import chain
 from typing import Literal
@@ -41,7 +42,6 @@ from ldpsql.sql import domains
 from ldpsql.sql.domains import find_dimension, find_public_column
 from ldpsql.sql.quoting import Scalar, literal
 from ldpsql_device.errors import InternalError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import Value
 
@@ -52,7 +52,7 @@ _ASK_APART = (
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class Slice:
     """The people who satisfy one public condition, and the private boxes asked of them.
 
@@ -135,7 +135,7 @@ def _any_of(texts: list[str]) -> str | None:
 Word = Literal["AND", "OR"]
 
 
-@frozen
+@dataclass(frozen=True)
 class _Within:
     """The code of one dimension lies in a set; neither empty nor full."""
 
@@ -143,7 +143,7 @@ class _Within:
     codes: CodeSet
 
 
-@frozen
+@dataclass(frozen=True)
 class _Holds:
     """A condition over public columns, in SQL, is TRUE.
 
@@ -159,7 +159,7 @@ def _exclude(left: tuple[str, Value | None] | None, right: tuple[str, Value | No
     return left is not None and right is not None and left[0] == right[0] and left[1] != right[1]
 
 
-@frozen
+@dataclass(frozen=True)
 class _Junction:
     """Every operand is true, or at least one is."""
 
@@ -181,7 +181,7 @@ def _conditions(formula: _Formula) -> Iterator[_Holds]:
             yield from _conditions(operand)
 
 
-@frozen
+@dataclass(frozen=True)
 class _Compiler:
     """Makes and splits the formulas of one survey; sizes: codes per dimension."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain
@@ -28,7 +29,6 @@ from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.odds import Definition, odds
 from ldpsql_device.plan import Plan
 
@@ -150,7 +150,7 @@ class SmoothingEstimator(Estimator[Any]):
         return Estimates(values[0], plain.covariance, values[1:])
 
 
-@frozen
+@dataclass(frozen=True)
 class Decoding:
     """What of reports a store keeps decoded, so that no question has to read them.
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import ClassVar
 
@@ -43,7 +44,6 @@ from ldpsql.estimators.linear import (
 from ldpsql.estimators.linear_design import LinearDesign
 from ldpsql.reports.report import Pair, Rows
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
 from ldpsql_device.plan import Rows as RowsOfWords
 
@@ -96,7 +96,7 @@ class Channel(ABC):
         """
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class MatrixChannel(Channel):
     """A channel as a matrix of probabilities, shape (reports, cells), inverted by least squares.
 
@@ -186,7 +186,7 @@ class MatrixChannel(Channel):
 # -- the estimator ---------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class TableAnswer(Answer):
     """The nodes are all cells. Moments differ between them: `Channel.second`."""
 
@@ -215,7 +215,7 @@ class TableAnswer(Answer):
         return 0.0
 
 
-@frozen
+@dataclass(frozen=True)
 class TableEstimator(LinearEstimator):
     """Unbiased: nothing is clipped but what enters a variance."""
 
@@ -368,7 +368,7 @@ class TableDesign(LinearDesign[CellQuery]):
         return TableEstimator(source, self.channel)
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class RowsDesign(TableDesign):
     """One question about the cell, answered by a row of words for each cell."""
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -37,7 +38,6 @@ from ldpsql.estimators.linear import (
 from ldpsql.estimators.nodes import GroupDesign
 from ldpsql.trees import AxisDetails, product_energies
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 LARGEST_HASHED = 1 << 15
 _NO_ENERGY = 1e-12
@@ -45,7 +45,7 @@ _NO_ENERGY = 1e-12
 Term = tuple[float, tuple[AxisDetails, ...]]
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class DetailQuery(PlannedQuery):
     """A linear query by the details of its sides.
 
@@ -62,7 +62,7 @@ class DetailQuery(PlannedQuery):
     weight: Weight | None
 
 
-@frozen
+@dataclass(frozen=True)
 class ConsistentDesign(GroupDesign[DetailQuery]):
     """Groups of nodes whose estimator is least squares over all of them."""
 
@@ -102,7 +102,7 @@ class ConsistentDesign(GroupDesign[DetailQuery]):
         return {**super().to_json(), "inference": "consistent"}
 
 
-@frozen
+@dataclass(frozen=True)
 class ConsistentEstimator(Estimator[DetailQuery]):
     """Least squares on the node frequencies of all groups, which `direct` adds up."""
 

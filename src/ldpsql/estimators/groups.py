@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -24,7 +24,6 @@ from ldpsql.estimators.linear import Moments
 from ldpsql.reports.survey_file import vary
 from ldpsql.trees import Levels, Tree
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import LARGEST, Digit, Term
 
 LARGEST_GROUPS = 1 << 16
@@ -36,7 +35,7 @@ Combination = tuple[Levels, int | None, int]
 """Levels, sign, sub-survey: see `Group`."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Group:
     """One level combination and what is collected with it.
 
@@ -70,7 +69,7 @@ def all_levels(trees: Sequence[Tree]) -> list[Levels]:
     return list(product(*(range(len(tree.counts)) for tree in trees)))
 
 
-@frozen
+@dataclass(frozen=True)
 class GroupTable:
     """All groups of a design over the trees of its dimensions."""
 
@@ -242,7 +241,7 @@ class GroupTable:
         )
 
 
-@frozen
+@dataclass(frozen=True)
 class InformationTable:
     """What a report of each group tells about each class of details.
 

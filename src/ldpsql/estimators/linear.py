@@ -34,7 +34,6 @@ from ldpsql.algebra.numerics import Array, distinct, join_ranges, multiply_outer
 from ldpsql.estimators.base import Codes, Estimator, PlannedQuery
 from ldpsql.limits import in_time
 from ldpsql.reports.report import Histogram, Pair, Rows
-from ldpsql_device.frozen import frozen
 
 _DECODED_AT_ONCE, _CHUNK = 4096, 256
 
@@ -42,7 +41,7 @@ _DECODED_AT_ONCE, _CHUNK = 4096, 256
 # -- queries --------------------------------------------------------------------------------------
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class GroupCells:
     """Nodes of one group and the weight of each, both of shape (c,)."""
 
@@ -54,7 +53,7 @@ class GroupCells:
 Alternative = tuple[GroupCells, ...]
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class GroupPart:
     """The part of k queries that one group answers.
 
@@ -71,7 +70,7 @@ class GroupPart:
     used: NDArray[np.bool_] | None = None
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class CellQuery(PlannedQuery):
     """A linear query by weighted nodes of groups.
 
@@ -116,7 +115,7 @@ def list_nodes(nodes: Codes) -> str:
 # -- what reports contribute ----------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Moments:
     """Second moments of the contributions of one report to nodes k, l, given the own node m:
 
@@ -141,7 +140,7 @@ class Moments:
         return self.same + self.own / nodes
 
 
-@frozen
+@dataclass(frozen=True)
 class Answer(ABC):
     """How the people of one group answer.
 
@@ -313,7 +312,7 @@ Entry = tuple[int, Codes, Array]
 """A query's number, nodes of a group, and their weights in the query."""
 
 
-@frozen
+@dataclass(frozen=True)
 class LinearEstimator(Estimator[CellQuery]):
     """Answers cell queries from the node estimates of a source; unbiased if these are.
 

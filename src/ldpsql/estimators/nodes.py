@@ -9,6 +9,7 @@ fewest nodes that cover it (`NodeDesign`), or answered by least squares over all
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar
@@ -36,14 +37,13 @@ from ldpsql.estimators.oracles import Oracle, oracle_of
 from ldpsql.reports.report import Pair, Rows, question_shares
 from ldpsql.trees import Levels, cover_box
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Hash, Parity, Plan
 
 Piece = tuple[Levels, Codes, Array]
 """A level combination, some of its cells, and the weight of each."""
 
 
-@frozen
+@dataclass(frozen=True)
 class OracleAnswer(Answer):
     """By an oracle; coins, column: where they are among the columns after the question's number."""
 
@@ -91,7 +91,7 @@ def answers_of(plan: Plan, kind: type[OracleAnswer] = OracleAnswer) -> tuple[Ora
     return tuple(answers)
 
 
-@frozen
+@dataclass(frozen=True)
 class GroupDesign(LinearDesign[Q]):
     """Groups of level combinations, each with an oracle.
 
@@ -178,7 +178,7 @@ def _collect(
     )
 
 
-@frozen
+@dataclass(frozen=True)
 class NodeDesign(GroupDesign[CellQuery]):
     """Boxes are answered from the fewest nodes that cover them."""
 
@@ -200,7 +200,7 @@ class NodeDesign(GroupDesign[CellQuery]):
         return lines
 
 
-@frozen
+@dataclass(frozen=True)
 class FlatDesign(NodeDesign):
     """All codes are nodes of one group, or with measures of one per measure, with its sign."""
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -27,7 +28,6 @@ from ldpsql.estimators.base import Codes
 from ldpsql.estimators.linear import Moments
 from ldpsql.limits import in_time
 from ldpsql_device.draw import invert
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import (
     WORDS,
     Arcs,
@@ -50,7 +50,7 @@ MOST_EXACT = 1 << 11
 """Largest prime of which all hash functions are looked at for the most that a report supports."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Oracle(ABC):
     """The probabilities of support, for one group; they follow from the integers of the plan.
 
@@ -217,7 +217,7 @@ class Hrr(Oracle):
         return np.array([total - most, total + most]) / 2.0
 
 
-@frozen
+@dataclass(frozen=True)
 class Olh(Oracle):
     """A report (a, c, y) supports the nodes k with hash value y = (((a + 1) x_k + c) mod P) mod g.
 

@@ -46,7 +46,6 @@ from ldpsql.reports.report import Histogram, Histograms
 from ldpsql.shuffle.accountant import largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.shuffled import Central
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ Boxes = Sequence[tuple[float, Box]]
 Complexes = NDArray[np.complex128]
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """One box, times a coefficient, as what is known of it.
 
@@ -90,7 +89,7 @@ class Fit:
         return len(self.subsets[0]) == self.attributes
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class FittedQuery(CellQuery):
     """A query that no marginals answer, and what they tell of it.
 
@@ -120,7 +119,7 @@ class MarginalAnswer(OracleAnswer):
         return second - (total / self.nodes) ** 2
 
 
-@frozen
+@dataclass(frozen=True)
 class UnbiasedEstimator(LinearEstimator):
     """Of what was collected; UnsupportedSQL for what can only be fitted."""
 
@@ -142,7 +141,7 @@ def _require_collected(rows: Sequence[Sequence[CellQuery]]) -> None:
                 raise query.refusal
 
 
-@frozen
+@dataclass(frozen=True)
 class MaxEntEstimator(JointEstimator[CellQuery]):
     """Fits what was not collected; the rest is answered as by the unbiased estimator."""
 
@@ -236,7 +235,7 @@ def _places(fits: Sequence[tuple[int, Fit]]) -> Iterator[tuple[int, Fit, slice]]
         start += len(fit.queries)
 
 
-@frozen
+@dataclass(frozen=True)
 class CalmEstimator(MaxEntEstimator):
     """CALM's steps: marginals made consistent where they overlap and non-negative, and what none
     holds fitted to them. The covariance is that of what was collected.
@@ -382,7 +381,7 @@ def _two_way(subset: Axes, known: dict[Axes, float]) -> Array:
 # -- designs ---------------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class CollectedMarginals(LinearDesign[CellQuery]):
     """Questions broken into cells of marginals; how these are reported is left open.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, combinations, groupby
@@ -33,7 +33,6 @@ from ldpsql.reports.survey_file import vary
 from ldpsql.shuffle.accountant import UNEVEN, Atom, Blanket, merge_atoms, unary
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import (
     HALVES,
     LARGEST_RADIX,
@@ -65,7 +64,7 @@ _SCALE = 10**40
 # -- responses and their blankets ------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class NamedAnswer:
     """Randomized response over so many answers, at least two, for odds n / 2^64."""
 
@@ -161,7 +160,7 @@ def make_marginal_terms(marginals: Sequence[Axes], sizes: Sequence[int]) -> tupl
     )
 
 
-@frozen
+@dataclass(frozen=True)
 class MarginalDesign(CollectedMarginals):
     """Marginals with a frequency oracle in each.
 
@@ -303,7 +302,7 @@ class MarginalDesign(CollectedMarginals):
         return {**super().to_json(), **rest}
 
 
-@frozen
+@dataclass(frozen=True)
 class WalshDesign(MarginalDesign):
     """Parities with randomized response in each; the sets of attributes are its `marginals`."""
 
@@ -391,7 +390,7 @@ def _expand(box: Box) -> list[tuple[Axes, float]]:
     return parts
 
 
-@frozen
+@dataclass(frozen=True)
 class ArrDesign(CollectedMarginals):
     """All cells of all marginals as the answers of one randomized response.
 

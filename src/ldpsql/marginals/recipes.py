@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import cache
 from itertools import combinations
@@ -46,7 +46,6 @@ from ldpsql.mechanisms.base import AnyOptions, Promise, Recipe, Takes, Task
 from ldpsql.shuffle.accountant import balle_local, largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.shuffled import Central
 
 O = TypeVar("O")  # noqa: E741
@@ -178,7 +177,7 @@ def published_local(central: Central, people: int, answers: int) -> Epsilon:
     return Epsilon(Decimal(local).quantize(_DIGITS, rounding=ROUND_FLOOR))
 
 
-@frozen
+@dataclass(frozen=True)
 class MarginalOptions:
     """ways: attributes per marginal, 0 for those of the workload, or for the best with `cover`.
 
@@ -192,7 +191,7 @@ class MarginalOptions:
     cover: int = 0
 
 
-@frozen
+@dataclass(frozen=True)
 class HashOptions(MarginalOptions):
     """values: of the hash functions; 0 for as many as are best."""
 
@@ -346,7 +345,7 @@ def find_best_hash_values(first: MarginalDesign, central: Central) -> MarginalDe
     return try_sizes(min(filter(lambda number: number >= 2, nearby), key=error))
 
 
-@frozen
+@dataclass(frozen=True)
 class ArrOptions(MarginalOptions):
     """sum_to_one: see `ArrDesign`."""
 
@@ -399,7 +398,7 @@ def local_budget(answered: Epsilon, marginals: int) -> Epsilon:
     return Epsilon(epsilon_of(1 + (answered.odds - 1) / marginals))
 
 
-@frozen
+@dataclass(frozen=True)
 class FtOptions:
     """ways: attributes per marginal, 0 for those of the workload."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 from typing import get_type_hints as type_hints
@@ -23,7 +23,6 @@ from ldpsql.estimators.base import AnyDesign
 from ldpsql.shuffle.accountant import epsilon_of_batch, keeps, largest_local, largest_local_of_any
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Plan
 from ldpsql_device.shuffled import Central, Shuffled
 
@@ -34,7 +33,7 @@ AnyOptions = Mapping[str, Any]
 """Options as a survey file writes them: a name and a plain value each."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Takes:
     """Which record domains a recipe is for.
 
@@ -87,7 +86,7 @@ class Takes:
         return None
 
 
-@frozen
+@dataclass(frozen=True)
 class NoOptions:
     """The options of a recipe that has none."""
 
@@ -121,7 +120,7 @@ def read_options(kind: type[O], given: AnyOptions, name: str) -> O:
     return kind(**given)
 
 
-@frozen
+@dataclass(frozen=True)
 class Task(Generic[O]):
     """What a design is made for.
 

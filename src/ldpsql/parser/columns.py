@@ -4,6 +4,7 @@ they play."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -13,7 +14,6 @@ from ldpsql.parser.source import Refusal, Source, refuse, wrong
 from ldpsql.sql.domains import find_dimension, find_measure, find_public_column, is_listed_out
 from ldpsql.sql.quoting import Join
 from ldpsql_device.description import Edges
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Value
 
@@ -34,7 +34,7 @@ class LookupColumn(exp.Expression, exp.Func):
         return exp.column(self.name, table=self.text("table"), quoted=True)
 
 
-@frozen
+@dataclass(frozen=True)
 class PublicRows:
     """Public rows that people are joined with.
 
@@ -83,7 +83,7 @@ def outside_queries(node: exp.Expr, *kinds: type[exp.Expr]) -> Iterator[exp.Expr
             yield part
 
 
-@frozen
+@dataclass(frozen=True)
 class Columns:
     """The columns of one survey, and of what it is joined with, as one SELECT sees them.
 

@@ -11,14 +11,13 @@ whatever is computed from rows that estimates choose or order) loses it, and the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from sqlglot import exp
 
 from ldpsql.parser.allowed import function_name, is_aggregate
 from ldpsql.parser.query import DISPLACED, ROW, TOO_FEW, UNKNOWN, Query, number_terms
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX
 
 _CHOSEN = "estimates choose the rows that it is computed from"
@@ -38,7 +37,7 @@ _OF_ONE_VALUE = ("ANY_VALUE", "FIRST", "LAST", "MAX", "MEDIAN", "MIN")
 """Aggregates that give the value itself where there is only one."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Trace:
     """How an expression depends on estimates.
 
@@ -74,7 +73,7 @@ class Trace:
 _EXACT = Trace()
 
 
-@frozen
+@dataclass(frozen=True)
 class Table:
     """The columns of a relation or a query, in order, and whether estimates choose its rows.
 
@@ -99,7 +98,7 @@ class Table:
         return Table(tuple(columns.items()), self.is_chosen)
 
 
-@frozen
+@dataclass(frozen=True)
 class Scope:
     """What names mean in one SELECT.
 

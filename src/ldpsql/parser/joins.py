@@ -7,7 +7,7 @@ Of what a SELECT joins a survey's table with nothing is left in it: columns of j
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -16,14 +16,13 @@ from ldpsql.parser.columns import Columns, LookupColumn, PublicRows, outside_que
 from ldpsql.parser.scalars import scalar_of
 from ldpsql.parser.source import refuse, wrong
 from ldpsql.sql.quoting import Join
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import identifier
 
 MAX_JOINS = 8
 _KINDS = {"", "INNER", "CROSS", "LEFT", "SEMI", "ANTI"}
 
 
-@frozen
+@dataclass(frozen=True)
 class _Joined:
     """One JOIN as it is written. rows: of INNER and LEFT."""
 

@@ -31,7 +31,6 @@ from ldpsql.parser.select import (
 )
 from ldpsql.parser.source import Refusal, Source, refuse, wrong
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, PublicColumn, Schema
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Askable(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True)
 class PublicRelation:
     """A CTE over look-up tables alone, as it was read."""
 
@@ -63,7 +62,7 @@ class PublicRelation:
 _Column = TypeVar("_Column", Dimension, PublicColumn)
 
 
-@frozen
+@dataclass(frozen=True)
 class _Surveys:
     """Several surveys that are asked as one table, under the name of the first."""
 

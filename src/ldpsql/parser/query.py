@@ -8,7 +8,7 @@ which the base queries give.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +16,6 @@ from ldpsql.errors import Place
 from ldpsql.sql.aggregates import Expression
 from ldpsql.sql.domains import find_public_column
 from ldpsql.sql.quoting import Join, Scalar, literal, quote
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
@@ -37,7 +36,7 @@ What = Literal["value", "stderr", "low", "high"]
 Mode = Literal["answer", "explain", "explain verbose"]
 
 
-@frozen
+@dataclass(frozen=True)
 class Comparison:
     """column <op> literal; op is one of = <> < <= > >=. A None literal is SQL's NULL.
 
@@ -52,7 +51,7 @@ class Comparison:
     ends_day: bool = field(default=False, compare=False)
 
 
-@frozen
+@dataclass(frozen=True)
 class Membership:
     """column IN (literals); a None literal is SQL's NULL."""
 
@@ -61,7 +60,7 @@ class Membership:
     place: Place = field(compare=False)
 
 
-@frozen
+@dataclass(frozen=True)
 class NullTest:
     """column IS NULL."""
 
@@ -69,35 +68,35 @@ class NullTest:
     place: Place = field(compare=False)
 
 
-@frozen
+@dataclass(frozen=True)
 class Constant:
     """TRUE, FALSE, or NULL (None)."""
 
     value: bool | None
 
 
-@frozen
+@dataclass(frozen=True)
 class Not:
     """Negation."""
 
     operand: Predicate
 
 
-@frozen
+@dataclass(frozen=True)
 class NotTrue:
     """FALSE or NULL."""
 
     operand: Predicate
 
 
-@frozen
+@dataclass(frozen=True)
 class And:
     """Conjunction of two or more."""
 
     operands: tuple[Predicate, ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class Or:
     """Disjunction of two or more."""
 
@@ -146,7 +145,7 @@ def condition(  # noqa: PLR0911
     return f"{quote(node.column)} {node.op} {written(node, node.literal)}"
 
 
-@frozen
+@dataclass(frozen=True)
 class GroupKey:
     """A GROUP BY key: a column, bin(column, width), or an expression over columns of one kind.
 
@@ -170,7 +169,7 @@ class GroupKey:
         return (self.column,) if self.scalar is None else self.scalar.columns
 
 
-@frozen
+@dataclass(frozen=True)
 class Measurement:
     """One column of a relation of estimates: a number computed from aggregates.
 
@@ -183,7 +182,7 @@ class Measurement:
     name: str
 
 
-@frozen
+@dataclass(frozen=True)
 class Query:
     """A base query: aggregates over one survey's table.
 
@@ -216,7 +215,7 @@ class Query:
         return (self.table, *self.others)
 
 
-@frozen
+@dataclass(frozen=True)
 class Output:
     """A column of the final result.
 
@@ -229,7 +228,7 @@ class Output:
     lost: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Statement:
     """One parsed SQL text.
 

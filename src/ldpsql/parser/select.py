@@ -46,7 +46,6 @@ from ldpsql.sql.aggregates import (
     find_aggregate,
 )
 from ldpsql.sql.domains import find_dimension, find_measure, find_public_column
-from ldpsql_device.frozen import frozen
 from ldpsql_device.values import Listed
 
 MAX_NODES = 10_000
@@ -845,7 +844,7 @@ def _is_measurable(node: exp.Expr) -> bool:
     return has_aggregate
 
 
-@frozen
+@dataclass(frozen=True)
 class _Part:
     """The value that a total adds up for the people who satisfy some conditions.
 

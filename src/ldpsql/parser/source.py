@@ -9,6 +9,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, TypeVar
@@ -21,7 +22,6 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser.allowed import function_name
 from ldpsql.parser.query import Mode
-from ldpsql_device.frozen import frozen
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 100
@@ -84,7 +84,7 @@ def span(node: exp.Expr) -> _Span | None:
     return (min(spans)[0], max(end for _, end in spans)) if spans else None
 
 
-@frozen
+@dataclass(frozen=True)
 class Source:
     """An SQL text and its tokens.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -33,7 +33,6 @@ from ldpsql.estimators.base import (
 from ldpsql.reports.report import Histogram
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
-from ldpsql_device.frozen import frozen
 
 _MOST_QUERIES, _MOST_TERMS = 12, 256
 """Of a row, and terms of a product, beyond which the part of the sample stays in."""
@@ -41,7 +40,7 @@ _LEAST_PEOPLE = 100.0
 """Directions of q that vary by fewer people's worth explain nothing: they are mostly noise."""
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class CensusQuery(PlannedQuery):
     """A linear query beside its design's form of it."""
 
@@ -108,7 +107,7 @@ class CensusDesign(Design[CensusQuery]):
         return self._own.to_json()
 
 
-@frozen
+@dataclass(frozen=True)
 class CensusEstimator(Estimator[CensusQuery]):
     """The answers of an estimator of a design, whose covariance lacks the part of the sample."""
 

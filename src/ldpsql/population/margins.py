@@ -10,12 +10,12 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ldpsql_device.errors import DataError, OperationalError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ LARGEST_FILE = 1 << 26
 """The most rows that a file of margins may have."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Margin:
     """One file of margins, as it is written.
 

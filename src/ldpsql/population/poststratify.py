@@ -23,7 +23,7 @@ assumes that within the strata who takes part does not depend on what is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,14 +41,13 @@ from ldpsql.estimators.base import AnyEstimator
 from ldpsql.population.strata import Strata
 from ldpsql.store.base import Selection
 from ldpsql_device.errors import DataError, NotSupportedError
-from ldpsql_device.frozen import frozen
 
 CLEAR = 4.0
 """How many standard errors the number of people in a stratum must lie above 0."""
 _HOLDS, _ROUNDING, _LISTED = 1e-6, 1e-9, 4
 
 
-@frozen
+@dataclass(frozen=True)
 class SliceCell:
     """People with the same public values in one slice of the plan, or in none of them.
 
@@ -62,7 +61,7 @@ class SliceCell:
     estimator: AnyEstimator
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Poststratified(Source):
     """The population of some strata, of which one survey's people are a sample."""
 

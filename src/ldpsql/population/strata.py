@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import product
@@ -26,7 +27,6 @@ from ldpsql.sql import domains
 from ldpsql.sql.domains import find_dimension, find_measure, find_public_column
 from ldpsql_device.description import describe_extent
 from ldpsql_device.errors import DataError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import Listed, Ordered, Value
 
@@ -39,7 +39,7 @@ _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
 _BOUND = re.compile(r"(<=|>=|<|>)\s*(.+)")
 
 
-@frozen
+@dataclass(frozen=True)
 class DividedColumn:
     """A column that is divided.
 
@@ -54,7 +54,7 @@ class DividedColumn:
     values: tuple[Value | None, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Marginal:
     """People by the strata of some axes. axes: ascending.  people: by their strata."""
 
@@ -63,7 +63,7 @@ class Marginal:
     people: Array
 
 
-@frozen
+@dataclass(frozen=True)
 class Strata:
     """A population, divided. axes: those of dimensions first.  total: people in all.
     notes: what was done to make margins agree.

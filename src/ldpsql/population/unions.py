@@ -9,7 +9,7 @@ would prefer low ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from operator import add
@@ -22,12 +22,11 @@ from ldpsql.algebra.numerics import weigh_by_precision
 from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.sample import Sample, Source, sort_keys, whole_where_exact
 from ldpsql_device.errors import InternalError
-from ldpsql_device.frozen import frozen
 
 _PREDICTED = 256
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Union(Source):
     """Sums of several sources, each times a weight.
 

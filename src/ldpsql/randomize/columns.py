@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 from ldpsql.reports.arrow_types import ARROW_TYPES, is_text
 from ldpsql_device.entropy import Words
 from ldpsql_device.errors import RecordError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Measure, PublicColumn
 from ldpsql_device.values import Listed, Ordered
 
@@ -51,7 +51,7 @@ def refuse_errors(
             refusal.__context__ = None
 
 
-@frozen
+@dataclass(frozen=True)
 class Column:
     """An encoded column of n people.
 

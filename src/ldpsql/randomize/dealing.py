@@ -9,16 +9,16 @@ its values are, and every round gets the same number of people, but for the last
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 
-@frozen
+@dataclass(frozen=True)
 class Deal:
     """The people of one round.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,6 @@ from ldpsql.randomize.columns import (
 from ldpsql.reports.permutation import random_order
 from ldpsql_device.entropy import Entropy, OsEntropy, Words
 from ldpsql_device.errors import RecordError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.policy import Policy
 from ldpsql_device.reports import ID_BYTES
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
@@ -43,7 +42,7 @@ WordsOf = Callable[[int, Mask], Words]
 """Of the words that encoding takes, those of a number, for the rows of a mask, one each."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Tally:
     """How many people got a report, and how many of their values did not fit.
 
@@ -76,7 +75,7 @@ class Tally:
         )
 
 
-@frozen
+@dataclass(frozen=True)
 class Encoded:
     """A batch as arrays: codes (n, d) and numbers (n, k), NaN where one is missing; public columns;
     and by column the masks, shape (n,), of values that were moved to bounds, were outside the

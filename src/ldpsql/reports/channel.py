@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from ldpsql_device.frozen import frozen
 from ldpsql_device.law import count_reports, laws
 from ldpsql_device.plan import Plan
 
@@ -17,7 +17,7 @@ Outcome = tuple[int, ...]
 Compared = Callable[[Sequence[Fraction]], Sequence[int]]
 
 
-@frozen
+@dataclass(frozen=True)
 class Worst:
     """A report, and two records of which one sends it more often than the other.
 
@@ -38,7 +38,7 @@ class Worst:
         return self.likely / self.unlikely
 
 
-@frozen
+@dataclass(frozen=True)
 class Law:
     """The exact channel of a design: who sends what with which probability.
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.reports.report import Histogram, Integers, Reals, question_shares
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Bits, Part, Plan, Rows, Subset
 
 SUSPICIOUS = 6.0
@@ -25,7 +25,7 @@ FALSE_ALARM = 1e-6
 """Probability that honest reports are called too alike, at most."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Spread:
     """How reports are spread over the questions of a plan: Pearson's chi-square.
 

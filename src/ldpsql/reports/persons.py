@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 
 PERSON, ORDER = f"{RESERVED_PREFIX}person", f"{RESERVED_PREFIX}order"
@@ -42,7 +42,7 @@ def find_identifier(names: Iterable[str], schema: Schema) -> str | None:
     return None
 
 
-@frozen
+@dataclass(frozen=True)
 class PersonRule:
     """Which rows are one person's, and what of them is answered for.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import Weight
 from ldpsql_device.errors import ReportError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import HALVES, Bits, Plan
 
 Integers = NDArray[np.int64]
@@ -40,7 +39,7 @@ def question_shares(plan: Plan) -> Reals:
     return np.concatenate(parts)
 
 
-@frozen
+@dataclass(frozen=True)
 class ReportFormat:
     """Which rows are reports of a design.
 
@@ -104,7 +103,7 @@ class ReportFormat:
         return np.flatnonzero(bad)
 
 
-@frozen
+@dataclass(frozen=True)
 class Reports:
     """n reports, column by column, each of the storage type of its width."""
 
@@ -130,7 +129,7 @@ class Reports:
         )
 
 
-@frozen
+@dataclass(frozen=True)
 class Rows:
     """The histogram rows of one report type: r distinct reports.
 
@@ -158,7 +157,7 @@ TYPES = "types"
 """The array of what is decoded that counts the reports of every type."""
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Decoded:
     """What the reports of some people decode to: arrays that add up over people, part by part.
 
@@ -207,7 +206,7 @@ class Decoded:
         return product
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Histogram:
     """Counts of the equal reports of some people.
 
@@ -301,7 +300,7 @@ class Histogram:
         return self.totals[pair if pair in self.totals else (right, left)]
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Histograms(Sequence[tuple[tuple[Any, ...], Histogram]]):
     """Histograms of disjoint sets of people, each with the values that tell it from the others.
 

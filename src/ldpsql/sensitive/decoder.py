@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
 
@@ -30,7 +31,6 @@ from ldpsql.estimators.base import Codes
 from ldpsql.estimators.cells import Channel
 from ldpsql.reports.report import Pair, Rows
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import BITS_PER_COLUMN, WORDS, Ladder, Rung
 
 Kind = int
@@ -39,7 +39,7 @@ Mask = NDArray[np.bool_]
 # -- one response ----------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class ResponseShape:
     """The attributes of a response: sizes, and how many of the first ranks are sensitive."""
 
@@ -77,7 +77,7 @@ class ResponseShape:
         return tuple(j for j in range(len(self.sizes)) if kind >> j & 1)
 
 
-@frozen
+@dataclass(frozen=True)
 class Response:
     """The integers of the channel: words[S, T] out of 2^64 for one cell of kind T under kind S.
 
@@ -200,7 +200,7 @@ def find_sensitive_cells(domain: RecordDomain) -> Mask:
     return np.asarray(reduce(np.logical_or.outer, axes))
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Axis:
     """Dimensions taken as one attribute, its sensitive combinations of codes ranked first.
 
@@ -238,7 +238,7 @@ def shape_over(axes: Sequence[Axis]) -> ResponseShape:
     return ResponseShape(tuple(len(a.is_sensitive) for a in axes), tuple(a.sensitive for a in axes))
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class ResponseChannel(Channel):
     """Reports that name a cell of all combinations: independent responses over consecutive axes.
 
@@ -357,7 +357,7 @@ class ResponseChannel(Channel):
         return self.solve(self.draw_counts(people, random, count), back=True).T
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class BitChannel(Channel):
     """Reports of independent bits for sensitive values, and of at most one other value's name.
 

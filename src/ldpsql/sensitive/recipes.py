@@ -20,7 +20,7 @@ import math
 from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import cached_property, partial
@@ -51,7 +51,6 @@ from ldpsql.sensitive.people_tables import SmoothTable, find_likeliest, find_nea
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
 from ldpsql_device.epsilon import LARGEST_EPSILON, LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import MOST_BITS, WORDS, Bits, Digit, Face, Ladder, Part, Plan, Rung, Term
 
 LARGEST_TABLE = 1 << 14
@@ -269,7 +268,7 @@ class SensitiveDesign(TableDesign):
         return SmoothTable(reported, self.solve(reported), partial(find, self.channel))
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class CellDesign(SensitiveDesign):
     """Reports that name a cell of the table of all combinations, drawn by a word per response.
 
@@ -323,7 +322,7 @@ class CellDesign(SensitiveDesign):
         return dict(self.data)
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class UrapDesign(SensitiveDesign):
     """Unary encoding of one attribute: a bit per sensitive value, and perhaps another one's name.
 
@@ -517,7 +516,7 @@ class JurrG(SensitiveRecipe[NoOptions]):
         return axes, (response,), {"levels": [first, second]}
 
 
-@frozen
+@dataclass(frozen=True)
 class Split:
     """split: a whole number per dimension, in proportion to its part of epsilon; even if []."""
 
@@ -560,7 +559,7 @@ def _split_odds(epsilon: Epsilon, split: Sequence[int]) -> list[Fraction]:
     return [*odds[:-1], min(odds[-1], odds[-1] * epsilon.odds / spent)]
 
 
-@frozen
+@dataclass(frozen=True)
 class UrapOptions:
     """form: "symmetric" (the own bit is as likely 1 as another is 0), or "optimised" (the own bit
     is a fair coin, as in OUE), which is better for many sensitive values."""

@@ -12,7 +12,7 @@ from calendar import timegm
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path, PurePath
@@ -49,7 +49,6 @@ from ldpsql_device.errors import (
     ReportError,
     StoreError,
 )
-from ldpsql_device.frozen import frozen
 
 PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
 QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
@@ -65,7 +64,7 @@ _ANSWERS = 64
 T = TypeVar("T")
 
 
-@frozen
+@dataclass(frozen=True)
 class _Lent:
     """A session, which works for one request at a time."""
 

@@ -7,6 +7,7 @@ import math
 import re
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,6 @@ from ldpsql.server.writer import Refused, Sent, Writer
 from ldpsql.store.incoming import check_stream
 from ldpsql.store.intake import Intake
 from ldpsql_device.errors import Error, StoreError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import canonical, utc_today
 
@@ -39,7 +39,7 @@ Attest = Callable[[Request], bool | Awaitable[bool]]
 _ID = re.compile(rb'"id"\s*:\s*"([0-9a-f]{32})"')
 
 
-@frozen
+@dataclass(frozen=True)
 class Served:
     """A survey as it is handed out: its text, and the same compressed."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -12,8 +13,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
-
-from ldpsql_device.frozen import frozen
 
 HEADERS = {
     "Content-Security-Policy": "; ".join(
@@ -48,7 +47,7 @@ _TYPES = {
 }
 
 
-@frozen
+@dataclass(frozen=True)
 class _File:
     kind: str
     content: bytes

@@ -10,13 +10,12 @@ import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ldpsql.atomic import lock_file, replace_file
 from ldpsql.store.ownership import is_foreign
 from ldpsql_device.errors import DataError, StoreError
-from ldpsql_device.frozen import frozen
 
 ROLES = ("analyst", "admin", "relay")
 """An analyst asks; a relay brings reports, whole files of them too; an admin does both."""
@@ -26,7 +25,7 @@ _LARGEST = 1 << 24
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}")
 
 
-@frozen
+@dataclass(frozen=True)
 class Token:
     """Who has a token, what for, and its SHA-256 in hexadecimal."""
 

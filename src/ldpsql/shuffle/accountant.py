@@ -21,6 +21,7 @@ import math
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -30,7 +31,6 @@ import numpy as np
 from ldpsql.algebra.numerics import epsilon_of
 from ldpsql.shuffle.expectation import Jumps, positive_part
 from ldpsql_device.epsilon import LARGEST_EPSILON, Epsilon, odds_below
-from ldpsql_device.frozen import frozen
 from ldpsql_device.shuffled import Central
 
 Atom = tuple[Fraction, Fraction, Fraction]
@@ -55,7 +55,7 @@ _PLACES = 8 * _PER_DECADE
 # without looking at the record: among those the report of one person hides.
 
 
-@frozen
+@dataclass(frozen=True)
 class Blanket:
     """The blanket of a local channel, for one worst pair of records x0 and x1.
 

@@ -26,12 +26,10 @@ variance at any n. Source: docs/spec/shuffle.md#2.1, for the expectation and the
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ldpsql_device.frozen import frozen
 
 Reals = NDArray[np.float64]
 
@@ -52,7 +50,7 @@ _NEARLY_ZERO = 1e-15
 _CHERNOFF = np.geomspace(0.25, 64.0, 48)
 
 
-@frozen
+@dataclass(frozen=True)
 class Jumps:
     """The law of one X: values (J,), their probabilities (J,), and how many X there are.
 
@@ -77,7 +75,7 @@ class Jumps:
         return replace(self, chances=chances, absent=self.absent * math.exp(-scale))
 
 
-@frozen
+@dataclass(frozen=True)
 class Series:
     """The Fourier sum for a smoothed and tilted law, and what must be added to it.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from ldpsql.store import decoded
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, ReportTable, moment, names
 from ldpsql.store.opening import Connection
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -126,7 +125,7 @@ def as_decoded(sums: Sums, selection: Selection) -> list[tuple[tuple[Any, ...], 
     ]
 
 
-@frozen
+@dataclass(frozen=True)
 class SparkRows:
     """Histogram rows in Spark that decode to sums by parts; see `decoded.DecodedRows`.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -32,7 +33,6 @@ from ldpsql.store.reading import Reading
 from ldpsql.store.rules import IngestPolicy, admit, batch_id, choose_survey
 from ldpsql.survey import Survey
 from ldpsql_device.errors import Error, InternalError
-from ldpsql_device.frozen import frozen
 
 Key = tuple[Any, ...]
 Sums = dict[Key, dict[str, Reals]]
@@ -42,7 +42,7 @@ _ROWS = 1 << 20
 """Histogram rows that are decoded at once."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Arriving:
     """What is needed to read report files.
 
@@ -99,7 +99,7 @@ def _arrange(piece: pa.RecordBatch, schema: pa.Schema, place: int, first: int) -
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-@frozen
+@dataclass(frozen=True)
 class Decoder:
     """What is needed to decode counts of reports.
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from ldpsql.spark.session import explain
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql_device.errors import StoreError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +34,7 @@ _MISSING = "PATH_NOT_FOUND"
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\*?[]{}"})
 
 
-@frozen
+@dataclass(frozen=True)
 class File:
     """A file as Spark lists it.
 

@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from secrets import token_hex
@@ -17,7 +18,6 @@ from urllib.parse import parse_qsl, unquote
 
 from ldpsql import limits
 from ldpsql_device.errors import InterfaceError, StoreError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +29,7 @@ _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
 
 
-@frozen
+@dataclass(frozen=True)
 class Address:
     """What `spark:///data/reports/?survey=app.survey.json` says.
 

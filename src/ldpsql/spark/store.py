@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from json import loads
 from pathlib import Path
@@ -59,7 +59,6 @@ from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device import errors
 from ldpsql_device.errors import IntegrityError, NotSupportedError, ReportError, StoreError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -84,7 +83,7 @@ class _OvertakenError(StoreError):
     """Another process changed what is kept in the same moment."""
 
 
-@frozen
+@dataclass(frozen=True)
 class _Accepted:
     """A file that is taken: what its batch is known by, and its reports and other rows."""
 

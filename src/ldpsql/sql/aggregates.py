@@ -14,7 +14,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
@@ -30,7 +30,6 @@ from ldpsql.sql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.sql.quoting import Scalar
 from ldpsql_device.description import Edges
 from ldpsql_device.errors import InternalError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed
 
@@ -44,7 +43,7 @@ _ROUNDING = 1e-6  # of numbers of people
 Amounts = tuple[tuple[float, CodeSet], ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class Share:
     """What a person adds to a sum: an expression over dimensions, NULL for nothing, times a column.
 
@@ -58,7 +57,7 @@ class Share:
     kind: Literal["value", "present", "square"] = "value"
 
 
-@frozen
+@dataclass(frozen=True)
 class Amount:
     """An expression that is summed: linear in measures and public columns, anything in dimensions.
 
@@ -74,7 +73,7 @@ class Amount:
         return self.text
 
 
-@frozen
+@dataclass(frozen=True)
 class Moments:
     """One or two numbers per person, y and x, and products of them, which are summed.
 
@@ -92,7 +91,7 @@ class Moments:
         return ", ".join(self.texts)
 
 
-@frozen
+@dataclass(frozen=True)
 class Ordering:
     """A number over one dimension, by which people are put in order.
 
@@ -107,7 +106,7 @@ class Ordering:
         return self.text
 
 
-@frozen
+@dataclass(frozen=True)
 class Ranked:
     """What people are put in order by, a dimension or a number over one; share, is_descending,
     together: see `Quantile`."""
@@ -141,7 +140,7 @@ class Node:
         return _operation("/", self, other)
 
 
-@frozen
+@dataclass(frozen=True)
 class Aggregate(Node):
     """A call of an aggregate as parsed.
 
@@ -161,7 +160,7 @@ class Aggregate(Node):
         return _label_under(f"{self.function}({self.column or '*'})", self)
 
 
-@frozen
+@dataclass(frozen=True)
 class Target(Node):
     """A sum over people that the reports must give; with all defaults, how many people there are.
 
@@ -182,14 +181,14 @@ class Target(Node):
     is_square: bool = False
 
 
-@frozen
+@dataclass(frozen=True)
 class Number(Node):
     """A numeric constant."""
 
     value: float
 
 
-@frozen
+@dataclass(frozen=True)
 class Arithmetic(Node):
     """left <op> right; unary minus is 0 - x."""
 
@@ -215,7 +214,7 @@ class Function(Node, ABC):
         """Its value where those of the operands are known; all arrays have one shape."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Transform(Function):
     """A number's square root, 0 for a negative one, or its square."""
 
@@ -237,7 +236,7 @@ class Transform(Function):
         return np.sqrt(np.maximum(number, 0.0)) if self.name == "root" else np.square(number)
 
 
-@frozen
+@dataclass(frozen=True)
 class Quantile(Function):
     """The value of a dimension that a share of people do not exceed.
 
@@ -293,7 +292,7 @@ class Quantile(Function):
         return np.where(people > 0.0, lower + weight * (upper - lower), np.nan)
 
 
-@frozen
+@dataclass(frozen=True)
 class Mode(Function):
     """The most frequent value of a dimension; values, highest: as of `Quantile`."""
 
@@ -634,7 +633,7 @@ def _count_codes(schema: Schema, column: str | Ordering, codes: CodeSet, conditi
 # -- the aggregates -----------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class AggregateKind:
     """One aggregate.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from ldpsql.reports.arrow_types import ARROW_TYPES, HOLDS
 from ldpsql_device.errors import DataError, SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, check_name
 
 MAX_ROWS = 1 << 20
@@ -46,7 +45,7 @@ Columns = ArrowStream | Mapping[str, Sequence[object]]
 """Data for a table: what Arrow reads, or lists by the names of columns."""
 
 
-@frozen
+@dataclass(frozen=True)
 class PublicTable:
     """A table that everybody may see. Two with one name and digest hold the same rows.
 

@@ -6,12 +6,11 @@ Collector code that builds SQL for DuckDB calls `quote` and `literal`. Nothing e
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from ldpsql.errors import Place, QueryError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX
 from ldpsql_device.values import Value
 
@@ -39,7 +38,7 @@ DUCKDB_TYPES = {
 """DuckDB's name of every type of column, by the word of a survey file."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Scalar:
     """A scalar SQL expression over columns of one survey, checked against the allow-list.
 
@@ -61,7 +60,7 @@ class Scalar:
         return self.text
 
 
-@frozen
+@dataclass(frozen=True)
 class Join:
     """A join of people with public rows: a person has a row for every row that matches.
 

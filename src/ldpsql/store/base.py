@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -18,14 +19,13 @@ from ldpsql.sql.lookups import PublicTable
 from ldpsql.sql.quoting import Scalar
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
-from ldpsql_device.frozen import frozen
 
 Moment = tuple[Weight, Weight | None]
 Key = tuple[Any, ...]
 """Values of the keys of a selection."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Selection:
     """Which reports, and what to add up over them.
 

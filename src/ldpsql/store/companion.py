@@ -16,6 +16,7 @@ import os
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -44,7 +45,6 @@ from ldpsql.store.opening import (
     permit_as,
 )
 from ldpsql.store.ownership import is_foreign
-from ldpsql_device.frozen import frozen
 
 MOST_COUNTS = 250_000
 """Rows of a histogram that a snapshot holds; it leaves out a longer one."""
@@ -57,7 +57,7 @@ def companion_of(path: Path) -> Path:
     return place.with_name(f"{place.name}.snapshot")
 
 
-@frozen
+@dataclass(frozen=True)
 class Snapshot:
     """A snapshot in memory.
 

@@ -7,13 +7,13 @@ sets of reports may stand in one table, several rows for equal reports.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ldpsql.algebra.boxes import Weight
 from ldpsql.sql.quoting import DUCKDB_TYPES, quote
 from ldpsql.store.base import Moment, Selection
 from ldpsql.store.intake import Intake
 from ldpsql_device.errors import InternalError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX
 
 COUNT_COLUMN = f"{RESERVED_PREFIX}count"
@@ -24,7 +24,7 @@ _WORD_BITS = 32
 _WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 
 
-@frozen
+@dataclass(frozen=True)
 class Column:
     """A stored column: its name, as in report files, and its DuckDB type."""
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import isnan
 from typing import Any, Protocol
@@ -39,7 +39,6 @@ from ldpsql.store.layout import ALONE, BATCH_COLUMN, DERIVED, SUMS, Layout, crea
 from ldpsql.store.opening import Connection
 from ldpsql.store.reading import Reading
 from ldpsql_device.errors import StoreError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX
 
 MOST_PARTS, MOST_NUMBERS = 64, 1 << 22
@@ -56,7 +55,7 @@ Values = tuple[Any, ...]
 Arrays = Mapping[str, Reals]
 
 
-@frozen
+@dataclass(frozen=True)
 class StoredSums:
     """The sums of one survey.
 
@@ -220,7 +219,7 @@ class DecodedRows(Protocol):
         pieces."""
 
 
-@frozen
+@dataclass(frozen=True)
 class LocalRows:
     """Histogram rows that a cursor sees, as a subquery."""
 

@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ldpsql.sql.quoting import literal
 from ldpsql.store.counting import COUNT_COLUMN, count_reports
 from ldpsql.store.layout import BATCH_COLUMN, Layout, create
 from ldpsql.store.opening import Connection
 from ldpsql_device.errors import StoreError
-from ldpsql_device.frozen import frozen
 
 RECOUNT = "ldpsql_recount"
 _SMALL = 10_000
 _WORTHWHILE = 2
 
 
-@frozen
+@dataclass(frozen=True)
 class FoldProgress:
     """How far the histogram of a survey goes.
 

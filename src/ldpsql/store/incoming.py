@@ -13,7 +13,7 @@ import re
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -44,7 +44,6 @@ from ldpsql.store.report_files import (
     require_types,
 )
 from ldpsql_device.errors import ReportError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX
 
 SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
@@ -59,7 +58,7 @@ _BLOCK, _LONGEST_LINE = 1 << 23, 1 << 24
 T = TypeVar("T")
 
 
-@frozen
+@dataclass(frozen=True)
 class Incoming:
     """A file or table of reports.
 
@@ -128,7 +127,7 @@ class AcceptedRows:
         )
 
 
-@frozen
+@dataclass(frozen=True)
 class ArrivedRows:
     """Reports that came one by one, checked, with their ids.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -28,7 +28,6 @@ from ldpsql_device.errors import (
     ReportError,
     SurveyError,
 )
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, PublicColumn
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.statement import Statement
@@ -36,7 +35,7 @@ from ldpsql_device.survey import Schedule, canonical, utc_today
 from ldpsql_device.survey import Survey as DeviceSurvey
 
 
-@frozen
+@dataclass(frozen=True)
 class Intake:
     """The part of a survey that a store or a shuffler needs.
 

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from ldpsql.reports.arrow_types import ARROW_TYPES, HOLDS, ID_COLUMN
 from ldpsql.store.intake import Intake
 from ldpsql_device.errors import ReportError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.reports import ID_BYTES
 from ldpsql_device.schema import LARGEST_PUBLIC
 from ldpsql_device.survey import PERIOD_COLUMN, Schedule
@@ -45,7 +44,7 @@ _DAYS = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
-@frozen
+@dataclass(frozen=True)
 class ReportPiece:
     """Some rows of a file.
 
@@ -60,7 +59,7 @@ class ReportPiece:
     faults: Sequence[tuple[Booleans, str]] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class CheckedRows:
     """What became of a piece.
 
@@ -157,7 +156,7 @@ def refuse_rows(name: str, faults: Sequence[tuple[int, str]], way_out: str) -> R
 # -- what a batch says of its shuffling --------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class ShuffledBatch:
     """What a shuffler writes into the metadata of a batch's file.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -16,13 +17,12 @@ from ldpsql.store.incoming import AcceptedRows, Incoming, digest
 from ldpsql.store.intake import Intake
 from ldpsql.store.report_files import ShuffledBatch
 from ldpsql_device.errors import DataError, FingerprintError, InterfaceError, ReportError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.survey import LARGEST_TEXT
 
 _MOST_BESIDE = 100
 
 
-@frozen
+@dataclass(frozen=True)
 class KnownSurvey:
     """A survey that a store has.
 
@@ -35,7 +35,7 @@ class KnownSurvey:
     text: str
 
 
-@frozen
+@dataclass(frozen=True)
 class IngestPolicy:
     """How to take reports.
 
@@ -54,7 +54,7 @@ class IngestPolicy:
             raise InterfaceError(f'keep must be "reports" or "counts", not {self.keep!r}')
 
 
-@frozen
+@dataclass(frozen=True)
 class Batch:
     """What became of one ingested file.
 
@@ -72,7 +72,7 @@ class Batch:
     withdrawn: str | None = None
 
 
-@frozen
+@dataclass(frozen=True)
 class StoredBatch:
     """A batch as a store has it.
 
@@ -104,7 +104,7 @@ class StoredBatch:
         return "reports" if self.is_kept else "counts"
 
 
-@frozen
+@dataclass(frozen=True)
 class Imported:
     """What became of one survey of another store.
 
@@ -145,7 +145,7 @@ def split_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
         yield some
 
 
-@frozen
+@dataclass(frozen=True)
 class WaitingFile:
     """A file that waits to be taken, or a table.
 
@@ -281,7 +281,7 @@ def require_open(intake: Intake, name: str, today: date) -> None:
 # taken from one into the other.
 
 
-@frozen
+@dataclass(frozen=True)
 class BatchIds:
     """What a store remembers of the ids of one batch.
 

@@ -11,7 +11,7 @@ which private columns may depend.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -25,7 +25,6 @@ from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import count_unordered
 from ldpsql.reports.arrow_types import arrow_type
 from ldpsql_device.errors import InternalError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Measure
 from ldpsql_device.values import Listed, Ordered
 
@@ -39,7 +38,7 @@ PEOPLE = f"{RESERVED_PREFIX}people"
 _STEEPEST = 1e4
 
 
-@frozen
+@dataclass(frozen=True)
 class ModelAxis:
     """One factor of the model.
 
@@ -77,7 +76,7 @@ class StratifiedSampler:
 # -- dimensions -----------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Bins:
     """A dimension cut into bins: bin b holds the codes edges[b] .. edges[b + 1] - 1.
 
@@ -242,7 +241,7 @@ def truncated_exponential(means: Array, uniform: Array) -> Array:
 # -- public columns -------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class PublicPeople:
     """Combinations of public values.
 

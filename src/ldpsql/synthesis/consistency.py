@@ -8,11 +8,11 @@ nothing of where they come from.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ldpsql.algebra.numerics import Array, fit_marginals, project_on_simplex, weigh_by_precision
-from ldpsql_device.frozen import frozen
 
 FLOOR = 1e-7
 _MARGIN = 1.3
@@ -20,7 +20,7 @@ _MARGIN = 1.3
 mechanisms is larger along some directions than along others."""
 
 
-@frozen
+@dataclass(frozen=True)
 class NoisyShares:
     """Shares of the people per cell, any shape, and their variances; both finite."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import prod
 from typing import Any
@@ -42,7 +42,6 @@ from ldpsql.synthesis.consistency import (
 )
 from ldpsql.synthesis.model import Axes, JunctionTree, Model, Pair, choose_pairs, fit_model
 from ldpsql_device.errors import DataError
-from ldpsql_device.frozen import frozen
 
 LARGEST_MODEL = 1 << 18
 MOST_CELLS = 1 << 15
@@ -50,7 +49,7 @@ MOST_TRIPLES, LARGEST_TRIPLE = 16, 512
 _PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
-@frozen
+@dataclass(frozen=True)
 class ReportedShares:
     """What the reports of a survey say about small tables.
 
@@ -127,7 +126,7 @@ class ReportedShares:
         return [design.prepare(query) for query in queries]
 
 
-@frozen
+@dataclass(frozen=True)
 class Learned:
     """A model of the people of a survey.
 

@@ -10,6 +10,7 @@ Preucil, 1995). Where the columns make one clique, this is fitting the full tabl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 from math import prod
@@ -18,7 +19,6 @@ import numpy as np
 
 from ldpsql.algebra.numerics import Array, fit_marginals
 from ldpsql.synthesis.columns import Integers, StratifiedSampler
-from ldpsql_device.frozen import frozen
 
 _TRIED = 256
 _SWEEPS = 60
@@ -29,7 +29,7 @@ Axes = tuple[int, ...]
 Cells = Mapping[int, Integers]
 
 
-@frozen
+@dataclass(frozen=True)
 class JunctionTree:
     """The cliques of a triangulated graph, ascending axes each, every one after its parent.
 
@@ -132,7 +132,7 @@ def _triangulate(sizes: Sequence[int], edges: Iterable[Pair]) -> list[Axes]:
     return cliques
 
 
-@frozen
+@dataclass(frozen=True)
 class Model:
     """A distribution over cells: clique tables that agree on what they share.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +26,6 @@ from ldpsql.synthesis.learning import Learned, ReportedShares, learn
 from ldpsql.synthesis.model import Axes
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.errors import InterfaceError, NotSupportedError, ProgrammingError
-from ldpsql_device.frozen import frozen
 
 BATCH = 1 << 17
 MOST_ROWS = 10**10
@@ -34,7 +34,7 @@ _MOST_NAMED = 12
 _NOTICEABLE = 1e-3
 
 
-@frozen
+@dataclass(frozen=True)
 class Synthesizer:
     """Draws rows of a survey's private and public columns.
 

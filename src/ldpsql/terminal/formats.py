@@ -8,7 +8,7 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ import click
 from ldpsql.atomic import replace_file
 from ldpsql.terminal.table_files import write_parquet, write_separated
 from ldpsql.terminal.text import markdown_lines, table_lines, upright_lines
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 Cells = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[bool]]
 
 
-@frozen
+@dataclass(frozen=True)
 class Document:
     """What a command gives, to be written in any format.
 
@@ -59,7 +58,7 @@ def _json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else float(value)
 
 
-@frozen
+@dataclass(frozen=True)
 class Format:
     """A format of output.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.frozen import frozen
 from ldpsql_device.guarantee import Guarantee
 
 PUBLIC_IN_CLEAR = "public columns travel in clear"
 
 
-@frozen
+@dataclass(frozen=True)
 class StatedGuarantee(Guarantee):
     """A guarantee, and what it means.
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from ldpsql_device.frozen import frozen
-
 WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its value
 
 
-@frozen
+@dataclass(frozen=True)
 class Figure:
     """An estimate, its standard error, and its interval; NaN where unknown.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldpsql.parser.catalog import describe, describe_lookup
 from ldpsql.sql.aggregates import AGGREGATES
 from ldpsql.sql.quoting import literal
-from ldpsql_device.frozen import frozen
 from ldpsql_device.values import Listed
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _VALUE = re.compile(
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class AskableColumn:
     """A column that can be asked about.
 
@@ -54,7 +54,7 @@ class AskableColumn:
     values: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class Offer:
     """A text that may take the place of the last `taken` characters, and what it is."""
 
@@ -63,7 +63,7 @@ class Offer:
     detail: str = ""
 
 
-@frozen
+@dataclass(frozen=True)
 class Names:
     """What can be asked: tables with their columns."""
 

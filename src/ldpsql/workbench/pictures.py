@@ -11,6 +11,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from io import StringIO
 from itertools import zip_longest
@@ -19,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ldpsql.atomic import replace_file
 from ldpsql_device.errors import NotSupportedError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ _INK, _GRID = "#010203", "#dddddd"
 _LONGEST_NAME = 20
 
 
-@frozen
+@dataclass(frozen=True)
 class Curve:
     """A line of a panel: values y over x, with a band from low to high where they are given.
 
@@ -87,7 +87,7 @@ class Curve:
         return len(self.x) > 0 and isinstance(self.x[0], str)
 
 
-@frozen
+@dataclass(frozen=True)
 class Panel:
     """One pair of axes. Labels say the unit; `log_x` may be the base (2 or 10) or True for 10."""
 

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from ldpsql.terminal.formats import BY_NAME
 from ldpsql.terminal.notes import show_line, show_notes
 from ldpsql.terminal.text import labelled_lines, table_lines
 from ldpsql_device.errors import InterfaceError
-from ldpsql_device.frozen import frozen
 
 if TYPE_CHECKING:
     from ldpsql.sql.lookups import PublicTable
@@ -98,7 +98,7 @@ def _end(*_: object) -> None:
     raise SystemExit(INTERRUPTED)
 
 
-@frozen
+@dataclass(frozen=True)
 class _Command:
     """A command of the shell.
 

@@ -21,7 +21,6 @@ from ldpsql.algebra.numerics import Array, bound_probability
 from ldpsql.reports.channel import Outcome
 from ldpsql_device.draw import draw, flatten, halves_of, part_radices, symbols
 from ldpsql_device.entropy import Entropy, Words
-from ldpsql_device.frozen import frozen
 from ldpsql_device.law import Report, count_reports, law, part_law
 from ldpsql_device.plan import BITS_PER_COLUMN, HALVES, WORDS, Bits, Integers, Plan, Step
 from ldpsql_lab.audit.sampling import row_keys
@@ -220,7 +219,7 @@ def _find_choices(choice: Step) -> list[tuple[int, int, int]]:
 # -- the device against the law of its plan -------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class DeviceCheck:
     """How what a device runs for a plan compares with the plan's exact law.
 

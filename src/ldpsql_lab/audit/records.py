@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -19,7 +20,6 @@ from ldpsql_device.description import Edges
 from ldpsql_device.draw import draw
 from ldpsql_device.encode import encode
 from ldpsql_device.entropy import Entropy
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Measure
 from ldpsql_device.survey import Published
 from ldpsql_device.survey import Survey as DeviceSurvey
@@ -38,7 +38,7 @@ ODD_VALUES: tuple[Any, ...] = (
 """Values that are missing or of a wrong type for most columns, and far outside of all others."""
 
 
-@frozen
+@dataclass(frozen=True)
 class RecordCheck:
     """How made-up records are answered.
 

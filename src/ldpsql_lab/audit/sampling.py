@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import permutations
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -28,7 +28,6 @@ from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.reports.channel import Outcome
 from ldpsql.reports.report import question_shares
 from ldpsql_device.entropy import Entropy, Words
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Integers
 
 ALPHA = 1e-6
@@ -46,7 +45,7 @@ _TRIED_WORDS = 1 << 18
 _MULTIPLIER = 0x9E3779B97F4A7C15
 
 
-@frozen
+@dataclass(frozen=True)
 class Empirical:
     """What the device code did on made-up records.
 

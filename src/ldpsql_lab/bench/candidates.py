@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.designer.auto import choose
@@ -14,10 +14,9 @@ from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 
-@frozen
+@dataclass(frozen=True)
 class CandidateSpec:
     """A mechanism with options and an estimator, as it is asked for.
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 from multiprocessing import Pipe, get_context, parent_process
@@ -43,7 +43,6 @@ from ldpsql.sql.aggregates import label
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, InternalError, OperationalError, SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_lab.bench.candidates import CandidateSpec
 from ldpsql_lab.bench.questions import Question
 from ldpsql_lab.bench.truth import Answers, People, Truth
@@ -53,7 +52,7 @@ _FACTS = b"ldpsql_lab.bench"
 _MOST_DESIGNS = 64
 
 
-@frozen
+@dataclass(frozen=True)
 class Case:
     """One run."""
 
@@ -68,7 +67,7 @@ class Case:
         return self.candidate.label, self.epsilon, self.users, self.repetition
 
 
-@frozen
+@dataclass(frozen=True)
 class ComparisonPlan:
     """What is compared.
 
@@ -149,7 +148,7 @@ def _digest_files(root: Path, paths: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-@frozen
+@dataclass(frozen=True)
 class Outcome:
     """What a case gave.
 
@@ -282,7 +281,7 @@ def _derive_seed(case: Case, seed: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-@frozen
+@dataclass(frozen=True)
 class RunsDone:
     """How far a comparison is. kept: cases that had been done before; left: seconds, about."""
 

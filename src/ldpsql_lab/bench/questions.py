@@ -9,6 +9,7 @@ groups     GROUP BY, every dimension, or every pair of them
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -26,7 +27,6 @@ from ldpsql.sql.aggregates import aggregates
 from ldpsql.sql.quoting import literal, quote
 from ldpsql_device.description import Edges
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, Ordered
 
@@ -37,7 +37,7 @@ _LONGEST = 1 << 22
 _AGGREGATES = ("count", "sum", "avg")
 
 
-@frozen
+@dataclass(frozen=True)
 class Question:
     """A SELECT of aggregates over the survey's table, with or without GROUP BY.
 
@@ -122,7 +122,7 @@ def read_questions(path: Path, survey: Askable) -> tuple[Question, ...]:
     return tuple(questions)
 
 
-@frozen
+@dataclass(frozen=True)
 class Wanted:
     """Which questions to make up.
 

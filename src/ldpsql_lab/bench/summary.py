@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ldpsql.algebra.estimate import Array
-from ldpsql_device.frozen import frozen
 from ldpsql_lab.bench.harness import NUMBERS, Case, Outcome
 
 COSTS = ("design", "randomize", "ingest", "query")
 
 
-@frozen
+@dataclass(frozen=True)
 class Errors:
     """The errors of some answers.
 
@@ -74,7 +73,7 @@ def _mean(values: Array) -> float:
     return float(np.mean(values)) if values.size else math.nan
 
 
-@frozen
+@dataclass(frozen=True)
 class Line:
     """One mechanism at one epsilon with a number of people, on one workload and aggregate.
 

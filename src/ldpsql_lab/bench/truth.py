@@ -12,7 +12,7 @@ import hashlib
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +37,6 @@ from ldpsql.sql.quoting import literal, quote
 from ldpsql_device.description import Edges
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.errors import InternalError, NotSupportedError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.schema import RESERVED_PREFIX, Schema
 from ldpsql_device.values import Ordered
 from ldpsql_lab.bench.questions import Question
@@ -47,7 +46,7 @@ Key = tuple[Any, ...]
 _WEIGHT = f"{RESERVED_PREFIX}weight"
 
 
-@frozen
+@dataclass(frozen=True)
 class People:
     """People as a survey sees them: its declared columns, as the types that it declares.
 
@@ -147,7 +146,7 @@ class People:
         return digest.hexdigest()
 
 
-@frozen
+@dataclass(frozen=True)
 class Answers:
     """The true answers to one question: values per key, and for a key that nobody has.
 

@@ -9,6 +9,7 @@ docs/papers/running-example.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import duckdb
 import numpy as np
@@ -21,7 +22,6 @@ from ldpsql.estimators.nodes import NodeDesign
 from ldpsql.mechanisms.hierarchical.recipe import TreeOptions, trees_for
 from ldpsql.survey import Survey
 from ldpsql.terminal.text import table_lines
-from ldpsql_device.frozen import frozen
 from ldpsql_lab.simulation import simulate
 
 EPSILON, SEED = "1", 1
@@ -63,7 +63,7 @@ T_APP = pa.table(
 BOX = "age BETWEEN 2 AND 4 AND salary BETWEEN 1 AND 3"
 
 
-@frozen
+@dataclass(frozen=True)
 class PaperQuery:
     """One of the paper's queries: its name, and its SQL."""
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
@@ -29,7 +30,6 @@ from ldpsql.designer import DesignedSurvey, design_survey
 from ldpsql.errors import pluralize
 from ldpsql.server.tokens import Tokens
 from ldpsql_device.errors import StoreError
-from ldpsql_device.frozen import frozen
 from ldpsql_lab.demo.shop import QUESTIONS, SEED, SURVEY, shoppers
 
 PEOPLE, PORT = 10_000, 8000
@@ -173,7 +173,7 @@ def _gone() -> StoreError:
 # -- devices ---------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class _Fleet:
     """Devices in one process: what runs them, and their people's records."""
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, pairwise, product
 from typing import Any
@@ -31,13 +31,12 @@ from ldpsql.algebra.numerics import central_slopes, fit_marginals, join_ranges
 from ldpsql.estimators.base import Codes, JointEstimator, PlannedQuery
 from ldpsql.estimators.linear import Answer
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 LARGEST_GRID = 1 << 22
 _FIT_CHANGE, _FIT_CYCLES = 1e-7, 200
 
 
-@frozen
+@dataclass(frozen=True)
 class GridNode:
     """One box: its depth, its place on every axis at that depth, and its parent's number.
 
@@ -50,7 +49,7 @@ class GridNode:
     frequency: float = 0.0
 
 
-@frozen
+@dataclass(frozen=True)
 class Partition:
     """An adaptive grid over some axes.
 
@@ -222,7 +221,7 @@ class Partition:
         ]
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class MeasuredGrid:
     """A grid's frequencies after its rounds, and their errors.
 
@@ -376,7 +375,7 @@ class MeasuredGrid:
         return frequency, own
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class GridQuery(PlannedQuery):
     """A count: what is known of it, and the (coefficient, box) terms that must be asked."""
 
@@ -384,7 +383,7 @@ class GridQuery(PlannedQuery):
     terms: tuple[tuple[float, Box], ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class GridEstimator(JointEstimator[GridQuery]):
     """Answers from the frequencies of all grids.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal
@@ -32,7 +32,6 @@ from ldpsql.reports.report import Histogram
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Digit, Face, Plan
 from ldpsql_lab.mechanisms.adaptive_grids import GridEstimator, GridQuery, MeasuredGrid, Partition
 
@@ -42,7 +41,7 @@ _BIAS = (
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class AheadDesign(Design[GridQuery]):
     """One round: the grids so far, with the people of the rounds before."""
 
@@ -210,7 +209,7 @@ class AheadDesign(Design[GridQuery]):
         return {"oracle": self.oracle, "grids": grids}
 
 
-@frozen
+@dataclass(frozen=True)
 class AheadOptions:
     """oracle: the frequency oracle of every round."""
 

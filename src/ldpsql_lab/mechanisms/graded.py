@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -34,7 +34,6 @@ from ldpsql.mechanisms.base import Recipe, Takes, Task
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Rows
 
 MOST_CELLS = 128
@@ -45,7 +44,7 @@ Grades = tuple[tuple[Epsilon, ...], ...]
 """Per dimension the epsilon of each of its codes."""
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class GradedDesign(RowsDesign):
     """A record is as sensitive as the most sensitive of its values.
 
@@ -118,7 +117,7 @@ class GradedDesign(RowsDesign):
         return {"epsilons": [[str(grade) for grade in grades] for grades in self.grades]}
 
 
-@frozen
+@dataclass(frozen=True)
 class GradedOptions:
     """epsilons: a table that lists, for each column named, the epsilon of every code; for a single
     column also a plain list, or text with commas. Columns that are not named have the survey's

@@ -18,6 +18,7 @@ docs/spec/h4mda.md#4.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -48,7 +49,6 @@ from ldpsql.reports.survey_file import vary
 from ldpsql.trees import Tree
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import (
     WORDS,
     Arcs,
@@ -63,7 +63,7 @@ from ldpsql_device.plan import (
 )
 
 
-@frozen
+@dataclass(frozen=True)
 class HaarLayout:
     """The levels of Haar coefficients over the codes of one dimension and the signs of measures.
 
@@ -107,7 +107,7 @@ class HaarLayout:
         return factors
 
 
-@frozen
+@dataclass(frozen=True)
 class HaarAnswer(Answer):
     """A Haar coefficient by a Hadamard response; scale: r."""
 
@@ -132,7 +132,7 @@ class HaarAnswer(Answer):
         return np.array([-most, most])
 
 
-@frozen
+@dataclass(frozen=True)
 class HaarDesign(LinearDesign[CellQuery]):
     """One level of Haar coefficients per question; one sub-survey of levels per measure."""
 
@@ -200,7 +200,7 @@ class HaarDesign(LinearDesign[CellQuery]):
         return {"weights": list(self.plan.faces[0].steps[0].weights)}
 
 
-@frozen
+@dataclass(frozen=True)
 class HaarOptions:
     """inference: the two are one.  allocation: of users to levels."""
 

@@ -5,6 +5,7 @@ Source: Cormode, Kulkarni, Srivastava, VLDB 2019; docs/spec/h4mda.md#2.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from ldpsql.mechanisms.hierarchical.recipe import (
@@ -13,10 +14,9 @@ from ldpsql.mechanisms.hierarchical.recipe import (
     Hierarchical,
     collect_embedded,
 )
-from ldpsql_device.frozen import frozen
 
 
-@frozen
+@dataclass(frozen=True)
 class HhOptions(AllocatedOptions):
     """Options of hh."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import reduce
 from typing import Literal
@@ -21,14 +22,13 @@ from ldpsql.mechanisms.base import AnyOptions, Task
 from ldpsql.mechanisms.hierarchical.recipe import GroupOptions, Hierarchical, collect_embedded
 from ldpsql_device.epsilon import LARGEST_PRECISION, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_lab.mechanisms.split import SplitConsistentDesign, SplitNodeDesign, plan_of_split
 
 LARGEST_PARTS, LARGEST_RECORDS = 64, 1 << 16
 _EXACT = Context(prec=60)
 
 
-@frozen
+@dataclass(frozen=True)
 class HiOptions(GroupOptions):
     """Options of hi."""
 

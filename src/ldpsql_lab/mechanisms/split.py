@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
@@ -35,11 +36,10 @@ from ldpsql.estimators.linear import (
 from ldpsql.estimators.nodes import NodeDesign, OracleAnswer
 from ldpsql.mechanisms.oracles import ask, choose_oracle, odds_words
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Face, Integer, Part, Plan
 
 
-@frozen
+@dataclass(frozen=True)
 class SplitEstimator(LinearEstimator):
     """Answers from all groups of all sub-surveys."""
 
@@ -153,14 +153,14 @@ class _SplitBudget:
         return {**self.table.to_json(), "oracle": self.oracle, "budgets": budgets}
 
 
-@frozen
+@dataclass(frozen=True)
 class SplitNodeDesign(_SplitBudget, NodeDesign):
     """Boxes are answered from the fewest nodes that cover them."""
 
     budgets: tuple[Epsilon, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True)
 class SplitConsistentDesign(_SplitBudget, ConsistentDesign):
     """Boxes are answered by least squares over all groups."""
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -37,7 +37,6 @@ from ldpsql.mechanisms.base import Recipe, Takes, Task
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Rows
 
 MOST_CELLS = 128
@@ -48,7 +47,7 @@ _MOST_NAMED = 8
 _NEAR = Fraction(1, 10**6)
 
 
-@frozen
+@dataclass(frozen=True)
 class TruthfulOptimum:
     """support: the values that randomized response runs over, the likeliest first.  agreement:
     the probability that a report is the value."""
@@ -103,7 +102,7 @@ def read_exactly(number: object) -> Fraction:
         raise SurveyError(f"not a number: {number!r:.60}") from None
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class TruthfulDesign(RowsDesign):
     """Randomized response over the likeliest cells, and the truth with probability delta.
 
@@ -233,7 +232,7 @@ class TruthfulDesign(RowsDesign):
         }
 
 
-@frozen
+@dataclass(frozen=True)
 class TruthfulOptions:
     """prior: shares as a list, or as text with commas between them; even ones where None.
 

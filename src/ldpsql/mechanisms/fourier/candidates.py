@@ -7,7 +7,7 @@ matters. Source: docs/spec/fourier.md#2.2 and docs/spec/fourier.md#2.3.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import combinations, product
 from math import gcd, prod
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyBatch, arc_transform
 from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.group import Axes, Integers, Reals
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import LARGEST_LISTED
 
 LARGEST_ACTIVE = 3
@@ -37,7 +36,7 @@ _SCRAMBLED_CELLS = 1 << 16
 _LISTED_ENTRIES, _ALL_LISTED_ENTRIES = 1 << 24, 1 << 26
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Emitted:
     """A cluster of families and the weight of each, shape (F,)."""
 
@@ -45,7 +44,7 @@ class Emitted:
     weights: Reals
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class ArcBundle:
     """Arcs of the characters of one face that have one order.
 
@@ -107,7 +106,7 @@ class ArcBundle:
         return emit_arcs(self.folding, [self.axes], orders, lengths, own, weights[chosen, length])
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Factor:
     """Candidates for one factor of a product of arcs.
 
@@ -135,7 +134,7 @@ class Factor:
         return self.lengths / self.orders
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Products:
     """Products of arcs on disjoint factors: boxes, and pair-arc x axis-arc.
 
@@ -230,7 +229,7 @@ class Products:
         )
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class ListedSets(Products):
     """Families given one by one: of their one factor only the powers, |X(h)|^2 / s^2, count.
 
@@ -324,7 +323,7 @@ def emit_arcs(
     return emitted
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class ScrambledFamilies:
     """Scrambled families before they are made: all characters, lengths and seeds.
 
@@ -353,7 +352,7 @@ class ScrambledFamilies:
 # -- the dictionary -------------------------------------------------------------------------------
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Dictionary:
     """Candidates for one workload at one epsilon.
 

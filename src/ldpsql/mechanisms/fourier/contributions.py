@@ -33,7 +33,6 @@ from ldpsql.mechanisms.fourier.group import (
 from ldpsql.mechanisms.fourier.products import ProductReports
 from ldpsql.mechanisms.fourier.spectra import BoxQuery, Collected, Spectrum, make_box_terms
 from ldpsql.reports.report import Pair, Rows
-from ldpsql_device.frozen import frozen
 
 POINTS, MOST_CELLS_OF_ALL = 512, 1 << 19
 """Points of a sample of families, and the phases up to which all of them are taken."""
@@ -280,7 +279,7 @@ class SampledReports(Protocol):
         queries are moved along some axes, for the excess e and the contributions c of reports."""
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class SampledSums:
     """The summands of some reports for T queries in their weights.
 
@@ -295,7 +294,7 @@ class SampledSums:
     divided: Spread
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class SampledFamilies:
     """Listed families of one shape with all their phases; see `SampledReports`.
 
@@ -364,7 +363,7 @@ class SampledFamilies:
                     second[other, one] += both
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class SampledProducts:
     """Reports to questions of one face in product form; see `SampledReports`. shares: (n,)."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,6 @@ from ldpsql.reports.survey_file import plan_to_json
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Plan
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ SEVERAL, MOST_DECODED = 4, 1 << 25
 before anything else is tried."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Forms:
     """Two plans for one workload, one of which a design has.
 
@@ -105,7 +104,7 @@ def _compare(error: float) -> str:
     return f"{abs(100.0 * (error - 1.0)):.1f} % {'more' if error >= 1.0 else 'less'} expected error"
 
 
-@frozen
+@dataclass(frozen=True)
 class FourierDesign(Design[BoxQuery]):
     """The families of a plan over the group of a record domain.
 

@@ -6,7 +6,7 @@ Source: docs/spec/fourier.md#1.1, docs/spec/fourier.md#1.2 and docs/spec/fourier
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, groupby, pairwise
 from math import prod
@@ -29,7 +29,6 @@ from ldpsql.mechanisms.fourier.group import (
 from ldpsql.mechanisms.fourier.products import ProductFace, is_phase
 from ldpsql.reports.report import question_shares
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import HALVES, WORDS, Arcs, Face, Integer, Plan, Subset, base_points
 
 Complexes = NDArray[np.complex128]
@@ -43,7 +42,7 @@ _FEW = 1 << 15
 _PACKED = "families"
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Cluster:
     """F families with the same factors; a family is a subset S of the group with its translates.
 
@@ -326,7 +325,7 @@ def _split(
     ]
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class FamilyBatch:
     """Some families of one shape, few enough to be worked on at once.
 
@@ -500,7 +499,7 @@ def _lay_out(cluster: Cluster, axes: Axes) -> tuple[Integers, Integers]:
     return np.array(group.shape(own), dtype=np.int64), np.array(apart, dtype=np.int64)
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """How spectra lie one after the other: where that of every family begins, shape (f,), and how
     far apart its frequencies lie on every axis, shape (f, axes)."""
@@ -513,7 +512,7 @@ class Layout:
         return Layout(self.starts[rows], self.strides[rows])
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class MixedBatch(FamilyBatch):
     """Families of one shape over different axes, whose spectra lie one after the other.
 

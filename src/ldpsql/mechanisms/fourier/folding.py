@@ -6,6 +6,7 @@ Source: docs/spec/fourier.md#2.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import chain, combinations, product
 from math import comb, prod
@@ -21,13 +22,12 @@ from ldpsql.mechanisms.fourier.group import (
     face_slices,
     parts_of,
 )
-from ldpsql_device.frozen import frozen
 
 FEW_FACES = 7
 _ROUNDING = 1e-9
 
 
-@frozen
+@dataclass(frozen=True)
 class Symmetry:
     """Where two axes may be exchanged without changing the demand, one design of a face serves all
     faces that exchanges make of it: its candidates stand for their images, which share their

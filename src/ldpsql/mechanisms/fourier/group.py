@@ -6,6 +6,7 @@ Source: docs/spec/fourier.md#1 and docs/spec/fourier.md#6.3.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import prod
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import Side
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 Axes = tuple[int, ...]
 Integers = NDArray[np.int64]
@@ -31,7 +31,7 @@ LARGEST_BLOCK, MOST_TOGETHER = 1 << 24, 1 << 24
 """Cells of one block, and those of all blocks of a new design."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Group:
     """Axes, one per dimension and one per private measure for the sign it was rounded to.
 

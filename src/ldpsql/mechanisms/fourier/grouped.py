@@ -35,7 +35,6 @@ from ldpsql.mechanisms.fourier.group import Axes, Integers, Reals, zero_parts
 from ldpsql.mechanisms.fourier.spectra import BoxQuery, Collected, Spectrum
 from ldpsql.mechanisms.fourier.translates import LARGEST, Translate, evaluate_everywhere, numbers
 from ldpsql.reports.report import Histograms, Pair, Rows
-from ldpsql_device.frozen import frozen
 
 _AT_ONCE = 1 << 22
 """How many numbers are held at once: per code of a cut bin, set and query; or frequencies, or
@@ -65,7 +64,7 @@ def answer_sets(
     return np.stack(values, axis=1), np.stack(covariances, axis=1)
 
 
-@frozen
+@dataclass(frozen=True)
 class Pattern:
     """Queries that are one query moved about the group.
 

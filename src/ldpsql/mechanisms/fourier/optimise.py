@@ -8,7 +8,7 @@ error. Source: docs/spec/fourier.md#2.3.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from math import prod
@@ -31,7 +31,6 @@ from ldpsql.mechanisms.fourier.folding import Folding, Symmetry
 from ldpsql.mechanisms.fourier.group import Group, Integers, Reals
 from ldpsql.mechanisms.fourier.prior import expected_power
 from ldpsql.mechanisms.fourier.spectra import RealCells, demand, floor
-from ldpsql_device.frozen import frozen
 
 GAP, STALL = 1e-3, 2e-5
 MOST_CELLS, MOST_CROWDED = 1 << 25, 1 << 26
@@ -54,7 +53,7 @@ only single axes are asked, of which a prior says less: values that very many pe
 likely as a smooth distribution."""
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class DesignProblem:
     """Weights for the candidates of some components, one after the other in one flat array.
 

@@ -14,6 +14,7 @@ What is asked of one dimension alone has listed families. Source: docs/spec/four
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from math import lcm, prod
@@ -29,7 +30,6 @@ from ldpsql.mechanisms.fourier.optimise import find_equality_axes
 from ldpsql.mechanisms.fourier.products import ArcFactor
 from ldpsql.mechanisms.fourier.rounding import round_weights
 from ldpsql.mechanisms.fourier.spectra import demand
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import MOST_QUESTIONS, Arcs, Digit, Face, Integer, Part, Step, Term, Varying
 
 _STEPS, _CAREFUL = 200, 20
@@ -45,7 +45,7 @@ _LEAST_SHARE = 2e-3
 """Shapes of several factors that fewer people would draw are left out."""
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Shape:
     """Questions of one shape: one factor with steps on both dimensions, or two with one each.
 
@@ -259,7 +259,7 @@ def _factor(group: Group, axes: Axes, share: float) -> ArcFactor:
     return ArcFactor(orders, axes, characters, shares, has_step, radix, length)
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class ProductDesign:
     """Listed families with their weights, and shapes with a weight and tables each."""
 

@@ -8,7 +8,7 @@ one. Source: docs/spec/fourier.md#13.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain
 from math import prod
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ldpsql.limits import in_time
 from ldpsql.mechanisms.fourier.group import Axes, Group, Integers, Look, Numbers, Reals, mirror
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import HALVES, Arcs, Digit, Face, Step, Varying
 
 Complexes = NDArray[np.complex128]
@@ -35,7 +34,7 @@ _CIRCLES = 4
 """Numbers that are transformed along circles in the time that one takes row by row, about."""
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class ArcRows:
     """Arcs of one factor with reported phases, a row each: [0, length) on a circle of `orders`.
 
@@ -100,7 +99,7 @@ class ArcRows:
         return np.asarray(np.outer(self.characters[:, axis], np.arange(most + 1)) % order)
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class ArcFactor:
     """One digit of a product face: a phase modulo `radix`, favoured in the interval of `length`.
 
@@ -236,7 +235,7 @@ class ArcFactor:
         return place
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class ProductFace:
     """The questions of one face of a plan: products of one or two arcs, one step for every axis.
 
@@ -498,7 +497,7 @@ class ProductFace:
         return ProductReports(self, rows, orders, orders + (odds - 1.0) * lengths, odds)
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class ProductReports:
     """Reports to the questions of a product face.
 

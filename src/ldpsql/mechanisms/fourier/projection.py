@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.numerics import number_rows, project_on_simplex
 from ldpsql.limits import in_time
-from ldpsql_device.frozen import frozen
 
 Coefficients = NDArray[np.complex128]
 Indices = NDArray[np.int64]
@@ -28,7 +28,7 @@ _CHECKED_EVERY = 5
 _LARGEST_BATCH = 1 << 15
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Block:
     """One table of estimates in the Fourier domain, over some of a survey's axes, ascending.
 
@@ -51,7 +51,7 @@ class Block:
         return self.spectrum.shape
 
 
-@frozen
+@dataclass(frozen=True)
 class BlockShape:
     """Blocks of one shape: their numbers, group orders and sizes.
 
@@ -188,7 +188,7 @@ class CoefficientLayout:
         return np.asarray(np.concatenate(halves)[self._gather])
 
 
-@frozen
+@dataclass(frozen=True)
 class Stop:
     """When to end a projection.
 
@@ -204,7 +204,7 @@ class Stop:
 FINE = Stop(5000, 1e-5)
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Projected:
     """R projections: tables per kind (R, blocks, *orders), steps (R,), converged (R,)."""
 

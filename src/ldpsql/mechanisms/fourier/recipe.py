@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import ceil, lcm, log2, prod, sqrt
 from typing import Literal
@@ -40,7 +40,6 @@ from ldpsql.mechanisms.fourier.spectra import RealCells, class_power, demand, fl
 from ldpsql.reports.survey_file import plan_to_json, vary
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import (
     LARGEST_RADIX,
     WORDS,
@@ -76,7 +75,7 @@ PRODUCT_BITS = 4, 3, 2
 """Of the mantissas of weights in product form: the first with which the plan is not large."""
 
 
-@frozen
+@dataclass(frozen=True)
 class FourierOptions:
     """bins: a dimension of more codes is collected in at most so many bins; in fewer where what is
     asked together would have more cells than a design can (`MOST_TOGETHER`).

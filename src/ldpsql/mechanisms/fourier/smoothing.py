@@ -32,7 +32,6 @@ from ldpsql.mechanisms.fourier.projection import (
     project,
 )
 from ldpsql.mechanisms.fourier.spectra import BoxQuery, demand
-from ldpsql_device.frozen import frozen
 
 # The specification's floor of the workload metric; a higher one ruins the projection.
 _FLOOR = 1e-6
@@ -369,7 +368,7 @@ def select(
     return sorted(marks, key=lambda name: marks[name])
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Smoothed:
     """One summary, consistent with itself.
 

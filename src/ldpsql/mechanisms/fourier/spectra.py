@@ -6,7 +6,7 @@ Source: docs/spec/fourier.md#1.2, docs/spec/fourier.md#2.1 and docs/spec/fourier
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import accumulate
 from math import prod
@@ -35,7 +35,6 @@ from ldpsql.mechanisms.fourier.group import (
 )
 from ldpsql.reports.report import Pair, Rows
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 Spectrum = Mapping[Axes, Complexes]
 """A query or a population by face, the empty one for the zero frequency."""
@@ -54,7 +53,7 @@ _Pairs = tuple[tuple[_Profile, _Profile], ...]
 """Of every axis of a face those of two terms."""
 
 
-@frozen
+@dataclass(frozen=True)
 class BoxTerm:
     """coefficient x box, whose sides constrain the given dimensions and no others."""
 
@@ -63,7 +62,7 @@ class BoxTerm:
     sides: tuple[Side, ...]
 
 
-@frozen
+@dataclass(frozen=True)
 class CutBin:
     """A bin that a range cuts.
 
@@ -85,7 +84,7 @@ def make_box_terms(boxes: Iterable[tuple[float, Sequence[Side]]]) -> tuple[BoxTe
     return tuple(terms)
 
 
-@frozen
+@dataclass(frozen=True)
 class BoxQuery(PlannedQuery):
     """level x (people in the terms) + contrast x (their upper minus lower signs).
 
@@ -309,7 +308,7 @@ def floor(needed: Mapping[Axes, Reals]) -> float:
     return -sum(float(values.sum()) for values in needed.values())
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Collected:
     """A table of families as the collector uses it.
 

@@ -10,7 +10,7 @@ Source: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#5.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from math import prod
@@ -26,13 +26,12 @@ from ldpsql.mechanisms.fourier.contributions import (
 from ldpsql.mechanisms.fourier.families import Complexes
 from ldpsql.mechanisms.fourier.group import Axes, Group, Reals, face_slices, zero_parts
 from ldpsql.mechanisms.fourier.spectra import BoxQuery, BoxTerm, Spectrum
-from ldpsql_device.frozen import frozen
 
 LARGEST = 1 << 23
 """Numbers that the sums of all translates of one row may take."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Translate:
     """A row of queries as another one, moved by some bins.
 
@@ -93,7 +92,7 @@ def numbers(translate: Translate, group: Group) -> int:
     return group.cells(translate.moved) * queries * (queries + 2)
 
 
-@frozen
+@dataclass(frozen=True)
 class TranslateSums:
     """Of all translates of a row of T queries, at every place of the axes it is moved along.
 

@@ -12,6 +12,7 @@ terms of its boxes. Specification: docs/spec/h4mda.md#10.1, docs/spec/h4mda.md#1
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
 
@@ -31,7 +32,6 @@ from ldpsql.trees import (
     cover_box,
     product_energies,
 )
-from ldpsql_device.frozen import frozen
 
 SHARE_FOR_ALL = 0.01
 _STEPS, _GAP = 3000, 1e-6
@@ -56,7 +56,7 @@ def share_by_roots(loads: Array) -> Array:
 # -- what a workload asks of the classes of details -----------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Energies:
     """Mean energies ||P_l q||^2 of a workload, per class of the trees' levels.
 
@@ -131,7 +131,7 @@ def declared_energies(
 # -- shares ---------------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class ConsistentAllocation:
     """Shares of users under consistent inference. moments: of each group's contributions."""
 
@@ -172,7 +172,7 @@ class ConsistentAllocation:
         return [(counts.ravel(), informs), *contrasts]
 
 
-@frozen
+@dataclass(frozen=True)
 class DirectAllocation:
     """Shares of users under direct inference.
 

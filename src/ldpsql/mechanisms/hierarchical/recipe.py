@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -41,7 +42,6 @@ from ldpsql.mechanisms.oracles import (
 from ldpsql.trees import Tree, balance, pad
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 
 TREES = {"balanced": balance, "padded": pad}
 DESIGNS: Mapping[str, type[NodeDesign | ConsistentDesign]] = {
@@ -57,7 +57,7 @@ _MOST_COMBINATIONS, _MOST_CELLS = 100, 1 << 13
 # -- options --------------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class TreeOptions:
     """How the codes of every dimension are cut into nodes.
 
@@ -68,7 +68,7 @@ class TreeOptions:
     tree: Literal["balanced", "padded"] = "balanced"
 
 
-@frozen
+@dataclass(frozen=True)
 class GroupOptions(TreeOptions):
     """Options of mechanisms with groups of nodes; allocation, oracle and root are options of some.
 
@@ -93,7 +93,7 @@ class GroupOptions(TreeOptions):
         return False
 
 
-@frozen
+@dataclass(frozen=True)
 class AllocatedOptions(GroupOptions):
     """Options of mechanisms that ask each user about one group.
 
@@ -103,7 +103,7 @@ class AllocatedOptions(GroupOptions):
     allocation: Literal["uniform", "optimal"] = "uniform"
 
 
-@frozen
+@dataclass(frozen=True)
 class OracleOptions(AllocatedOptions):
     """Options of mechanisms with any oracle."""
 
@@ -111,7 +111,7 @@ class OracleOptions(AllocatedOptions):
     root: bool = False
 
 
-@frozen
+@dataclass(frozen=True)
 class RepairedOptions(AllocatedOptions):
     """Options of lgrr-repaired. allocation: "forest" as randomized response over all nodes of a
     sub-survey gives; another one makes it hgrr with its root group."""
@@ -192,7 +192,7 @@ def forest_shares(table: GroupTable, epsilon: Epsilon) -> Array:
 # -- recipes --------------------------------------------------------------------------------------
 
 
-@frozen
+@dataclass(frozen=True)
 class Hierarchical(Recipe[GroupOptions]):
     """COUNT over private dimensions, and SUM and AVG of private measures unless `takes` says no.
 
@@ -279,7 +279,7 @@ class Hierarchical(Recipe[GroupOptions]):
                 yield {"fanout": fanout, **best}
 
 
-@frozen
+@dataclass(frozen=True)
 class Flat(Recipe[NoOptions]):
     """One frequency oracle over all combinations of codes; `name` is that of the oracle.
 

@@ -22,6 +22,7 @@ docs/spec/h4mda.md#11.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -55,13 +56,12 @@ from ldpsql.trees import Tree, balance
 from ldpsql.wording.guarantees import PUBLIC_IN_CLEAR, StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import Face, Keep, Part, Plan, Step
 
 LARGEST_FAKES, LARGEST_FOREST = 8, 1 << 24
 
 
-@frozen
+@dataclass(frozen=True)
 class Forest(Answer):
     """All nodes of one sub-survey, its level combinations one after the other.
 
@@ -125,7 +125,7 @@ def forests_of(table: GroupTable, fakes: int, epsilon: Epsilon) -> tuple[Forest,
     )
 
 
-@frozen
+@dataclass(frozen=True)
 class PublishedEstimator(LinearEstimator):
     """As published: corrected for a randomization that the reports do not show."""
 
@@ -150,12 +150,12 @@ class PublishedEstimator(LinearEstimator):
         return (forest.odds - 1.0) / total, weights @ (forest.path / total * forest.even[nodes])
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class LeafQuery(CellQuery):
     """A query some of whose leaves are answered as even shares of their parents."""
 
 
-@frozen
+@dataclass(frozen=True)
 class Witness:
     """Two records and a report that the first can send and the second never."""
 
@@ -164,7 +164,7 @@ class Witness:
     report: Outcome
 
 
-@frozen
+@dataclass(frozen=True)
 class LgrrDesign(LinearDesign[CellQuery]):
     """A node of the own path, and some fake ones, per report.
 
@@ -332,7 +332,7 @@ def answer_leaves_from_parents(piece: Piece, trees: Sequence[Tree]) -> Piece:
     return tuple(chosen), result, weights
 
 
-@frozen
+@dataclass(frozen=True)
 class FakeOptions(TreeOptions):
     """fakes: fake nodes per report."""
 

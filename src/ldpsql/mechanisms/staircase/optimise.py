@@ -17,7 +17,7 @@ with a search for patterns that violate w_S <= lambda'x_S. Source: docs/spec/rr-
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.workload import Workload
 from ldpsql.bounds.least_error import amounts_of, pattern_gram
-from ldpsql_device.frozen import frozen
 
 Patterns = NDArray[np.bool_]
 
@@ -84,7 +83,7 @@ _EXACT = 1e-11
 _NEWTON_STEPS, _HALVINGS = 40, 40
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class Program:
     """Weighted patterns for a Gram matrix.
 

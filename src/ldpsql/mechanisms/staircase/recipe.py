@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,6 @@ from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql.mechanisms.staircase.optimise import Patterns, cell_gram, optimise, raise_eigenvalues
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.plan import WORDS, Staircase
 from ldpsql_device.schema import MOST_LEVELS
 
@@ -38,7 +37,7 @@ _MOST_REPORTS = 1 << 14
 _SPARE = 1e-12
 
 
-@frozen
+@dataclass(frozen=True)
 class StaircaseOptions:
     """levels: of every measure; 0 for those with which the workload has the least mean variance, of
     LEVELS, as far as there are not more than FAST_CELLS combinations."""
@@ -46,7 +45,7 @@ class StaircaseOptions:
     levels: int = 0
 
 
-@frozen(eq=False)
+@dataclass(frozen=True, eq=False)
 class StaircaseDesign(RowsDesign):
     """Weighted patterns over the cells of a record domain.
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.store.intake import describe_damage
 from ldpsql.store.parquet import DAMAGED, EXCEEDED, TOO_LARGE
 from ldpsql_device.errors import ReportError
-from ldpsql_device.frozen import frozen
 from ldpsql_device.reports import ID_BYTES
 
 ROWS = 1 << 17
@@ -45,7 +45,7 @@ _IDLE = list[Process]()
 """The process that waits for a file, if one does."""
 
 
-@frozen
+@dataclass(frozen=True)
 class ParquetContent:
     """A file whose metadata were read.
 

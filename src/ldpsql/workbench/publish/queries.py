@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +14,6 @@ from ldpsql.engine.result import Result
 from ldpsql.errors import Located, QueryError, pluralize
 from ldpsql.parser.source import is_blank, split_statements
 from ldpsql_device.errors import Error, NotSupportedError, ProgrammingError
-from ldpsql_device.frozen import frozen
 
 INDEX = "ldpsql_published"
 """The table that lists the others, a row each; no query has its name."""
@@ -33,7 +32,7 @@ _TABLE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _NAME_LINE = re.compile(r"^[ \t]*--[ \t]*name[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.MULTILINE)
 
 
-@frozen
+@dataclass(frozen=True)
 class NamedQuery:
     """A query, and the table that its answer becomes. where: its place in the file, for errors."""
 
