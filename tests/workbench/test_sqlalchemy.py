@@ -76,7 +76,7 @@ def local(file):
 
 
 def test_entry_points_name_what_there_is():
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
     groups = project["project"]["entry-points"]
     found = {
         f"{group}:{name}": getattr(import_module(module), attribute)
