@@ -16,7 +16,8 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import QueryClass, Workload
 from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.store import Selection, Store
+from ldpsql.store import Selection
+from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Schema

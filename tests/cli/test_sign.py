@@ -163,7 +163,7 @@ def test_reports_of_a_period_are_told_apart_in_sql(tmp_path, monkeypatch):
     pq.write_table(pa.table({"age": [3] * 300, **years}), "people.parquet")
     for number, day in enumerate((date(2026, 1, 31), date(2026, 2, 1))):
         for module in ("table", "files"):
-            monkeypatch.setattr(f"ldpsql_device.{module}.utc_today", lambda day=day: day)
+            monkeypatch.setattr(f"ldpsql.randomize.{module}.utc_today", lambda day=day: day)
         assert run("randomize", "people.parquet", "--survey", target, "-o", f"{number}.parquet")
         assert run("ingest", f"{number}.parquet", "--survey", target, "--db", "app.duckdb")
     query = "SELECT period, COUNT(*) FROM app GROUP BY period ORDER BY period"
@@ -186,7 +186,7 @@ def test_a_survey_that_is_over_takes_no_more_records_and_no_more_reports(tmp_pat
     pq.write_table(pa.table({"age": [3] * 300}), "people.parquet")
     arguments = ("randomize", "people.parquet", "--survey", target, "-o", "r.parquet")
     for module in ("table", "files"):
-        monkeypatch.setattr(f"ldpsql_device.{module}.utc_today", lambda: date(2026, 1, 31))
+        monkeypatch.setattr(f"ldpsql.randomize.{module}.utc_today", lambda: date(2026, 1, 31))
     assert run(*arguments).exit_code == 0
     monkeypatch.setattr("ldpsql.randomize.files.utc_today", lambda: date(2026, 2, 1))
     assert "survey app ended on 2026-01-31" in refusal(run(*arguments), 1)

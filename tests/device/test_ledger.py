@@ -368,7 +368,7 @@ def test_it_needs_nothing_that_one_system_alone_has():
         for name in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module)])
     }
     assert imported == {
-        *("__future__", "collections", "contextlib", "datetime", "fractions"),
+        *("__future__", "collections", "contextlib", "dataclasses", "datetime", "fractions"),
         *("hashlib", "ldpsql_device", "os", "pathlib", "sqlite3", "typing"),
     }
     used = {

@@ -27,8 +27,8 @@ def at(monkeypatch):
     """Sets the day that it is."""
 
     def set_day(day: date) -> None:
-        for module in ("respond", "table", "files"):
-            monkeypatch.setattr(f"ldpsql_device.{module}.utc_today", lambda: day)
+        for module in ("ldpsql_device.answer", "ldpsql.randomize.table", "ldpsql.randomize.files"):
+            monkeypatch.setattr(f"{module}.utc_today", lambda: day)
 
     return set_day
 

@@ -17,7 +17,7 @@ from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.linear import LinearEstimator
 from ldpsql.estimators.nodes import GroupDesign
-from ldpsql.mechanisms.oracles import plan_of_split
+from ldpsql_lab.mechanisms.split import plan_of_split
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import Law
 from ldpsql_device.epsilon import Epsilon

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from decoders.test_nodes import BOX, MEASURED, WINDOW, amounts
-from decoders.test_nodes import count as counted
-from decoders.test_nodes import total as summed
-from recipes.test_lgrr import smallest_delta
+from estimators.test_nodes import BOX, MEASURED, WINDOW, amounts
+from estimators.test_nodes import count as counted
+from estimators.test_nodes import total as summed
+from mechanisms.test_lgrr import smallest_delta
 from support.node_sources import (
     UNIT,
     X1,

@@ -62,8 +62,6 @@ def folder(tmp_path_factory):
         ("starlette", "ldpsql[serve]", cli("serve", "--db", "app.duckdb", "--port", "0")),
         ("uvicorn", "ldpsql[serve]", cli("serve", "--db", "app.duckdb", "--port", "0")),
         ("cryptography", "ldpsql-device[sign]", cli("keygen", "author.key")),
-        ("pyarrow", "ldpsql-device[arrow]", "import ldpsql.randomize.files"),
-        ("pyarrow", "ldpsql-device[arrow]", "import ldpsql.randomize.table"),
         ("sqlalchemy", "ldpsql[sqlalchemy]", "import ldpsql.workbench.sqlalchemy"),
     ],
 )
@@ -79,19 +77,19 @@ def test_extras_that_are_named_are_there():
     (everything,) = extras["all"]
     named = set(re.fullmatch(r"ldpsql\[(.*)\]", everything)[1].split(","))
     assert named == set(extras) - {"all", "check", "docs", "release", "spark", "test"}
-    assert {"arrow", "sign"} <= set(DEVICE["optional-dependencies"])
+    assert {"sign"} <= set(DEVICE["optional-dependencies"])
 
 
 NUMPY_ALONE = """
 import json
 from pathlib import Path
 known = {{*sys.stdlib_module_names, "numpy", "ldpsql_device"}}
-from ldpsql_device import describe, ledger, policy, respond, survey
+from ldpsql_device import answer, description, ledger, policy, survey
 vector = json.loads(Path({vectors!r}).read_text())["surveys"][0]
 asked = survey.Survey.from_json(json.dumps(vector["survey"]))
 allowed, given = policy.Policy(20), ledger.Ledger("given.sqlite", total=20, per_attribute=20)
-respond.respond(asked, vector["cases"][0]["record"], policy=allowed, ledger=given)
-describe.describe(asked)
+answer.respond(asked, vector["cases"][0]["record"], policy=allowed, ledger=given)
+description.describe(asked)
 print(sorted({{name.split(".")[0] for name in sys.modules}} - known - {{"__main__"}}))
 """
 

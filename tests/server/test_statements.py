@@ -115,7 +115,12 @@ def test_of_two_stores_the_later_one_is_taken(tmp_path):
         with open_store(path, read_only=False) as store:
             store.register(SURVEY)
             if text is not None:
-                store._keep_statement("people", text)
+                with store._change_at_once():
+                    store._rows(
+                        "CREATE TABLE IF NOT EXISTS statements (survey VARCHAR, text VARCHAR)"
+                    )
+                    row = (store.intake("people").key, text)
+                    store._rows("INSERT INTO statements VALUES (?, ?)", *row)
     earlier, later, bad, own = paths
     with open_store(own, read_only=False) as store:
         with pytest.raises(SurveyError, match="signature"):

@@ -307,7 +307,7 @@ from pathlib import Path
 from ldpsql.shuffler import shuffle_reports
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
-from ldpsql_device import permutation
+from ldpsql.reports import permutation
 from ldpsql.reports.arrow_types import ID_COLUMN
 permutation.CAPACITY = permutation.ROW_GROUP = 256
 given = permutation.in_random_order

@@ -297,7 +297,7 @@ def test_who_is_killed_before_the_snapshot_leaves_no_stale_answer(path):
         import os, sys
         sys.path.insert(0, {str(Path(__file__).parents[1])!r})
         from support.fake_survey import FakeMechanism, fake_survey, reports_of
-        from ldpsql.recipes import registry
+        from ldpsql.mechanisms import registry
         registry.MECHANISMS["fake"] = FakeMechanism()
         from ldpsql.store import open_store
         from ldpsql.store import companion
@@ -419,7 +419,7 @@ def test_threads_share_a_reader_while_others_write(path):
             thread.start()
         script = (
             "import sys; sys.path.insert(0, sys.argv[2])\n"
-            "from support.fake_survey import *; from ldpsql.recipes import registry\n"
+            "from support.fake_survey import *; from ldpsql.mechanisms import registry\n"
             "registry.MECHANISMS['fake'] = FakeMechanism(); survey = fake_survey()\n"
             "from ldpsql.store import open_store\n"
             "for seed in range(1, 4):\n"
@@ -477,7 +477,7 @@ LOOP = """
 import sys
 sys.path.insert(0, sys.argv[3])
 from support.fake_survey import FakeMechanism
-from ldpsql.recipes import registry
+from ldpsql.mechanisms import registry
 registry.MECHANISMS["fake"] = FakeMechanism()
 import ldpsql
 with ldpsql.connect(sys.argv[1], read_only=True) as idle:

@@ -276,7 +276,7 @@ INGESTING = """
     import os, signal, sys
     sys.path.insert(0, {tests!r})
     from support.fake_survey import FakeMechanism
-    from ldpsql.recipes import registry
+    from ldpsql.mechanisms import registry
     registry.MECHANISMS["fake"] = FakeMechanism()
     from ldpsql.store import open_store
     from ldpsql.store import arrivals

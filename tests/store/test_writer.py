@@ -163,7 +163,7 @@ KILLED = """
     import sys, os, signal
     sys.path.insert(0, {here!r})
     from support.fake_survey import FakeMechanism
-    from ldpsql.recipes import registry
+    from ldpsql.mechanisms import registry
     registry.MECHANISMS["fake"] = FakeMechanism()
     from ldpsql.store import open_store, store
     from ldpsql.store import fold

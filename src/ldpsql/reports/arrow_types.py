@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-try:
-    import pyarrow as pa
-except ImportError:
-    needed = "tables of many people need pyarrow: pip install ldpsql-device[arrow]"
-    raise ImportError(needed, name="pyarrow") from None
+import pyarrow as pa
 
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Schema
 from ldpsql_device.values import Listed

@@ -119,8 +119,8 @@ def _ask(
         raise
     else:
         _IDLE.append(process)
-        if len(_IDLE) > 1:
-            _end_idle()
+        with suppress(IndexError):
+            _end(_IDLE.pop(1))  # one is enough; each thread takes at most one, and never the first
     if end == TOO_LARGE:
         raise ReportError(
             f"{name} takes more than {MEMORY:,} bytes or {seconds:,.0f} s of the processor to "
