@@ -17,11 +17,11 @@ from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.linear import LinearEstimator
 from ldpsql.estimators.nodes import GroupDesign
-from ldpsql_lab.mechanisms.split import plan_of_split
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import Law
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.mechanisms.split import plan_of_split
 from ldpsql_lab.simulation import SeededEntropy
 
 TINY = RecordDomain(("x", "y"), (2, 2), ("y",), ((0.0, 1.0),), (1,))
