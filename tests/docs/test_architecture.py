@@ -1,10 +1,12 @@
-"""The worked examples of docs/architecture.md are all that a new unit takes."""
+"""docs/architecture.md draws the rooms as they are; the examples of docs/extending.md are all that
+a new unit takes."""
 
 from __future__ import annotations
 
 import math
 import re
 import sys
+from graphlib import CycleError
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,8 +26,10 @@ from ldpsql.reports.report import Histogram
 from ldpsql.sql import aggregates
 from ldpsql_device.errors import SurveyError
 from ldpsql_lab.simulation import SeededEntropy, simulate
+from tools import rooms
 
-PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "extending.md"
 
 
 def example(word: str, names: dict[str, Any]) -> dict[str, Any]:
@@ -36,14 +40,24 @@ def example(word: str, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.parametrize("package", ["ldpsql", "ldpsql_device"])
-def test_every_room_is_on_the_page(package: str) -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    tables = [line for line in text.splitlines() if line.startswith("| `")]
-    listed = set(re.findall(r"`([a-z_]+)`", " ".join(tables)))
-    folder = PAGE.parents[1] / "src" / package
-    rooms = {path.stem for path in folder.glob("[a-z]*") if path.suffix in ("", ".py")}
-    assert rooms <= listed
+def test_the_drawing_of_the_rooms_is_what_the_imports_say() -> None:
+    """And a drawing of other imports is not."""
+    floors = rooms.find_floors(rooms.draw_imports(rooms.read_modules()))
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert rooms.draw(floors) in page
+    assert rooms.draw({**floors, "ldpsql.engine": 1}) not in page
+
+
+def test_every_room_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_]+)`", page))
+    found = {rooms.room_of(module).removeprefix("ldpsql.") for module in rooms.read_modules()}
+    assert found - {"ldpsql", "__main__"} <= named
+
+
+def test_rooms_that_import_each_other_are_told() -> None:
+    with pytest.raises(CycleError):
+        rooms.find_floors({"a": {"b"}, "b": {"a"}})
 
 
 def test_an_aggregate_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +117,7 @@ def measure_deviations(devices: AnyDesign, collector: AnyDesign, times: int = 1)
 def test_a_mechanism_is_a_recipe_and_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recipe of the page and its line in the registry are all that a survey, SQL and the exact
     audit need: answers are unbiased, and the interpreter follows the law of its plan."""
-    module = ModuleType("ldpsql.recipes.arc")
+    module = ModuleType("ldpsql.mechanisms.arc")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(MECHANISMS, "arc", example("ARC = Arc()", vars(module))["ARC"])
     survey = design(ARC_SURVEY.replace("WIDTH", "3"))

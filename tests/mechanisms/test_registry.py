@@ -18,7 +18,7 @@ from ldpsql.mechanisms.registry import GROUP, MECHANISMS, mechanism
 from ldpsql_device.errors import SurveyError
 from ldpsql_lab.bench import harness
 
-PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def bring(site, name="arc", value="brought_arc:ARC", distribution="brought"):
 
 
 def write_arc(site, file="brought_arc.py"):
-    """The mechanism of docs/architecture.md as a module of its own."""
+    """The mechanism of docs/extending.md as a module of its own."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (code,) = (block for block in blocks if "ARC = Arc()" in block)
     (site / file).parent.mkdir(exist_ok=True)

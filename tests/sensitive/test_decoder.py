@@ -220,7 +220,7 @@ def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("name", SIMULATED)
 def test_intervals_cover_what_holds_for_the_population(name):
-    """People are drawn anew for every survey; see docs/architecture.md, Decisions."""
+    """People are drawn anew for every survey; see docs/decisions.md."""
     weights = np.array([query.alternatives[0][0].weights for query in queries(design_of(name))])
     values, errors = simulated(name, True)
     inside = np.abs(values - PEOPLE * weights @ shares()) <= quantile(0.95) * errors
