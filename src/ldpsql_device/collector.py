@@ -44,7 +44,7 @@ class _Stay(HTTPRedirectHandler):
 
 
 def open_directly(scheme: str) -> OpenerDirector:
-    """What asks, and follows no redirection. The environment's proxies are for https, which passes
+    """An opener that follows no redirection. The environment's proxies are for https, which passes
     through them unread."""
     proxies = getproxies() if scheme == "https" else {}
     return build_opener(_Stay, ProxyHandler(proxies))
@@ -52,7 +52,7 @@ def open_directly(scheme: str) -> OpenerDirector:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of reports.
+    """The outcome of sending reports.
 
     settled: how many the collector has, or has refused for good.  refused: how many of these it has
     refused.  waiting: those to be sent again.  pause: for how many seconds the collector wants to

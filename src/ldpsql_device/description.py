@@ -46,8 +46,9 @@ _NO_BREAK = "\u00a0"
 
 
 def describe(survey: Published) -> str:
-    """What is asked, what leaves the device and what may be concluded from it, how often, until
-    when, who signed it, and what is not covered; lines of at most 80 characters.
+    """A survey in plain words: what is asked, what leaves the device and what may be concluded from
+    it, how often, until when, who signed it, and what is not covered; lines of at most 80
+    characters.
 
     Nothing of a record is in it. What a survey's author wrote is quoted, without characters that
     cannot be seen.
@@ -70,7 +71,7 @@ def describe(survey: Published) -> str:
 
 
 def largest_belief(epsilon: Epsilon) -> str:
-    """What a belief of one half can become by a report, in per cent, rounded up.
+    """The largest belief, in per cent and rounded up, that a report can make of one half.
 
     It is e^epsilon / (1 + e^epsilon), with as many digits as show that it is not certainty.
 
@@ -86,7 +87,8 @@ def largest_belief(epsilon: Epsilon) -> str:
 
 
 def sum_of_year(survey: Published) -> str | None:
-    """What all answers of a year lose together; None for a survey without periods or promise."""
+    """The epsilon of all answers of a year together; None for a survey without periods or
+    promise."""
     period, epsilon = survey.schedule.period, survey.guarantee.epsilon
     if period is None or epsilon is None:
         return None
@@ -111,7 +113,7 @@ def _describe_columns(survey: Published) -> str:
 
 
 def _join_rules(rules: Iterable[tuple[str, str]]) -> str:
-    """What values count as, each time with the columns, where these differ."""
+    """The rules for values, each with its columns where these differ."""
     columns: dict[str, list[str]] = {}
     for rule, name in rules:
         if rule:
@@ -147,7 +149,7 @@ def describe_extent(domain: Domain) -> str:
 
 
 def describe_outside(column: Attribute) -> str:
-    """What a value outside its domain or bounds counts as; nothing where none can be outside."""
+    """The stand-in for a value outside its domain or bounds; empty where none can be outside."""
     if isinstance(column, Measure) or (isinstance(column, PublicColumn) and column.bounds):
         return "the nearer bound"
     if isinstance(column, PublicColumn) or column.domain.type == "bool":
@@ -156,7 +158,7 @@ def describe_outside(column: Attribute) -> str:
 
 
 def describe_missing(column: Attribute) -> str:
-    """What a value that is missing or of another type counts as."""
+    """The stand-in for a value that is missing or of another type."""
     if isinstance(column, Measure):
         return "a bound drawn evenly" if column.levels == 2 else "the middle of the bounds"
     if isinstance(column, PublicColumn) or column.has_null:

@@ -39,7 +39,7 @@ def encode(schema: Schema, record: Record, entropy: Entropy) -> Integers:
 
 
 def public_values(schema: Schema, record: Record) -> dict[str, Value | None]:
-    """What travels in clear, by column; None for what is missing or of another type."""
+    """The values that travel in clear, by column; None for what is missing or of another type."""
     return {column.name: column.read(look_up(record, column.name)) for column in schema.public}
 
 

@@ -1,4 +1,4 @@
-"""What a survey promises to the person behind one report."""
+"""The promise of a survey to the person behind one report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = {"local": "LDP", "uldp": "ULDP", "uldp-joint": "ULDP per attribute", "no
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a design promises to the person behind one report.
+    """The promise of a design to the person behind one report.
 
     kind: "local" (epsilon-LDP for the whole private record); "uldp" (utility-optimised LDP: a
     record with at least one sensitive value is protected against every alternative, others are

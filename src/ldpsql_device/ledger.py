@@ -1,4 +1,4 @@
-"""What a person has given so far: one SQLite file on the device.
+"""The ledger of what a person has given so far: one SQLite file on the device.
 
 A ledger gives the same report again when the same survey asks again, charges every answer to the
 attributes that it is about and to a total, and has a device answer one of a survey's rounds, and
@@ -297,7 +297,7 @@ class Ledger:
             )
 
     def _explain(self, error: sqlite3.Error) -> StoreError:
-        """What an error of SQLite means, by its primary code."""
+        """The meaning of an error of SQLite, by its primary code."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
         if code == sqlite3.SQLITE_BUSY:
             return StoreError(

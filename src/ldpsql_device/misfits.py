@@ -1,4 +1,5 @@
-"""What of a record does not fit a survey: for whoever writes an app; `respond` does not load it."""
+"""Values of a record that do not fit a survey, for authors of apps; `respond` does not load
+this."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report can tell at most, from a plan's own integers.
+"""The largest odds that a report can give, from a plan's own integers.
 
 Nobody's statement is trusted: a device computes `odds` (and `excess`, for promises with a delta)
 before it answers, and refuses a plan that exceeds its promise.
@@ -55,7 +55,7 @@ OwnBit = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Definition:
-    """What a guarantee compares; the kinds are those of `guarantee.KINDS`.
+    """The comparison that a guarantee makes; the kinds are those of `guarantee.KINDS`.
 
     * "local" and "none": every report limits all pairs of records.
     * "uldp": all reports, but those that only one record can send, which has no sensitive value. A

@@ -242,7 +242,7 @@ class ListedSubset(Subset):
 
     @property
     def numbers(self) -> tuple[Integer, ...]:
-        """What determines the base set."""
+        """The numbers that determine the base set."""
         return tuple(getattr(self, name) for name in declared_fields(type(self)) if name != "odds")
 
 
@@ -379,7 +379,7 @@ class Ladder(Piece):
 
     @cached_property
     def table(self) -> Words:
-        """What `draw.Rungs` is made of for every class, shape (3, rungs, classes)."""
+        """The integers of `draw.Rungs` for every class, shape (3, rungs, classes)."""
         return _word_table(map(self._points, self.rungs))
 
     @cached_property
@@ -412,7 +412,7 @@ class Rows(Piece):
 
     @cached_property
     def table(self) -> Words:
-        """What `draw.Rungs` is made of for every symbol: an answer is a rung of one point."""
+        """The integers of `draw.Rungs` for every symbol: an answer is a rung of one point."""
         kinds = zip(self.rows, self.order.tolist(), strict=True)
         return _word_table([(row[answer], 1) for answer in order] for row, order in kinds)
 
@@ -799,7 +799,7 @@ class Plan(Piece):
 
 
 def _size(face: Face) -> int:
-    """What a face adds to the work of reading a plan (docs/format.md#limits)."""
+    """The work that a face adds to reading a plan (docs/format.md#limits)."""
     size = 4 * face.choices * len(face.steps)
     for part in face.parts:
         size += 512 + face.choices * sum(1 + len(digit.terms) for digit in part.digits)
@@ -830,7 +830,7 @@ def _expect_at(holds: bool, where: str, problem: str) -> None:
 
 
 def _read(declared: Any, data: Any, where: str) -> Any:
-    """What the data say, as a value of a declared type."""
+    """A value of a declared type, read from JSON data."""
     if declared is int:
         return _whole(data, where)
     if declared is bool:

@@ -1,4 +1,5 @@
-"""What an app lets any survey take, decided from the survey alone, before a record is looked at."""
+"""The policy of an app: what any survey may take, decided from the survey alone, before a record is
+looked at."""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ class Policy:
             raise PolicyError(f"survey {survey.table} {excess}; nothing was sent")
 
     def _excesses(self, survey: Published) -> Iterator[str]:
-        """What the survey takes beyond this policy, and how to allow it."""
+        """Each demand of the survey beyond this policy, and how to allow it."""
         guarantee, command = survey.guarantee, "ldpsql randomize"
         for name, allowed, own in (
             ("name", self.tables, survey.table),

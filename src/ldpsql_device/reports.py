@@ -28,7 +28,8 @@ _KEYS = {"id", "report", "public"}
 
 @dataclass(frozen=True)
 class Report:
-    """What leaves the device. Whatever carries it, a file or an address, names the survey.
+    """One report, as it leaves the device. Whatever carries it, a file or an address, names the
+    survey.
 
     id: 16 random bytes in hexadecimal, drawn anew for every report, so that a repeated delivery can
     be told from another person's equal report.  report: the whole numbers of the report in

@@ -339,7 +339,7 @@ def _with_small_letters(text: str) -> str:
 
 
 def default_outside(domain: Domain) -> str:
-    """What `outside` is where a survey does not say it."""
+    """The rule for values outside where a survey states none."""
     return "random" if isinstance(domain, Listed) else "nearest"
 
 

@@ -1,4 +1,4 @@
-"""What a survey promises of a shuffled batch; loaded for surveys that do alone."""
+"""The promise of a shuffled batch; loaded only for surveys that make one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an author says of a table: this survey is the one that is asked, from a day to another.
+"""An author's statement about a table: which survey it asks, from one day to another.
 
 A collector answers with it which survey a table has. A survey's own signature says whose it is and
 on which days it is answered; only the statement tells it from an earlier one of the same author and

@@ -133,7 +133,8 @@ class Published:
     label: str | None
 
     def period_values(self, day: date) -> dict[str, date]:
-        """What a device writes to the public column of the period, by the column's name."""
+        """The value that a device writes to the public column of the period, by the column's
+        name."""
         first = self.schedule.period_of(day)
         return {} if first is None else {PERIOD_COLUMN.name: first}
 
@@ -148,7 +149,7 @@ class Published:
 
     @cached_property
     def record_schema(self) -> Schema:
-        """What is read from a record: the schema without the period, which a device knows."""
+        """The columns read from a record: the schema without the period, which a device knows."""
         if not self.schedule.period:
             return self.schema
         return replace(self.schema, public=self.schema.public[1:])
@@ -264,7 +265,7 @@ class Survey(Published):
 
 
 def read_heading(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What a survey says besides its plan, by the names of the fields of `Survey`."""
+    """The parts of a survey besides its plan, by the names of the fields of `Survey`."""
     guarantee, shuffled = read_promise(data["promise"])
     own = {"guarantee": guarantee, "shuffled": shuffled, "schedule": Schedule.from_json(data)}
     plain = {key: data.get(key) for key in _PLAIN}
@@ -299,7 +300,7 @@ def check_period(schema: Schema, schedule: Schedule) -> None:
 
 
 def signed_text(data: Mapping[str, Any]) -> str:
-    """What a signature covers: the canonical JSON of a survey without the signature."""
+    """The text that a signature covers: the canonical JSON of a survey without the signature."""
     return canonical({key: value for key, value in data.items() if key != "signature"})
 
 
@@ -338,7 +339,7 @@ def check_promise(plan: Plan, schema: Schema, guarantee: Guarantee) -> None:
 
 
 def read_promise(data: Any) -> tuple[Guarantee, Shuffled | None]:
-    """What is promised, by the report alone and once it is shuffled; SurveyError for nonsense."""
+    """The promise, of the report alone and once it is shuffled; SurveyError for nonsense."""
     require_keys(data, "promise", ("kind",), ("epsilon", "delta", "shuffle"))
     kind, shuffled, epsilon = data["kind"], None, None
     texts = (data.get("epsilon", "0"), data.get("delta", "0"))

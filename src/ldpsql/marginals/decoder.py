@@ -198,7 +198,7 @@ class MaxEntEstimator(JointEstimator[CellQuery]):
         return values, slopes, collected, parts_of
 
     def _known(self, queries: Sequence[CellQuery]) -> Array:
-        """What is known of the fitted queries without any report, shape (k,)."""
+        """The part of the fitted queries that is known without any report, shape (k,)."""
         known = [query.known * isinstance(query, FittedQuery) for query in queries]
         return self.collected.source.people * np.array(known, dtype=float)
 
@@ -472,7 +472,8 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         return CellQuery(known, True, tuple(alternatives), weight)
 
     def _fit(self, share: float, box: Box) -> Fit:
-        """What the marginals tell of a box: all of it, or its parts on fewer attributes."""
+        """The evidence of the marginals about a box: all of it, or its parts on fewer
+        attributes."""
         axes = axes_of(box)
         places = range(len(axes))
         subsets = [tuple(places)]
@@ -526,7 +527,7 @@ class CollectedMarginals(LinearDesign[CellQuery]):
 
     @abstractmethod
     def describe_group(self, number: int) -> str:
-        """What a group of reports is about, in words."""
+        """The subject of a group of reports, in words."""
 
     def describe(self, planned: CellQuery) -> list[str]:
         """The cells of each group used; what can only be fitted says so."""
@@ -603,7 +604,7 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         return self.spread_evenly()[group][nodes]
 
     def to_json(self) -> Mapping[str, Any]:
-        """What the recipe needs besides name, domain and epsilon."""
+        """Plain data for the recipe, besides name, domain and epsilon."""
         return {"marginals": [list(m) for m in self.marginals], "weights": list(self.weights)}
 
 

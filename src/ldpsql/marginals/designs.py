@@ -296,7 +296,7 @@ class MarginalDesign(CollectedMarginals):
         return float(np.mean(variances))
 
     def to_json(self) -> Mapping[str, Any]:
-        """What the recipe needs besides name, domain and epsilon."""
+        """Plain data for the recipe, besides name, domain and epsilon."""
         budgets = [str(budget) for budget in self.budgets]
         rest = {"oracle": self.oracle, "budgets": budgets, "values": self.values}
         return {**super().to_json(), **rest}
@@ -478,7 +478,7 @@ class ArrDesign(CollectedMarginals):
         return (Blanket(merge_atoms(atoms), uneven=UNEVEN + named.uneven),)
 
     def to_json(self) -> Mapping[str, Any]:
-        """What the recipe needs besides name, domain and epsilon."""
+        """Plain data for the recipe, besides name, domain and epsilon."""
         return {**super().to_json(), "sum_to_one": self.sum_to_one}
 
 

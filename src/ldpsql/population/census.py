@@ -192,7 +192,7 @@ def explain(shared: Array, sampled: Array, queries: Sequence[LinearQuery]) -> Ar
 
 
 def products(queries: Sequence[LinearQuery]) -> list[LinearQuery] | None:
-    """What of a row must be known: of every query how many people it counts; of every pair, row by
+    """The sums that a row needs: of every query how many people it counts; of every pair, row by
     row of the upper triangle, how many the product of both does; and of every sum of a measure what
     it and the product with each query make. None where that is too much, or no linear query."""
     if len(queries) > _MOST_QUERIES or any(query.weight is not None for query in queries):

@@ -306,8 +306,8 @@ class Poststratified(Source):
     def _list_asked(
         self, part: SliceCell, rows: Sequence[tuple[Key, int]]
     ) -> list[tuple[int, int, LinearQuery]]:
-        """What rows ask of some people: the number of the sum, the private cell, and the sum in
-        it."""
+        """The questions of rows about some people: the number of the sum, the private cell, and the
+        sum in it."""
         if part.slice is None:
             return []
         targets, found = len(self.plan.targets), []

@@ -16,8 +16,8 @@ from ldpsql_device.schema import Attribute, Schema
 def person_notes(
     data: Path, person: PersonRule | None, schema: Schema, tally: Tally | None = None
 ) -> list[str]:
-    """What answers for a person who has several rows; without a rule, which column of a file looks
-    as if persons had some. tally: of the reports that were made."""
+    """Notes on which row answers for a person who has several; without a rule, which column of a
+    file looks as if persons had some. tally: of the reports that were made."""
     if person is None:
         found = find_identifier(column_names(data), schema)
         if found is None:

@@ -138,7 +138,7 @@ def _within(table: pa.Table, low: int, high: int) -> pa.Table:
 
 
 def _name_persons(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """What tells persons apart, as texts or bytes; NULL is one person, and so is NaN."""
+    """The names that tell persons apart, as texts or bytes; NULL is one person, and so is NaN."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_decode()

@@ -251,7 +251,7 @@ class SensitiveDesign(TableDesign):
     @property
     @abstractmethod
     def channel(self) -> ResponseChannel | BitChannel:
-        """What the collector knows of the reports."""
+        """The channel as the collector knows it."""
 
     @property
     def estimators(self) -> Estimators[CellQuery]:
@@ -318,7 +318,7 @@ class CellDesign(SensitiveDesign):
         ]
 
     def to_json(self) -> AnyOptions:
-        """What the recipe needs besides domain and epsilon."""
+        """Plain data for the recipe, besides domain and epsilon."""
         return dict(self.data)
 
 
@@ -397,7 +397,7 @@ class UrapDesign(SensitiveDesign):
         return promise("uldp", self.domain, self.epsilon, [1.0 - self.thresholds[2] / WORDS])
 
     def to_json(self) -> AnyOptions:
-        """What the recipe needs besides domain and epsilon."""
+        """Plain data for the recipe, besides domain and epsilon."""
         return {"theta": self.theta}
 
 
@@ -448,11 +448,12 @@ class SensitiveRecipe(Recipe[O]):
         return "every record has a sensitive value, so it would protect all, as others do better"
 
     def make(self, task: Task[O]) -> AnyDesign:
-        """What `choose` has chosen; the rest follows from domain and epsilon."""
+        """A design with the parameters that `choose` finds; the rest follows from domain and
+        epsilon."""
         return self.remake(task.domain, task.epsilon, self.choose(task))
 
     def choose(self, task: Task[O]) -> AnyOptions:
-        """What a design needs besides domain and epsilon."""
+        """The parameters of a design besides domain and epsilon."""
         return {}
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:

@@ -1,5 +1,5 @@
-"""What analysts ask, with a token: questions, which surveys there are, counters; and files of
-reports that an admin brings."""
+"""The endpoints of analysts, who have a token: questions, which surveys there are, counters; and
+files of reports that an admin brings."""
 
 from __future__ import annotations
 

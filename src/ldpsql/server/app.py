@@ -139,7 +139,7 @@ class _Router(Router):
 
 
 def _tell_fault(error: Exception) -> Problem:
-    """What is said of a fault: whether files are to blame, and nothing that the error says."""
+    """The text about a fault: whether files are to blame, and nothing that the error says."""
     if isinstance(error, StoreError | OSError):
         detail = "the collector cannot use its files now; send it again later"
         return Problem(503, "unavailable", detail, RETRY)

@@ -1,4 +1,4 @@
-"""What devices ask: which survey there is, what it says, and to take reports. No credentials."""
+"""The endpoints of devices: which survey there is, its text, and taking reports. No credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said to a client whose request is refused: problem documents of RFC 9457."""
+"""Problem documents (RFC 9457) for clients whose requests are refused."""
 
 from __future__ import annotations
 

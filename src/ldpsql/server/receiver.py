@@ -1,4 +1,4 @@
-"""What the door stands in front of: a collector's store, or a shuffler."""
+"""The receiver of reports behind the server: a collector's store, or a shuffler."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Receiver(Protocol):
         """The survey of a fingerprint; None if there is none."""
 
     def find_statement(self, intake: Intake) -> str | None:
-        """What its author has said last of a survey being asked; None if nothing was kept."""
+        """The latest statement of a survey's author; None if none was kept."""
 
     def keep_statement(self, statement: Statement) -> None:
         """Keep what an author says of a table, to be handed out. SurveyError for what is not about

@@ -53,7 +53,7 @@ LARGEST_ANSWER, _LARGEST_REFUSAL = 1 << 30, 1 << 20
 
 
 class RemoteStore(Collector):
-    """What a collector has."""
+    """A running collector, with its surveys and reports."""
 
     def __init__(self, url: str, token: str | None) -> None:
         """token: of an analyst; LDPSQL_TOKEN by default. InterfaceError where it would travel in
@@ -76,7 +76,7 @@ class RemoteStore(Collector):
         return cls(url, token)
 
     def open_session(self, **settings: Any) -> RemoteSession:
-        """What asks this collector; settings as of a `Session`."""
+        """A session with this collector; settings as of a `Session`."""
         return RemoteSession(self, **settings)
 
     def surveys(self) -> list[Survey]:
@@ -158,7 +158,7 @@ class RemoteStore(Collector):
         length: int | None = None,
         accept: str = "*/*",
     ) -> bytes:
-        """What the collector answers; the error that it tells of, or StoreError where it cannot be
+        """The collector's answer; the error that it tells of, or StoreError where it cannot be
         reached or does not let us in."""
         headers = {"Authorization": f"Bearer {self._token}", "Accept": accept}
         if length is not None:

@@ -65,7 +65,7 @@ class PatientProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """What follows is the next request."""
+        """The next bytes belong to the next request."""
         self._is_in_head = True
         self._wait_no_more()
         super().on_message_complete()

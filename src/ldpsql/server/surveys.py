@@ -1,4 +1,4 @@
-"""What anybody may know of the surveys here: which there are, and how well they answer."""
+"""The endpoints that anybody may ask: which surveys there are, and how well they answer."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _late(seconds: float) -> Error:
 
 
 def _predict(survey: Survey) -> dict[str, Any] | str:
-    """What is said of a survey's expected errors, or why nothing can be, which follows from the
+    """The expected errors of a survey, or why nothing can be, which follows from the
     survey alone."""
     try:
         forecast, half = predict_errors(survey), quantile(CONFIDENCE)

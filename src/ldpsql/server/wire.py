@@ -188,7 +188,7 @@ def _value_to_json(value: object) -> Any:
 
 
 def parameters_from_json(given: Any) -> Any:
-    """What `parameters_to_json` was given; ValueError for anything else."""
+    """The inverse of `parameters_to_json`; ValueError for anything else."""
     if isinstance(given, dict):
         return {name: _value_from_json(value) for name, value in given.items()}
     return [_value_from_json(value) for value in given] if isinstance(given, list) else given

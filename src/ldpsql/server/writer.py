@@ -39,7 +39,7 @@ _Outcome = tuple[asyncio.Future[Refused], Refused | Exception]
 
 @dataclass
 class _Request:
-    """What one body brought, and what tells its sender that it is committed."""
+    """The reports of one body, and the future that tells its sender they are committed."""
 
     intake: Intake
     sent: Sent
@@ -115,7 +115,7 @@ class Writer:
         self._tidy(at_rest=True)
 
     def _next(self) -> list[_Request] | None:
-        """What is to be committed together, nothing where nothing came for a while; None once it is
+        """The requests to commit together, nothing where nothing came for a while; None once it is
         closed and nothing waits."""
         with self._wake:
             if not self._requests and not self._is_closed and not self._wake.wait(_WHILE):

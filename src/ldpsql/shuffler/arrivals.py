@@ -142,7 +142,7 @@ class Arrivals:
         return None if known is None else known[1]
 
     def find_statement(self, intake: Intake) -> str | None:
-        """What its author has said last of a survey being asked; None if nothing was kept."""
+        """The latest statement of a survey's author; None if none was kept."""
         with self._working, self._explaining():
             return self._find_statement(intake)
 

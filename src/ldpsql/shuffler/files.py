@@ -101,7 +101,7 @@ def shuffle_table(survey: Survey | Intake, reports: pa.Table) -> pa.Table:
 
 
 def require_trust(intake: Intake) -> Shuffled:
-    """What a survey promises once its reports are shuffled; SurveyError where that is nothing."""
+    """The promise of a survey once its reports are shuffled; SurveyError where there is none."""
     if intake.shuffled is None:
         raise SurveyError(
             f'survey {intake.table} trusts no shuffler (trust = "local"): its reports can go to '

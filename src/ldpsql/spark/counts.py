@@ -82,7 +82,7 @@ def count_selection(
 
 
 def _narrow(table: ReportTable, selection: Selection) -> tuple[str, Selection]:
-    """What Spark can select, and what is left to DuckDB."""
+    """The part of a selection that Spark can make, and the rest for DuckDB."""
     types = {column.name.lower(): column.type for column in table.intake.public}
     plain, is_all = split_condition(selection.condition, types)
     return plain, replace(selection, condition=None) if is_all else selection
@@ -94,7 +94,7 @@ def _narrow(table: ReportTable, selection: Selection) -> tuple[str, Selection]:
 def decode_counts(
     table: ReportTable, survey: str, fingerprint: str, counts: DataFrame, selection: Selection
 ) -> DataFrame:
-    """What the counts of a selection decode to on the executors: arrays by key and name, several
+    """The counts of a selection, decoded on the executors: arrays by key and name, several
     rows for one of them, which add up.  survey: as published, with both parts."""
     plain, rest = _narrow(table, selection)
     columns = key_columns(table, selection)

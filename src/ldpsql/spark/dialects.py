@@ -90,7 +90,8 @@ def _is_plain(tree: exp.Expr, types: Mapping[str, str]) -> bool:
 
 
 def _kind(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
-    """What a column or a constant can be compared with; None for anything else."""
+    """The kind of values that a column or a constant can be compared with; None for anything
+    else."""
     tree = tree.unnest()
     if isinstance(tree, exp.Neg):
         tree = tree.this

@@ -1,4 +1,4 @@
-"""What Spark's executors run, in Python: reading report files by the rules of every store, and
+"""Functions that Spark's executors run: reading report files by the rules of every store, and
 decoding counts of reports.
 
 Executors need `ldpsql` installed, of the version that asks them. They give Arrow.
@@ -44,7 +44,7 @@ _ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class Arriving:
-    """What is needed to read report files.
+    """Settings for reading report files.
 
     intake: of the survey whose reports they are.  places: of every file that is read, by what Spark
     calls it: its number, and its name for messages.  is_table: whether there is but one, which was
@@ -101,7 +101,7 @@ def _arrange(piece: pa.RecordBatch, schema: pa.Schema, place: int, first: int) -
 
 @dataclass(frozen=True)
 class Decoder:
-    """What is needed to decode counts of reports.
+    """Settings for decoding counts of reports.
 
     survey: with both parts; fingerprint: of it.  selection: whose counts, by which keys; without
     sums of public columns.

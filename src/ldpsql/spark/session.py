@@ -31,7 +31,7 @@ warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", F
 
 @dataclass(frozen=True)
 class Address:
-    """What `spark:///data/reports/?survey=app.survey.json` says.
+    """An address such as `spark:///data/reports/?survey=app.survey.json`.
 
     reports: the folder, on Spark's own file system unless it has a scheme of its own, as
     spark:///s3a://bucket/reports/ does.  survey: the published survey's file, None for the one that

@@ -476,7 +476,7 @@ class SparkStore(Store):
         outcomes: Mapping[int, Mapping[str, Any]],
         policy: IngestPolicy,
     ) -> Outcomes:
-        """What is to become of files, in order, by what executors say of each that was there."""
+        """The decisions about files, in order, by what executors say of each that was there."""
         found, accepted = dict[int, _Accepted | Batch | errors.Error](), set[str | None]()
         for place, name in sorted(places.values()):
             own = outcomes.get(place)
@@ -686,7 +686,7 @@ class SparkStore(Store):
 
 
 def _until_refused(found: Outcomes) -> Outcomes:
-    """What becomes of files where the first that is refused or gone ends it."""
+    """The outcomes of files where the first that is refused or gone ends it."""
     chosen = dict[int, _Accepted | Batch | errors.Error]()
     for place, outcome in found.items():
         if place > len(chosen):
@@ -702,7 +702,7 @@ def _list_taken(
     places: Mapping[str, tuple[int, str]],
     tell: Callable[[Batch], None] | None,
 ) -> list[Batch]:
-    """What became of files until one was refused or gone, which ends the call."""
+    """The outcomes of files until one was refused or gone, which ends the call."""
     batches = list[Batch]()
     for place, name in sorted(places.values()):
         outcome = found.get(place, ReportError(f"cannot read {name}: it is not there any more"))

@@ -80,7 +80,8 @@ def shrink_to_even(table: NoisyShares) -> NoisyShares:
 
 
 def denoise_dependence(pair: NoisyShares, left: Array, right: Array) -> Array | None:
-    """What a table of two columns says beyond its margins; None if no more than noise would.
+    """The dependence in a table of two columns beyond its margins; None if no more than noise
+    would.
 
     left, right: the margins. The deviation from independence is denoised by shrinking its singular
     values as is best in squared error for noise of equal size everywhere (Gavish and Donoho,
@@ -116,7 +117,8 @@ def shrink_singular_values(values: Array, noise: float, shape: tuple[int, ...]) 
 
 
 def denoise_interaction(deviation: NoisyShares) -> Array | None:
-    """What a table says beyond all its smaller margins; None if it cannot be told from noise.
+    """The interaction in a table beyond all its smaller margins; None if it cannot be told from
+    noise.
 
     deviation: the table less what a model of smaller tables expects. The part that no margin has
     is kept by the share of its energy that is not noise (James and Stein, 1961), if that energy

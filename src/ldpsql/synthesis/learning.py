@@ -51,7 +51,7 @@ _PAIRS = ((0, 1), (0, 2), (1, 2))
 
 @dataclass(frozen=True)
 class ReportedShares:
-    """What the reports of a survey say about small tables.
+    """Estimates of small tables from the reports of a survey.
 
     people: number of reports, those of earlier rounds included.  everybody: answers from all
     reports.  by_cell: answers from the reports in each cell of the public axis, in its order.

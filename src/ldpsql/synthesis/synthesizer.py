@@ -128,7 +128,7 @@ class Synthesizer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What whoever uses a drawn table must know, one sentence each: what it was drawn from,
+        """Notes that users of a drawn table must know, one sentence each: what it was drawn from,
         what is kept and how well, and what is not."""
         survey, design = self.survey, self.survey.design
         notes = [
@@ -164,7 +164,7 @@ class Synthesizer:
 
 
 def _keep_tables(learned: Learned) -> Iterator[str]:
-    """What is kept of single columns and of several together, with errors of a cell."""
+    """Notes on the tables that are kept, of one column and of several, with errors of a cell."""
     alone = {axis.name: error for axis, error in zip(learned.axes, learned.alone, strict=True)}
     known = [f"{name} ({_error(error)})" for name, error in alone.items() if not math.isnan(error)]
     unknown = [name for name, error in alone.items() if math.isnan(error)]

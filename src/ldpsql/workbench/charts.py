@@ -1,4 +1,4 @@
-"""What a picture of an answer shows: every estimate over the keys of its rows."""
+"""The picture of an answer: every estimate over the keys of its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may stand where somebody writes in the shell: commands, tables, columns, values, SQL."""
+"""Completions of what somebody writes in the shell: commands, tables, columns, values, SQL."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Names:
-    """What can be asked: tables with their columns."""
+    """The tables that can be asked, with their columns."""
 
     tables: Mapping[str, tuple[AskableColumn, ...]]
 
@@ -79,7 +79,7 @@ class Names:
         return cls(tables)
 
     def offers(self, before: str) -> Iterator[Offer]:
-        """What may stand at the end of an unfinished statement."""
+        """Completions of an unfinished statement."""
         words = {word.lower() for word in re.findall(r"\w+", before)}
         asked = {name: own for name, own in self.tables.items() if name.lower() in words}
         columns = {column.name: column for own in (asked or self.tables).values() for column in own}
@@ -107,7 +107,7 @@ class Names:
 
 
 def offer_commands(before: str, known: Mapping[str, Sequence[str]]) -> Iterator[Offer]:
-    """What may stand at the end of an unfinished command.
+    """Completions of an unfinished command.
 
     known: the commands, with what may stand behind each of them.
     """

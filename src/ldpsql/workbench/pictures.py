@@ -78,7 +78,7 @@ class Curve:
 
     @property
     def entry(self) -> str:
-        """What the legend says."""
+        """The entry of the legend."""
         return f"{self.label} (NOT PRIVATE)" if self.role == "unsound" else self.label
 
     @property

@@ -123,7 +123,7 @@ class _Offering(Completer):
         self._files = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
-        """What may stand behind the cursor."""
+        """Completions at the cursor."""
         before = document.text_before_cursor
         if self._takes_file(before):
             name = before.partition(" ")[2].lstrip()

@@ -144,7 +144,7 @@ class Shell:
 
     @property
     def names(self) -> Names:
-        """What can be asked, as it was when it was first wanted of this store."""
+        """The tables that can be asked, as they were when first wanted of this store."""
         from ldpsql.workbench.completion import Names  # noqa: PLC0415  (a pipe completes nothing)
 
         if self._names is None:
@@ -201,7 +201,7 @@ class Shell:
         return is_blank(last)
 
     def offers(self, before: str) -> Iterator[Offer]:
-        """What may stand behind a text."""
+        """Completions of a text."""
         from ldpsql.workbench.completion import offer_commands  # noqa: PLC0415
 
         if before.lstrip().startswith("."):
@@ -362,7 +362,7 @@ def _one_of(name: str, known: Sequence[str], what: str) -> str:
 
 
 def _switch(word: str, *, is_on: bool) -> bool:
-    """What a word makes of a switch; without a word it is told."""
+    """The new state of a switch after a word; without a word the present one is shown."""
     if not word:
         click.echo(_SWITCH[0] if is_on else _SWITCH[1])
         return is_on

@@ -154,7 +154,7 @@ class LdpsqlDialect(default.DefaultDialect):
         return [place], {**fixed, **_settings(url)}
 
     def _place(self, url: URL) -> tuple[str | None, dict[str, object]]:
-        """What is connected to, and how in any case."""
+        """The address to connect to, and the arguments that every connection takes."""
         if url.host:
             raise exc.ArgumentError(
                 f"ldpsql://{url.host} names no file; write ldpsql:///file, or ldpsql+https:// for "
@@ -283,5 +283,5 @@ def _settings(url: URL) -> dict[str, object]:
 
 
 def _comment(*parts: object) -> str:
-    """What is known, in one line."""
+    """A comment of one line."""
     return "; ".join(str(part) for part in parts if part)

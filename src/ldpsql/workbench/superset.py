@@ -20,7 +20,7 @@ else:
 
 
 class LdpsqlEngineSpec(BaseEngineSpec):
-    """What Superset cannot know of an engine from its dialect."""
+    """Facts about the engine that Superset cannot learn from its dialect."""
 
     engine = "ldpsql"
     engine_name = "ldpsql"

@@ -127,7 +127,7 @@ def _run(plan: Plan, records: Sequence[int] | Integers, words: Words) -> Integer
 
 
 class DeviceFaultError(Exception):
-    """What a device did that cannot be compared with a law."""
+    """A device did something that cannot be compared with a law."""
 
 
 def find_pieces(
@@ -282,7 +282,7 @@ def check_device(
 
 @dataclass
 class _Comparison:
-    """What was looked at so far, and what is wrong; see `check_device`."""
+    """The findings of `check_device` so far: what was compared, and what is wrong."""
 
     plan: Plan
     records: Sequence[Outcome]
@@ -296,7 +296,7 @@ class _Comparison:
     answers: int = 0
 
     def draw_words(self, count: int) -> Words:
-        """What so many people draw, shape (count, plan.words)."""
+        """The words that so many people draw, shape (count, plan.words)."""
         return self.entropy.words(count * self.plan.words).reshape(count, self.plan.words)
 
     def try_all(self) -> None:
@@ -425,7 +425,7 @@ class _Comparison:
 
 
 def _check_choices(plan: Plan) -> Iterator[str]:
-    """What is wrong with the shares of faces, and of the choices of their steps."""
+    """Faults in the shares of faces, and of the choices of their steps."""
     names = [("faces of its plan", plan.face_choice)]
     for number, face in enumerate(plan.faces):
         names += [(f"choices of face {number}", step) for step in face.steps]

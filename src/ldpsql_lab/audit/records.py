@@ -1,4 +1,5 @@
-"""What a device does with any record at all, from outside: encoding and drawing, by given words.
+"""The behaviour of a device on any record at all, seen from outside: encoding and drawing, by given
+words.
 
 The odds of a plan are those of codes. They are odds of records if every record has codes, whatever
 it holds, and if nothing but these and words of its own decides on its report.
@@ -141,7 +142,7 @@ def _find_threshold(column: Dimension | Measure, value: Any) -> int:
 
 
 def _try(device: Published, record: Mapping[str, Any], entropy: Entropy) -> Iterator[str]:
-    """What is wrong with how a record is answered."""
+    """Faults in how a record is answered."""
     plan, schema = device.plan, device.schema
     for words in entropy.words(_TRIES * (schema.words + plan.words)).reshape(_TRIES, -1):
         given = Given(words)

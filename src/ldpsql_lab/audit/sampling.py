@@ -47,7 +47,7 @@ _MULTIPLIER = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True)
 class Empirical:
-    """What the device code did on made-up records.
+    """The behaviour of the device code on made-up records.
 
     domain: of the design that ran.  epsilon_at_least: lower bound, >= 0, too high with probability
     at most alpha.  record, other: the two records told apart.  seen, seen_other: how many of
@@ -236,7 +236,7 @@ def row_keys(rows: Words) -> Words:
 
 
 def check_words(entropy: Entropy) -> str | None:
-    """What is wrong with a source of random words: one that comes twice, or a bit that is not set
+    """The fault of a source of random words: one that comes twice, or a bit that is not set
     as often as it is not (in _TRIED_WORDS of them, from calls of several sizes)."""
     calls = [entropy.words(count) for count in (1, 3, 64, 1000, _TRIED_WORDS)]
     words = np.concatenate(calls)

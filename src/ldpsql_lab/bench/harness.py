@@ -63,13 +63,13 @@ class Case:
 
     @property
     def parts(self) -> tuple[str | int, ...]:
-        """What tells it from others, whether or not somebody named the mechanism."""
+        """The values that tell it from others, whether or not somebody named the mechanism."""
         return self.candidate.label, self.epsilon, self.users, self.repetition
 
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """What is compared.
+    """The candidates, epsilons, numbers of people and questions of a comparison.
 
     users: sizes of samples; None for everybody in the table.
     """
@@ -150,7 +150,7 @@ def _digest_files(root: Path, paths: Sequence[Path]) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case gave.
+    """The result of one case.
 
     answers: one row per answer (workload, aggregate, truth, scale, value, stderr, low, high).
     seconds: by kind of work.  facts: of the design.  refused: why there are no answers, or None.

@@ -156,7 +156,7 @@ class Wanted:
         return tuple(questions)
 
     def not_asked(self, survey: Askable) -> Iterator[str]:
-        """What was wanted and cannot be asked, in words."""
+        """The wanted questions that cannot be asked, in words."""
         usable = _usable(survey)
         for number in self.predicates:
             if number > len(usable):

@@ -34,7 +34,7 @@ def error_of(line: Line) -> float:
 
 
 def measure_of(line: Line) -> str:
-    """What `error_of` is, in words."""
+    """The measure of error of `error_of`, in words."""
     if line.aggregate.startswith("COUNT"):
         return "root mean square error, % of the people"
     if math.isfinite(line.errors.nmse):

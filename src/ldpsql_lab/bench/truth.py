@@ -210,8 +210,8 @@ class Truth:
         return Answers(rows, _numbers(self._database.execute(nobody).fetchall()[0]))
 
     def scales(self, question: Question) -> Array:
-        """What errors are divided by, one number per aggregate: n for a COUNT, the sum of all
-        absolute values for a SUM; NaN for anything else."""
+        """The scales that errors are divided by, one number per aggregate: n for a COUNT, the sum
+        of all absolute values for a SUM; NaN for anything else."""
         scales = []
         for column in question.aggregates:
             call, scale = column.expression, math.nan

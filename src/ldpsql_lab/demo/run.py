@@ -41,7 +41,7 @@ _CLIENT = Path(collector.__file__).with_name("page") / "client"
 
 
 class Progress(AbstractContextManager["Progress"], Protocol):
-    """What shows how far some work is."""
+    """A display of how far some work is."""
 
     def show(self, part: str) -> None:
         """This part of it is being done."""
@@ -98,7 +98,7 @@ def run(
 
 
 def _describe(designed: DesignedSurvey) -> Iterator[str]:
-    """What `auto` chose, what a person sends, and what is promised."""
+    """The choice of `auto`, the size of a report, and the promise, in lines."""
     survey, ranking = designed.survey, designed.ranking
     assert ranking is not None
     best, second = ranking.ranked[:2]

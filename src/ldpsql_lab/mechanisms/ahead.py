@@ -204,7 +204,7 @@ class AheadDesign(Design[GridQuery]):
         return replace(self, partitions=tuple(grown))
 
     def to_json(self) -> Mapping[str, Any]:
-        """What `restore` of the mechanism needs besides domain and epsilon."""
+        """Plain data for `restore`, besides domain and epsilon."""
         grids = [partition.to_json() for partition in self.partitions]
         return {"oracle": self.oracle, "grids": grids}
 

@@ -68,7 +68,7 @@ class SplitEstimator(LinearEstimator):
         asked: Codes,
         kinds: Sequence[Weight | None],
     ) -> Array:
-        """What the covariance of a sub-survey has beyond that of its groups alone, shape (k, k).
+        """The covariance of a sub-survey beyond that of its groups alone, shape (k, k).
 
         Only records that several groups count, for whatever query, have a say in E[m_g m_h]; so
         nothing finer than the groups is decoded for the disjoint nodes of one box.

@@ -178,7 +178,7 @@ class TruthfulDesign(RowsDesign):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What it is good for, and what it cannot estimate."""
+        """Notes on what it is good for, and what it cannot estimate."""
         purpose = (
             "it makes reports agree with values as often as can be if people are spread as the "
             f"prior says (with probability {self.agreement:.4g}), and not answers precise; grr, "
