@@ -1,17 +1,16 @@
-"""Golden files: SQL, EXPLAIN and rows at a fixed seed, for every mechanism.
+"""Golden answers: SQL, EXPLAIN and rows at a fixed seed, of every mechanism.
 
-Each file of `golden/` is named after a mechanism and holds blocks of SQL, a line of dashes, and
-what comes out. `pytest tests/engine/test_golden.py --rewrite-goldens` writes them anew, also the
-file of a mechanism that has none yet; look at the difference before you commit it.
+Beneath each statement of `golden/answers.sql` stands the answer of each mechanism that is asked it.
+`pytest -m "" tests/engine/test_golden.py --rewrite-goldens` writes them anew, also those of a
+mechanism that has none yet; look at the difference before you commit it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
-from support.golden_files import DASHES, GOLDEN, blocks, survey, table
+from support.golden_files import read_answers, read_column, survey, table, write_column
 
 from ldpsql.dbapi.connection import Connection
 from ldpsql.engine.result import Result
@@ -22,7 +21,7 @@ from ldpsql_lab.simulation import simulate
 
 
 def questions(asked: Survey) -> Iterator[str]:
-    """What a mechanism without a file is asked: of every kind what its survey can be asked."""
+    """Statements for a mechanism that has none yet: of every kind that its survey allows."""
     columns = {name.lower() for name in asked.schema.private_columns}
     columns |= {column.name for column in asked.schema.public}
     dimension = asked.schema.dimensions[0].name
@@ -58,30 +57,25 @@ def shown(result: Result) -> list[str]:
     return lines + [f"note: {note}" for note in result.notes]
 
 
-def rendered(connection: Connection, asked: list[str]) -> str:
-    """The file as it should be."""
-    parts = []
-    for sql in asked:
-        try:
-            answer = "\n".join(shown(connection.execute(sql).result))
-        except UnsupportedSQL as error:
-            answer = f"refused: {error}"
-        parts.append(f"{sql}\n{DASHES}\n{answer}")
-    return "\n\n".join(parts) + "\n"
+def answer(connection: Connection, sql: str) -> str:
+    """What comes out, in lines."""
+    try:
+        return "\n".join(shown(connection.execute(sql).result))
+    except UnsupportedSQL as error:
+        return f"refused: {error}"
 
 
 @pytest.mark.fast(10)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_answers_and_plans_are_as_written(
-    mechanism: str, golden: Callable[[Path, str], None]
-) -> None:
+def test_answers_and_plans_are_as_written(mechanism: str, request: pytest.FixtureRequest) -> None:
     """Nothing changes unseen: neither a plan, nor an answer, nor an error bar."""
-    path, asked = GOLDEN / f"{mechanism}.sql", survey(mechanism)
-    written = blocks(path.read_text()) if path.exists() else list(questions(asked))
+    asked, written = survey(mechanism), read_column(mechanism)
     with simulate(asked, table(), seed=1) as connection:
-        golden(path, rendered(connection, written))
+        found = {sql: answer(connection, sql) for sql in written or questions(asked)}
+    if request.config.getoption("--rewrite-goldens"):
+        write_column(mechanism, found)
+    assert found == read_column(mechanism)
 
 
-def test_no_golden_file_is_left_over() -> None:
-    """Each belongs to a mechanism."""
-    assert {path.stem for path in GOLDEN.glob("*.sql")} == set(MECHANISMS)
+def test_every_mechanism_and_no_other_has_golden_answers() -> None:
+    assert {name for found in read_answers().values() for name in found} == set(MECHANISMS)

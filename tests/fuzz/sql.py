@@ -12,11 +12,11 @@ import pyarrow as pa
 from fuzz.harness import RAW, Door, Finding
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
+from support.golden_files import read_answers
 from support.mutations import WORDS, mutate
-from support.shoppers import ROOT, shoppers, statements
+from support.shoppers import shoppers, statements
 
 _SECONDS = 8.0
-_DASHES = "-" * 40
 _REACHING = (
     *("read_text", "read_csv", "read_csv_auto", "read_parquet", "read_json", "read_blob", "glob"),
     *("parquet_scan", "sniff_csv", "getenv", "current_setting", "duckdb_settings", "duckdb_tables"),
@@ -95,11 +95,10 @@ class Statements(Door):
 
 
 def golden_statements() -> list[str]:
-    """The statements about shoppers, and those of the engine's golden files, put to the
-    same survey."""
+    """The statements about shoppers, and those of the engine's golden answers, put to
+    the same survey."""
     found = [sql for listed in statements().values() for sql in listed]
     renamed = {"app": "shoppers", "pay": "spend", "day": "sent"}
-    for path in sorted((ROOT / "tests" / "engine" / "golden").glob("*.sql")):
-        asked = [block.split(_DASHES)[0].strip() for block in path.read_text().split("\n\n")]
-        found += [re.sub(r"\b(app|pay|day)\b", lambda word: renamed[word[0]], sql) for sql in asked]
+    for sql in read_answers():
+        found.append(re.sub(r"\b(app|pay|day)\b", lambda word: renamed[word[0]], sql))
     return list(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""Every statement of the golden files, asked of Spark and of DuckDB over the same reports."""
+"""Every statement of the golden answers, asked of Spark and of DuckDB over the same reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from support.golden_files import GOLDEN, blocks, survey, table
+from support.golden_files import read_column, survey, table
 
 from ldpsql.dbapi.connection import Connection
 from ldpsql.engine.result import Result
@@ -76,5 +76,5 @@ def test_spark_answers_as_duckdb_does(spark: Any, tmp_path: Path, mechanism: str
         local.ingest_table(reports, asked)
         store.catch_up()
         pq.write_table(reports.slice(2_500), folder / "2.parquet")
-        for sql in blocks((GOLDEN / f"{mechanism}.sql").read_text()):
+        for sql in read_column(mechanism):
             assert_same(ask(Connection(store), sql), ask(Connection(local), sql))

@@ -1,6 +1,8 @@
-"""What the golden files of the engine ask: surveys for every mechanism, people, and statements.
+"""The golden answers of the engine: surveys for every mechanism, made-up people, and statements.
 
-See tests/engine/test_golden.py.
+`tests/engine/golden/answers.sql` holds each statement once, beneath it the answer of each mechanism
+that is asked it, every line with the mechanism's name before it. `tests/engine/test_golden.py`
+writes it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
 
 GOLDEN = Path(__file__).parents[1] / "engine" / "golden"
-DASHES = "-" * 40
+ANSWERS = GOLDEN / "answers.sql"
 
 
 def surveys(mechanism: str) -> Iterator[str]:
@@ -75,6 +77,37 @@ def table() -> pa.Table:
     )
 
 
-def blocks(text: str) -> list[str]:
-    """The SQL of every block."""
-    return [block.split(DASHES)[0].strip() for block in text.strip().split("\n\n")]
+def read_answers() -> dict[str, dict[str, str]]:
+    """The answer of each mechanism to each statement that it is asked."""
+    answers: dict[str, dict[str, str]] = {}
+    for block in ANSWERS.read_text().strip().split("\n\n"):
+        sql, *lines = block.splitlines()
+        columns: dict[str, list[str]] = {}
+        for line in lines:
+            mechanism, _, text = line.partition("| ")
+            columns.setdefault(mechanism.strip(), []).append(text)
+        answers[sql] = {mechanism: "\n".join(text) for mechanism, text in columns.items()}
+    return answers
+
+
+def read_column(mechanism: str) -> dict[str, str]:
+    """The statements that a mechanism is asked, each with its answer."""
+    return {sql: found[mechanism] for sql, found in read_answers().items() if mechanism in found}
+
+
+def write_column(mechanism: str, column: dict[str, str]) -> None:
+    """Replace or add the answers of one mechanism."""
+    answers = read_answers()
+    for sql, text in column.items():
+        answers.setdefault(sql, {})[mechanism] = text
+    blocks = [
+        "\n".join([sql, *(f"{name:<14}| {line}" for name, line in _lines_by_name(columns))])
+        for sql, columns in answers.items()
+    ]
+    ANSWERS.write_text("\n\n".join(blocks) + "\n")
+
+
+def _lines_by_name(columns: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for name, text in sorted(columns.items()):
+        for line in text.splitlines():
+            yield name, line
