@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from support.executed_lines import lines_run
-from support.sql_survey import base_of, marked, parsed, refusal
+from support.sql_survey import base_of, parsed, refusal
 
-from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.sql.aggregates import (
     Aggregate,
     Amount,
@@ -206,117 +205,6 @@ def test_a_query_that_only_picks_columns_needs_no_database() -> None:
     assert not statement.traced
 
 
-@pytest.mark.parametrize(
-    ("sql", "kind", "marks", "reason"),
-    [
-        ("SELECT * FROM app", UnsupportedSQL, "*", "single people"),
-        ("FROM app", UnsupportedSQL, None, "single people"),
-        ("SELECT app.* FROM app", UnsupportedSQL, "app.*", "single people"),
-        ("SELECT COUNT(*), * EXCLUDE (age) FROM app", UnsupportedSQL, None, "single people"),
-        ("SELECT age FROM app", UnsupportedSQL, "age", "not a GROUP BY key"),
-        ("SELECT state, COUNT(*) FROM app", UnsupportedSQL, "state", "not a GROUP BY key"),
-        ("SELECT day, COUNT(*) FROM app", UnsupportedSQL, "day", "not a GROUP BY key"),
-        ("SELECT age, COUNT(*) FROM app GROUP BY state", UnsupportedSQL, "age", "not a GROUP BY"),
-        ("SELECT bin(age, 5), COUNT(*) FROM app GROUP BY age", UnsupportedSQL, None, "not a GROUP"),
-        ("SELECT 1 FROM app", UnsupportedSQL, "1", "without an aggregate"),
-        ("SELECT MIN(age) FROM app", UnsupportedSQL, "MIN(age)", "MIN depends on single"),
-        ("SELECT MAX(age), COUNT(*) FROM app", UnsupportedSQL, "MAX(age)", "MAX depends"),
-        ("SELECT KURTOSIS(age) FROM app", UnsupportedSQL, "KURTOSIS(age)", "KURTOSIS"),
-        ("SELECT STDDEV(purchase) FROM app", UnsupportedSQL, "purchase", "not its squares"),
-        ("SELECT STRING_AGG(state) FROM app", UnsupportedSQL, None, "cannot be answ"),
-        ("SELECT LIST(age) FROM app", UnsupportedSQL, "LIST(age)", "cannot be answered"),
-        ("SELECT FIRST(age) FROM app", UnsupportedSQL, "FIRST(age)", "cannot be answered"),
-        ("SELECT ANY_VALUE(age) FROM app", UnsupportedSQL, "ANY_VALUE(age)", "cannot be answered"),
-        ("SELECT COUNT(DISTINCT age) FROM app", UnsupportedSQL, "COUNT(DISTINCT age)", "DISTINCT"),
-        ("SELECT SUM(DISTINCT hours) FROM app", UnsupportedSQL, "SUM(DISTINCT hours)", "DISTINCT"),
-        ("SELECT SUM(purchase * build) FROM app", UnsupportedSQL, "build", "not linear"),
-        ("SELECT AVG(abs(purchase)) FROM app", UnsupportedSQL, "purchase", "not linear"),
-        ("SELECT AVG(score * 2) FROM app", UnsupportedSQL, "score", "bins of real numbers"),
-        ("SELECT SUM(COUNT(*)) FROM app", UnsupportedSQL, "COUNT(*)", "aggregate cannot stand"),
-        ("SELECT AVG(app.*) FROM app", UnsupportedSQL, None, "one column"),
-        ("SELECT SUM(state) FROM app", QueryError, "state", "dimension, not a measure"),
-        ("SELECT AVG(version) FROM app", QueryError, "version", "has no sum"),
-        ("SELECT SUM(nope) FROM app", QueryError, "nope", "no column"),
-        ("SELECT COUNT(nope) FROM app", QueryError, "nope", "no column"),
-        ("SELECT COUNT(*) OVER () FROM app", UnsupportedSQL, "*", "single people"),
-        ("SELECT RANK() OVER (ORDER BY age), COUNT(*) FROM app", UnsupportedSQL, "age", "GROUP BY"),
-        (
-            "SELECT SUM(amount - lower(state)) FROM app",
-            QueryError,
-            None,
-            "No function",
-        ),
-        ("SELECT LOWER(state), COUNT(*) FROM app", UnsupportedSQL, "state", "not a GROUP BY key"),
-        ("SELECT COUNT(*) FROM app GROUP BY lower('A')", UnsupportedSQL, "lower('A')", "constant"),
-        ("SELECT COUNT(*) FROM app GROUP BY random()", UnsupportedSQL, "random()", "RANDOM"),
-        ("SELECT getenv('X'), COUNT(*) FROM app", UnsupportedSQL, "getenv('X')", "GETENV"),
-        ("SELECT [COUNT(*)] FROM app", UnsupportedSQL, None, "not supported here"),
-        ("SELECT {'a': COUNT(*)} FROM app", UnsupportedSQL, None, "not supported here"),
-        ("SELECT COUNT(*)::BLOB FROM app", UnsupportedSQL, None, "not supported here"),
-        ("SELECT COUNT(*) FROM app JOIN b USING (x)", QueryError, "b", "no survey"),
-        ("SELECT COUNT(*) FROM app, app AS b", UnsupportedSQL, None, "joined with itself"),
-        (
-            "SELECT COUNT(*) FROM app TABLESAMPLE 10%",
-            UnsupportedSQL,
-            None,
-            "sampling is not supported",
-        ),
-        ("SELECT COUNT(*) FROM app USING SAMPLE 10%", UnsupportedSQL, None, "sampling"),
-        ("SELECT COUNT(*) FROM app QUALIFY age > 3", UnsupportedSQL, "age", "not a GROUP BY key"),
-        ("SELECT RANK() OVER w FROM app", QueryError, "RANK() OVER w", "no window 'w'"),
-        ("SELECT CURRENT_DATE, COUNT(*) FROM app", UnsupportedSQL, "CURRENT_DATE", "not supported"),
-        ("SELECT COUNT(*) || '!' FROM app", UnsupportedSQL, "COUNT(*) || '!'", "joining texts"),
-        ("SELECT DISTINCT ON (state) COUNT(*) FROM app", UnsupportedSQL, None, "DISTINCT ON"),
-        ("SELECT COUNT(*) FROM app AS a(x)", UnsupportedSQL, "app AS a(x)", "renamed"),
-        ("SELECT COUNT(*) FROM other.app", QueryError, "other.app", "schema"),
-        ("SELECT COUNT(*) FROM nope", QueryError, "nope", "no survey"),
-        ("SELECT COUNT(*) FROM 'file.parquet'", QueryError, "'file.parquet'", "no survey"),
-        ("SELECT COUNT(*) FROM read_csv('x')", UnsupportedSQL, "read_csv('x')", "table function"),
-        ("SELECT COUNT(*) FROM read_parquet('x')", UnsupportedSQL, None, "table function"),
-        ("SELECT COUNT(*) FROM range(5)", UnsupportedSQL, None, "table function"),
-        (
-            "SELECT COUNT(*) FROM app GROUP BY build + age",
-            UnsupportedSQL,
-            "build + age",
-            "cannot combine age, which is private, and build, which is public",
-        ),
-        ("SELECT COUNT(*) FROM app GROUP BY 1", QueryError, "COUNT(*)", "cannot be a GROUP BY"),
-        ("SELECT COUNT(*) FROM app GROUP BY 2", QueryError, "2", "no column 2"),
-        ("SELECT COUNT(*) FROM app GROUP BY purchase", QueryError, "purchase", "measure"),
-        ("SELECT COUNT(*) FROM app GROUP BY nope", QueryError, "nope", "no column"),
-        ("SELECT COUNT(*) FROM app GROUP BY ROLLUP (day)", UnsupportedSQL, None, "day is public"),
-        ("SELECT COUNT(*) FROM app GROUP BY score / 2", UnsupportedSQL, "score", "bins of real"),
-        ("SELECT COUNT(*) FROM app GROUP BY bin(age)", QueryError, "bin(age)", "a column and"),
-        ("SELECT COUNT(*) FROM app GROUP BY bin(age, 0)", QueryError, "0", "positive"),
-        ("SELECT COUNT(*) FROM app GROUP BY bin(age, hours)", QueryError, "hours", "positive"),
-        ("SELECT COUNT(*) FROM app GROUP BY bin(build, 5)", UnsupportedSQL, None, "public"),
-        ("SELECT COUNT(*) FROM app HAVING age > 3", UnsupportedSQL, "age", "not a GROUP BY key"),
-        ("SELECT COUNT(*) FROM app ORDER BY nope", QueryError, "nope", "no column"),
-        ("SELECT COUNT(*) FROM app ORDER BY 2", QueryError, "2", "no column 2"),
-        ("SELECT COUNT(*) FROM app LIMIT age", UnsupportedSQL, None, "constant"),
-        ("SELECT COUNT(*) FROM app LIMIT 10%", UnsupportedSQL, None, "constant"),
-        ("SELECT STDERR(age) FROM app", UnsupportedSQL, "STDERR(age)", "STDERR takes"),
-        ("SELECT STDERR() FROM app", QueryError, "STDERR()", "STDERR takes"),
-        ("SELECT STDERR(COUNT(*), 0.9) FROM app", QueryError, None, "STDERR takes"),
-        ("SELECT STDERR(STDERR(COUNT(*))) FROM app", UnsupportedSQL, None, "STDERR takes"),
-        ("SELECT STDERR(ROUND(COUNT(*))) FROM app", UnsupportedSQL, None, "STDERR takes"),
-        ("SELECT CI_LOW(COUNT(*), 1) FROM app", QueryError, "1", "between 0 and 1"),
-        ("SELECT CI_HIGH(COUNT(*), 'x') FROM app", QueryError, "'x'", "between 0 and 1"),
-        ("SELECT CI_HIGH(COUNT(*), COUNT(*)) FROM app", QueryError, "COUNT(*)", "between 0 and"),
-        ("SELECT COUNT(*) / 0 / (1 / 0) FROM app", QueryError, "1 / 0", "division by zero"),
-    ],
-)
-def test_what_cannot_be_answered_is_refused_at_its_place(
-    sql: str, kind: type[Exception], marks: str | None, reason: str
-) -> None:
-    error = refusal(sql)
-    assert reason in error.reason
-    assert type(error) is kind
-    assert error.place is not None
-    if marks is not None:
-        assert marked(error) == marks
-
-
 def test_aliases_that_double_at_every_step_are_refused() -> None:
     items = ", ".join(f"a{i} + a{i} AS a{i + 1}" for i in range(60))
     assert "unfold" in refusal(f"SELECT COUNT(*) AS a0, {items} FROM app").reason
@@ -373,30 +261,6 @@ def test_totals_of_rows_are_sums_over_people() -> None:
     (column,) = statement.bases[0].columns
     assert label(column.expression) == "(COUNT(*) / COUNT(*) of several rows)"
     assert [output.is_estimate for output in statement.outputs] == [False, False, True]
-
-
-def test_a_quotient_of_people_has_a_way_out() -> None:
-    assert "SUM(a) / SUM(b)" in refusal("SELECT AVG(purchase / build) FROM app").hint
-    assert "SUM(a)" not in refusal("SELECT AVG(18 / purchase) FROM app").hint
-
-
-@pytest.mark.parametrize(
-    ("called", "hint"),
-    [
-        ("MIN(age)", "ask QUANTILE_DISC(age, 0.01), or make a table with ldpsql synthesize"),
-        ("MAX(age)", "ask QUANTILE_DISC(age, 0.99), or make a table with ldpsql synthesize"),
-        ("MAX(state)", "count by it: GROUP BY state; or make a table with ldpsql synthesize"),
-        ("MIN(purchase)", "make a table with ldpsql synthesize"),
-        ("MAX(age + 1)", "make a table with ldpsql synthesize"),
-        ("MAX(version)", "GROUP BY version in a CTE, and ask it of its rows"),
-    ],
-)
-def test_what_is_written_instead_of_an_extreme_is_answered(called: str, hint: str) -> None:
-    assert refusal(f"SELECT {called} FROM app").hint == hint
-
-
-def test_a_function_is_refused_by_its_own_name() -> None:
-    assert refusal("SELECT ANY_VALUE(state) FROM app").reason.startswith("ANY_VALUE cannot")
 
 
 def test_a_list_holds_some_hundred_shares() -> None:

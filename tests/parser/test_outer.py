@@ -7,9 +7,8 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.sql_survey import APP, marked, parsed, refusal
+from support.sql_survey import APP, parsed, refusal
 
-from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import ROW, Query, Statement
 from ldpsql.sql.domains import find_dimension
 
@@ -125,103 +124,6 @@ def test_a_cte_hides_a_survey_of_the_same_name() -> None:
     statement = parsed("WITH app AS (SELECT COUNT(*) AS n FROM app) SELECT MAX(n) FROM app")
     assert len(statement.bases) == 1
     assert "SELECT MAX(n)" in statement.outer
-
-
-@pytest.mark.parametrize(
-    ("tail", "kind", "marks", "reason"),
-    [
-        ("SELECT nn FROM t", QueryError, "nn", "no column 'nn'"),
-        ("SELECT x.n FROM t", QueryError, "x.n", "no column 'x.n'"),
-        ("SELECT t FROM t", QueryError, "t", "no column 't'"),
-        ("SELECT n FROM t WHERE m > 3", QueryError, "m", "no column 'm'"),
-        ("SELECT n FROM t JOIN t x ON t.n = x.m", QueryError, "x.m", "no column"),
-        ("SELECT x.* FROM t", QueryError, "x.*", "no relation"),
-        ("SELECT n FROM t, t", QueryError, "t", "two relations"),
-        ("SELECT (*) FROM t", QueryError, "*", "only by itself"),
-        ("SELECT * / n FROM t", QueryError, "*", "only by itself"),
-        ("SELECT n FROM u", QueryError, "u", "no survey"),
-        ("SELECT n FROM t UNION SELECT state, n FROM t", QueryError, "state, n FROM t", "columns"),
-        ("SELECT n FROM t JOIN app USING (state)", UnsupportedSQL, "app", "JOIN with a survey"),
-        ("SELECT n FROM t, app", UnsupportedSQL, "app", "JOIN with a survey"),
-        ("SELECT * EXCLUDE (n) FROM t", UnsupportedSQL, None, "EXCLUDE"),
-        ("SELECT COLUMNS('n') FROM t", UnsupportedSQL, None, "COLUMNS"),
-        ("SELECT n FROM t NATURAL JOIN t x", UnsupportedSQL, None, "NATURAL"),
-        ("SELECT n FROM t ASOF JOIN t x ON t.n > x.n", UnsupportedSQL, None, "ASOF"),
-        ("SELECT n FROM t SEMI JOIN t x USING (n)", UnsupportedSQL, None, "SEMI"),
-        ("SELECT n FROM t TABLESAMPLE 10%", UnsupportedSQL, None, "sampling is not supported"),
-        ("SELECT n FROM t, read_csv('x')", UnsupportedSQL, "read_csv('x')", "table function"),
-        ("SELECT n FROM t, unnest([1])", UnsupportedSQL, None, "table function"),
-        ("SELECT n FROM t, LATERAL (SELECT 1)", UnsupportedSQL, None, "table function"),
-        ("SELECT n FROM t, (VALUES (getenv('HOME'))) v", UnsupportedSQL, None, "GETENV"),
-        ("SELECT n FROM t, 'file.csv'", QueryError, "'file.csv'", "no survey"),
-        ("SELECT getenv('HOME') FROM t", UnsupportedSQL, "getenv('HOME')", "GETENV"),
-        ("SELECT current_setting('threads') FROM t", UnsupportedSQL, None, "CURRENT_SETTING"),
-        ("SELECT nextval('x') FROM t", UnsupportedSQL, None, "NEXTVAL"),
-        ("SELECT repeat('x', 1000000000) FROM t", UnsupportedSQL, None, "REPEAT"),
-        ("SELECT random() FROM t", UnsupportedSQL, None, "RAND"),
-        ("SELECT n FROM t ORDER BY read_text('x')", UnsupportedSQL, None, "READ_TEXT"),
-        ("SELECT STDERR(n) FROM t", UnsupportedSQL, "STDERR(n)", "only in the SELECT over"),
-        ("SELECT bin(n, 10) FROM t", UnsupportedSQL, "bin(n, 10)", "only in the SELECT over"),
-        ("SELECT n[1] FROM t", UnsupportedSQL, None, "not supported"),
-        ("SELECT x -> n FROM t", UnsupportedSQL, None, "not supported"),
-        ("SELECT (SELECT age FROM app) FROM t", UnsupportedSQL, "age", "not a GROUP BY key"),
-        ("SELECT (SELECT COUNT(*) FROM app WHERE age = t.n) FROM t", QueryError, None, "no table"),
-    ],
-)
-def test_what_duckdb_must_not_see_is_refused(
-    tail: str, kind: type[Exception], marks: str | None, reason: str
-) -> None:
-    error = refusal(_BY_STATE + tail)
-    assert reason in error.reason
-    assert type(error) is kind
-    assert error.place is not None
-    if marks is not None:
-        assert marked(error) == marks
-
-
-@pytest.mark.parametrize(
-    ("sql", "reason"),
-    [
-        ("WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x FROM t) SELECT x FROM t", "recurs"),
-        ("WITH ldpsql_base_0 AS (SELECT 1 AS x) SELECT x FROM ldpsql_base_0", "reserved"),
-        ("SELECT x FROM (SELECT 1 AS x) AS ldpsql_base_0", "reserved"),
-        (
-            "WITH t AS (SELECT COUNT(*) AS ldpsql_d1 FROM app) SELECT ldpsql_d1 + 1 FROM t",
-            "reserved",
-        ),
-        ("SELECT x.LDPSQL_D0 FROM (SELECT 1) AS x(ldpsql_d0)", "reserved"),
-        ("WITH t(a, b) AS (SELECT COUNT(*) FROM app) SELECT a FROM t", "1 columns to name"),
-        ("WITH t AS (SELECT age FROM app) SELECT age FROM t", "not a GROUP BY key"),
-        ("WITH t AS (SELECT age FROM app) SELECT COUNT(*) FROM t WHERE active", "no column"),
-        ("WITH t AS (SELECT age FROM app) SELECT COUNT(*) FROM t WHERE t.active", "no column"),
-        ("WITH t AS (SELECT nope FROM app) SELECT COUNT(*) FROM t", "no column"),
-        ("SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER () AS r FROM app) AS t", "without an"),
-        ("SELECT COUNT(*) FROM (SELECT * FROM app UNION ALL SELECT * FROM app)", "a survey twice"),
-        ("WITH t AS (DELETE FROM app RETURNING *) SELECT * FROM t", "not a query"),
-        ("SELECT *", "needs a FROM"),
-        ("SELECT", "names no column"),
-        ("SELECT COUNT(*) app", "needs a FROM"),
-        ("SELECT * AS x FROM (SELECT COUNT(*) FROM app)", "no single name"),
-    ],
-)
-def test_other_ways_around_are_refused(sql: str, reason: str) -> None:
-    assert reason in refusal(sql).reason
-
-
-@pytest.mark.parametrize(
-    ("sql", "marks", "reason"),
-    [
-        ("WITH y AS (SELECT * FROM app) SELECT * FROM y", "*", "single people"),
-        ("WITH y AS (SELECT * FROM app) SELECT COUNT(*) FROM y JOIN y AS z ON TRUE", None, "JOIN"),
-        ("WITH y AS (SELECT * FROM app WHERE nope) SELECT COUNT(*) FROM y", "nope", "no column"),
-        ("WITH y AS (SELECT * FROM app LIMIT 3) SELECT COUNT(*) FROM y", "*", "single people"),
-        ("WITH y(a) AS (SELECT * FROM app) SELECT COUNT(*) FROM y", "*", "single people"),
-    ],
-)
-def test_a_query_that_filters_people_shows_nobody(sql: str, marks: str | None, reason: str) -> None:
-    error = refusal(sql)
-    assert reason in error.reason
-    assert marks is None or marked(error) == marks
 
 
 def test_queries_over_records_do_not_grow_exponentially() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from support.sql_survey import base_of, marked, parsed, refusal
 
-from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.errors import QueryError
 from ldpsql.parser.source import (
     MAX_DEPTH,
     MAX_LENGTH,
@@ -36,49 +36,6 @@ def test_places_count_from_the_start_of_the_text_with_explain() -> None:
     error = refusal("EXPLAIN VERBOSE\nSELECT COUNT(*) FROM app\r\nWHERE 'é' < state AND agee > 3")
     assert (error.place.line, error.place.column) == (3, 23)
     assert marked(error) == "agee"
-
-
-@pytest.mark.parametrize(
-    ("sql", "kind", "where"),
-    [
-        ("SELECT COUNT(*) FROM app; SELECT 1", UnsupportedSQL, "SELECT"),
-        ("CREATE TABLE x (a INT)", UnsupportedSQL, "CREATE"),
-        ("INSERT INTO app VALUES (1)", UnsupportedSQL, "INSERT"),
-        ("UPDATE app SET age = 3", UnsupportedSQL, "UPDATE"),
-        ("DELETE FROM app", UnsupportedSQL, "DELETE"),
-        ("DROP TABLE app", UnsupportedSQL, "DROP"),
-        ("COPY app TO 'x.csv'", UnsupportedSQL, "COPY"),
-        ("ATTACH 'x.duckdb'", UnsupportedSQL, "ATTACH"),
-        ("PRAGMA version", UnsupportedSQL, "PRAGMA"),
-        ("SET threads = 1", UnsupportedSQL, "SET"),
-        ("INSTALL httpfs", UnsupportedSQL, "INSTALL"),
-        ("LOAD httpfs", UnsupportedSQL, "LOAD"),
-        ("CALL pragma_version()", UnsupportedSQL, "CALL"),
-        ("VALUES (1)", UnsupportedSQL, "VALUES"),
-        ("DESCRIBE SELECT COUNT(*) FROM app", UnsupportedSQL, "DESCRIBE"),
-        ("SHOW DATABASES", UnsupportedSQL, "SHOW"),
-        ("EXPLAIN DESCRIBE app", UnsupportedSQL, "DESCRIBE"),
-        ("DESCRIBE nowhere", QueryError, "nowhere"),
-        ("PIVOT app ON age USING COUNT(*)", UnsupportedSQL, "PIVOT"),
-        ("EXPLAIN ANALYZE SELECT 1", UnsupportedSQL, "EXPLAIN ANALYZE"),
-        ("EXPLAIN; SELECT COUNT(*) FROM app", UnsupportedSQL, ";"),
-        ("EXPLAIN VERBOSE\n;\nSELECT 1;", UnsupportedSQL, ";"),
-        ("SELEC COUNT(*) FROM app", QueryError, "SELEC"),
-        ("SELECT COUNT(* FROM app", QueryError, "FROM"),
-        ("SELECT COUNT(*) FROM app WHERE age = 'x", QueryError, "'"),
-        ("SELECT COUNT(*) FROM app /* open", QueryError, "/*"),
-        ("SELECT COUNT(*) FROM app WHERE", QueryError, "WHERE"),
-        ("SELECT COUNT(*) FROM app WHERE age = = 3", QueryError, "="),
-        ("SELECT COUNT(*) FROM app)", QueryError, ")"),
-    ],
-)
-def test_what_is_not_one_query_is_refused_where_it_stands(
-    sql: str, kind: type[Exception], where: str
-) -> None:
-    error = refusal(sql)
-    assert type(error) is kind
-    assert marked(error) == where
-    assert error.hint
 
 
 @pytest.mark.parametrize("sql", ["", "   ", ";", "-- nothing", "EXPLAIN"])
