@@ -9,6 +9,8 @@ import os
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import product
+from pathlib import Path
 
 import click
 import numpy as np
@@ -53,63 +55,6 @@ def written(capsysbinary, form, *, intervals=False, shown=None):
     return captured.out, captured.err.decode()
 
 
-def test_a_table_shows_error_bars_and_marks_weak_numbers(capsysbinary):
-    out, err = written(capsysbinary, None)
-    assert out.decode().splitlines() == [
-        "state            n                avg  day",
-        "-----  -----------  -----------------  ----------",
-        "CA     1234 ± 10    41.3 [39.8, 44.9]  2026-01-31",
-        "NULL    10 ± 100 ~               NULL  2026-02-01",
-    ]
-    assert err == (
-        "note: ± is half the width of the 95 % interval\n"
-        "note: 1 of 3 numbers weak (~): standard error above a fifth of the value; about 630,000 "
-        "reports would make it strong (there are 1,000)\n"
-    )
-
-
-def test_a_table_may_have_errors_as_columns(capsysbinary):
-    out, err = written(capsysbinary, "markdown", intervals=True)
-    head, _, first, _ = out.decode().splitlines()
-    assert head.startswith("| state | n | n_stderr | n_low | n_high | avg | avg_stderr |")
-    assert first.startswith("| CA | 1234.5 | 5 | 1224.5 | 1244.5 |")
-    assert "±" not in out.decode() + err
-
-
-def test_markdown_is_a_table_too(capsysbinary):
-    out, _ = written(capsysbinary, "markdown")
-    assert out.decode().splitlines() == [
-        "| state | n | avg | day |",
-        "| :--- | ---: | ---: | :--- |",
-        "| CA | 1234 ± 10 | 41.3 [39.8, 44.9] | 2026-01-31 |",
-        "| NULL | 10 ± 100 ~ | NULL | 2026-02-01 |",
-    ]
-
-
-@pytest.mark.parametrize(("form", "mark"), [("csv", ","), ("tsv", "\t")])
-def test_separated_values_keep_all_digits(capsysbinary, form, mark):
-    out, _ = written(capsysbinary, form, intervals=True)
-    lines = [line.split(mark) for line in out.decode().splitlines()]
-    assert lines[0][:6] == ["state", "n", "n_stderr", "n_low", "n_high", "avg"]
-    assert lines[1][:5] == ["CA", "1234.5", "5.0", "1224.5", "1244.5"]
-    assert lines[2] == ["", "10.0", "50.0", "-90.0", "110.0", "", "", "", "", "2026-02-01"]
-
-
-def test_json_says_what_was_promised(capsysbinary):
-    out, _ = written(capsysbinary, "json")
-    document = json.loads(out)
-    assert document["columns"] == ["state", "n", "avg", "day"]
-    assert document["rows"][1] == {"state": None, "n": 10.0, "avg": None, "day": "2026-02-01"}
-    facts = {key: document[key] for key in ("mechanism", "epsilon", "guarantee", "n_reports")}
-    assert facts == {"mechanism": "hgrr", "epsilon": 2.0, "guarantee": "2-LDP", "n_reports": 1000}
-
-
-def test_json_lines_are_rows(capsysbinary):
-    out, _ = written(capsysbinary, "jsonl", intervals=True)
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert (rows[0]["n_low"], rows[1]["avg_stderr"]) == (1224.5, None)
-
-
 def test_arrow_and_parquet_carry_the_table(capsysbinary):
     expected = result().distinct(intervals=True)
     out, _ = written(capsysbinary, "arrow", intervals=True)
@@ -145,14 +90,6 @@ def smoothed():
     )
 
 
-def test_a_table_shows_typical_errors_beside_the_bars(capsysbinary):
-    out, _ = written(capsysbinary, None, shown=smoothed())
-    assert out.decode().splitlines()[2:] == [
-        "CA     1234 ± 10 (typ. 4.3)    41.3 [39.8, 44.9] (typ. ?)  2026-01-31",
-        "NULL      10 ± 100 (typ. 0) ~                        NULL  2026-02-01",
-    ]
-
-
 def test_machines_get_typical_errors_with_the_intervals(capsysbinary):
     found = smoothed().distinct(intervals=True)
     names = [name for name in found.column_names if name.startswith("n")]
@@ -177,90 +114,9 @@ def test_binary_formats_carry_the_guarantee(capsysbinary, form):
     )
 
 
-def test_json_gives_no_epsilon_where_none_holds(capsysbinary):
-    out, _ = written(capsysbinary, "json", shown=replace(result(), surveys=(unsound(),)))
-    document = json.loads(out)
-    assert (document["epsilon"], document["nominal_epsilon"]) == (None, 1.0)
-    assert document["guarantee"] == "not differentially private"
-    sound = json.loads(written(capsysbinary, "json")[0])
-    assert (sound["epsilon"], sound["nominal_epsilon"]) == (2.0, 2.0)
-
-
-def test_notes_go_to_stderr(capsysbinary):
-    out, err = written(capsysbinary, "csv", shown=result(notes=("mind the gap",)))
-    assert b"mind" not in out
-    assert err.startswith("note: mind the gap\nnote: 1 of 3")
-
-
-def test_an_explanation_is_printed_as_it_is(capsysbinary):
-    shown = Result(pa.table({}), explain="box: all\n  group 1")
-    for form in ("table", "markdown", None):
-        assert written(capsysbinary, form, shown=shown) == (b"box: all\n  group 1\n", "")
-
-
-def test_an_explanation_for_machines_is_a_table_of_lines(capsysbinary):
-    lines = ["box: all", "  group 1"]
-    plan = pa.table({"plan": lines})
-    shown = Result(plan, explain="\n".join(lines), notes=("a batch was smaller",))
-    out, err = written(capsysbinary, "json", shown=shown)
-    assert json.loads(out)["rows"] == [{"plan": line} for line in lines]
-    assert err == "note: a batch was smaller\n"
-    assert pa.ipc.open_stream(written(capsysbinary, "arrow", shown=shown)[0]).read_all() == plan
-
-
-@pytest.mark.parametrize(
-    ("values", "text"),
-    [
-        ((0.0,), "an estimate of 0 stays weak with any number of reports"),
-        ((0.0, 10.0), "about 25,000 reports would make those not 0 strong (there are 1,000)"),
-        ((10.0,), "about 25,000 reports would make it strong (there are 1,000)"),
-    ],
-)
-def test_a_note_says_what_would_make_weak_numbers_strong(capsysbinary, values, text):
-    errors = np.full(len(values), 10.0)
-    estimates = np.array(values)
-    shown = Result(
-        pa.table({"n": estimates}),
-        {0: Interval(errors, estimates - 20, estimates + 20)},
-        reports=1000,
-    )
-    assert text in written(capsysbinary, "csv", shown=shown)[1]
-
-
-def test_a_strong_result_needs_no_note():
-    strong = result()
-    only = Result(
-        strong.table.select([0, 1]).slice(0, 1),
-        {1: Interval(np.array([5.0]), np.array([1224.5]), np.array([1244.5]))},
-        reports=1000,
-    )
-    assert only.weak_notes() == []
-
-
 def test_repeated_names_are_told_apart():
     assert make_distinct(["n", "n", "x", "n_2", "n"]) == ["n", "n_3", "x", "n_2", "n_4"]
     assert make_distinct(["a", "b"]) == ["a", "b"]
-
-
-def test_a_table_with_repeated_names_can_be_written(capsysbinary):
-    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["n", "n"])
-    out, _ = written(capsysbinary, "jsonl", shown=Result(table))
-    assert json.loads(out) == {"n": 1, "n_2": 2}
-
-
-def test_an_empty_result_is_a_header(capsysbinary):
-    shown = Result(pa.table({"n": pa.array([], pa.int64())}))
-    assert written(capsysbinary, "table", shown=shown)[0] == b"n\n-\n"
-    assert written(capsysbinary, "csv", shown=shown)[0] == b"n\n"
-
-
-def test_cells_never_break_the_table(capsysbinary):
-    table = pa.Table.from_arrays([pa.array(["x\x1b[31m\ny|z"])], names=["a\nb"])
-    out, _ = written(capsysbinary, "table", shown=Result(table))
-    assert out.decode().splitlines()[0] == "a b"
-    assert b"\x1b" not in out
-    out, _ = written(capsysbinary, "markdown", shown=Result(table))
-    assert out.decode().splitlines()[2] == "| x [31m y\\|z |"
 
 
 @pytest.mark.parametrize(("columns", "is_upright"), [(49, False), (48, True)])
@@ -281,16 +137,54 @@ def test_a_row_too_wide_for_the_terminal_stands_upright(
         assert len(lines) == 4
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_values_of_every_type_are_written_in_full(capsysbinary, form):
+def counted(*values: float) -> Result:
+    """Counts with a standard error of 10."""
+    estimates, errors = np.array(values), np.full(len(values), 10.0)
+    bars = Interval(errors, estimates - 20, estimates + 20)
+    return Result(pa.table({"n": estimates}), {0: bars}, reports=1000)
+
+
+def every_type() -> Result:
     values = [None, True, "a,b", date(2026, 1, 31), datetime(2026, 1, 31, 5), 0.1, NAN, 7]
     arrays = [pa.array([value]) for value in (*values, Decimal("2.50"))]
-    names = [f"c{place}" for place in range(len(arrays))]
-    shown = Result(pa.table(arrays, names=names))
-    text = written(capsysbinary, form, shown=shown)[0].decode().splitlines()[-1]
-    if form == "csv":
-        assert text == ',true,"a,b",2026-01-31,2026-01-31 05:00:00,0.1,,7,2.50'
-    else:
-        found = list(json.loads(text).values())
-        expected = [None, True, "a,b", "2026-01-31", "2026-01-31T05:00:00", 0.1, None, 7, 2.5]
-        assert found == expected
+    return Result(pa.table(arrays, names=[f"c{place}" for place in range(len(arrays))]))
+
+
+def named(names: list[str], *values: object) -> Result:
+    return Result(pa.Table.from_arrays([pa.array([value]) for value in values], names=names))
+
+
+LINES = ["box: all", "  group 1"]
+EVERY = ("table", "markdown", "csv", "tsv", "json", "jsonl")
+SHOWN = {
+    "two groups": (result(), EVERY),
+    "with a note": (result(notes=("mind the gap",)), ("csv",)),
+    "with typical errors": (smoothed(), ("table", "json")),
+    "of a survey without a guarantee": (replace(result(), surveys=(unsound(),)), ("json",)),
+    "an estimate of 0": (counted(0.0), ("csv",)),
+    "one of 0 and a weak one": (counted(0.0, 10.0), ("csv",)),
+    "a weak one": (counted(10.0), ("csv",)),
+    "a strong one": (counted(1234.5), ("csv",)),
+    "an explanation": (Result(pa.table({}), explain="\n".join(LINES)), ("table", "markdown")),
+    "an explanation for machines": (
+        Result(pa.table({"plan": LINES}), explain="\n".join(LINES), notes=("a batch was smaller",)),
+        ("json",),
+    ),
+    "repeated names": (named(["n", "n"], 1, 2), ("jsonl",)),
+    "no rows": (Result(pa.table({"n": pa.array([], pa.int64())})), ("table", "csv")),
+    "cells that could break a table": (named(["a\nb"], "x\x1b[31m\ny|z"), ("table", "markdown")),
+    "values of every type": (every_type(), ("csv", "jsonl")),
+}
+
+
+def test_results_are_written_as_they_were(capsysbinary, golden):
+    """Tables mark weak numbers and show error bars, machines get all digits, and notes go to
+    stderr; with intervals, errors are columns. A document of JSON is written in one line here."""
+    parts = []
+    for name, (shown, forms) in SHOWN.items():
+        for form, intervals in product(forms, (False, True) if shown.intervals else (False,)):
+            out, err = written(capsysbinary, form, shown=shown, intervals=intervals)
+            text = json.dumps(json.loads(out)) if form == "json" else out.decode().rstrip("\n")
+            parts.append(f"=== {name}, {form}{', with intervals' if intervals else ''}\n{text}")
+            parts += [f"! {line}" for line in err.splitlines()]
+    golden(Path(__file__).with_name("results.txt"), "\n".join(parts) + "\n")
