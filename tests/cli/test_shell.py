@@ -22,21 +22,6 @@ def shell(database, text, *arguments):
     return run("shell", "--db", database, *arguments, text=text)
 
 
-def test_statements_are_answered_in_turn(database):
-    first = "SELECT COUNT(*) AS a\nFROM app; SELECT COUNT(*) AS b FROM app;\n\n"
-    text = first + "SELECT COUNT(*) AS c FROM app"
-    done = shell(database, text, "--format", "csv")
-    assert (done.exit_code, done.stdout) == (0, "a\n1000\nb\n1000\nc\n1000\n")
-
-
-def test_an_error_does_not_end_it(database):
-    text = "SELECT nonsense FROM app;\nSELECT COUNT(*) AS n FROM app;\n"
-    done = shell(database, text, "--format", "csv")
-    assert done.exit_code == 1
-    assert done.stdout == "n\n1000\n"
-    assert done.stderr.startswith("ldpsql: error: ")
-
-
 def test_dot_commands(database):
     done = shell(database, ".tables\n.schema\n.survey app\n.help\n.quit\nSELECT 1;\n")
     assert done.exit_code == 0
@@ -66,34 +51,45 @@ def test_look_up_tables_are_listed_with_the_surveys(tmp_path):
     assert "regions" not in shell(database, ".survey\n").stdout
 
 
-def test_an_unknown_table_is_an_error(database):
-    assert shell(database, ".schema nothing\n").exit_code == 1
+COUNT, ANSWER = "SELECT COUNT(*) AS n FROM app;\n", "n\n1000\n"
+SAID = [
+    # What goes in, what comes out on stdout, and words of stderr; without them there is no error.
+    ("SELECT COUNT(*) AS a\nFROM app; SELECT 2 b;\n\nSELECT 1 AS c", "a\n1000\nb\n2\nc\n1\n", ""),
+    ("SELECT /* not; \n yet; */ COUNT(*) AS n FROM app;", ANSWER, ""),
+    (f"-- one;\n{COUNT}/* two; */ ;\n-- three\n.tables\n-- four", f"{ANSWER}app\n", ""),
+    (f"SELECT nonsense FROM app;\n{COUNT}", ANSWER, "no column 'nonsense'"),
+    (b"SELECT '\xff' FROM app;\n.schema \xff\n.\xff\nSELECT 1 n;", "n\n1\n", "not valid UTF-8"),
+]
+FAILING = {
+    ".schema nothing": "nothing",
+    ".tabels": "no command '.tabels'; did you mean .tables? .help lists them",
+    ".mode cvs": "no format 'cvs'; did you mean csv? there are table, csv,",
+    ".timer yes": "no choice 'yes'; there are on, off",
+    ".estimator smoth": "no estimator 'smoth'; ",
+    ".confidence most": "'most' is not a number between 0 and 1",
+    ".confidence 2": "confidence must lie between 0 and 1, not 2",
+    ".open nothing.duckdb": "nothing.duckdb",
+    ".read": ".read needs the name of a file",
+    ".read nothing.sql": "nothing.sql: No such file or directory",
+    ".output nowhere/x.csv": "nowhere: there is no such folder",
+}
 
 
-def test_a_comment_may_span_lines_and_hold_a_semicolon(database):
-    done = shell(database, "SELECT /* not; \n yet; */ COUNT(*) AS n FROM app;", "--format", "csv")
-    assert (done.exit_code, done.stdout) == (0, "n\n1000\n")
+def test_statements_are_answered_in_turn_whatever_goes_wrong_in_between(database):
+    for text, stdout, words in SAID:
+        done = shell(database, text, "--format", "csv")
+        assert (done.exit_code, done.stdout) == (1 if words else 0, stdout), text
+        assert done.stderr.startswith("ldpsql: error: ") if words else not done.stderr, text
+        assert words in done.stderr, text
 
 
-def test_bytes_that_are_no_utf8_are_refused_and_do_not_end_it(database):
-    text = b"SELECT '\xff' FROM app;\n.schema \xff\n.\xff\nSELECT COUNT(*) AS n FROM app;\n"
-    done = shell(database, text, "--format", "csv")
-    assert done.exit_code == 1
-    assert done.stdout.endswith("n\n1000\n")
-    assert "not valid UTF-8" in done.stderr
-
-
-def test_comments_between_statements_are_no_questions(database):
-    text = "-- one;\nSELECT COUNT(*) AS n FROM app;\n/* two; */ ;\n-- three\n.tables\n-- four"
-    done = shell(database, text)
-    assert done.exit_code == 0
-    assert done.stdout.endswith("\napp\n")
-    assert done.stderr == ""
-
-
-def test_a_query_without_estimates_has_no_note_about_them(database):
-    done = shell(database, "SELECT 1 AS one;", "--format", "csv")
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "one\n1\n", "")
+def test_a_command_that_fails_changes_nothing_and_does_not_end_it(database):
+    for line, words in FAILING.items():
+        done = shell(database, f"{line}\n{COUNT}", "--format", "csv")
+        assert (done.exit_code in (1, 2, 3), done.stdout) == (True, ANSWER), line
+        [said] = done.stderr.splitlines()
+        assert said.startswith("ldpsql: error: "), line
+        assert words in said
 
 
 def test_help_and_quit_are_words_too(database):
@@ -102,29 +98,6 @@ def test_help_and_quit_are_words_too(database):
     assert ".estimator [NAME]" in done.stdout
     assert done.stdout.endswith("\nhelp\n1\n")
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (".tabels", "no command '.tabels'; did you mean .tables? .help lists them"),
-        (".mode cvs", "no format 'cvs'; did you mean csv? there are table, csv,"),
-        (".timer yes", "no choice 'yes'; there are on, off"),
-        (".estimator smoth", "no estimator 'smoth'; "),
-        (".confidence most", "'most' is not a number between 0 and 1"),
-        (".confidence 2", "confidence must lie between 0 and 1, not 2"),
-        (".open nothing.duckdb", "nothing.duckdb"),
-        (".read", ".read needs the name of a file"),
-        (".read nothing.sql", "nothing.sql: No such file or directory"),
-        (".output nowhere/x.csv", "nowhere: there is no such folder"),
-    ],
-)
-def test_a_command_that_fails_changes_nothing_and_does_not_end_it(database, line, words):
-    done = shell(database, f"{line}\nSELECT COUNT(*) AS n FROM app;\n", "--format", "csv")
-    assert (done.exit_code in (1, 2, 3), done.stdout) == (True, "n\n1000\n")
-    [said] = done.stderr.splitlines()
-    assert said.startswith("ldpsql: error: ")
-    assert words in said
 
 
 def test_settings_hold_from_then_on_and_are_told(database):
