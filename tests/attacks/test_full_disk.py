@@ -15,8 +15,8 @@ from ldpsql_device.ledger import Ledger
 
 resource = pytest.importorskip("resource")
 
-SURVEYS = 40
-LIMITS = range(0, 54_000, 3_000)
+SURVEYS = 20
+LIMITS = range(0, 36_000, 3_000)
 
 
 @contextmanager

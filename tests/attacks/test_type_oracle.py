@@ -1,4 +1,5 @@
-"""An oracle by type: a column is asked for as another type than the app has it in."""
+"""Oracles by type and by NULL: a column is asked for as another type than the app has it in, or
+whether a value is missing is the secret."""
 
 from __future__ import annotations
 
@@ -8,24 +9,17 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from support.odd_values import Strange
 from support.strict_device import make_strict, seen
-from support.surveys import MIXED_RECORD, measure, mix, survey_toml
+from support.surveys import MIXED_RECORD, integer, measure, mix, survey_toml
 
 from ldpsql.designer import design
+from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Dimension
 
 SURVEYS = dict.fromkeys(MIXED_RECORD, mix())
 SURVEYS["spent"] = design(survey_toml(measure("spent", 0, 9), mechanism="ehio"))
 RECORD = {**MIXED_RECORD, "spent": 3.5}
-
-
-class Failing:
-    """Fails at whatever is done with it."""
-
-    def __getattribute__(self, name):
-        raise OSError(name)
-
-    __eq__ = __hash__ = __bool__ = __int__ = __float__ = __str__ = __len__ = __getattribute__
 
 
 class Unhashable(type):  # noqa: PLW1641  (which is the point)
@@ -75,24 +69,29 @@ STRANGE = [
     np.array([1, 2]),
     object(),
     print,
-    Failing(),
+    Strange(),
     OfUnhashable(),
     Text("SECRET"),
 ]
 
 
+def without(name):
+    """The record without a value: null, not there, not a number."""
+    left = {key: value for key, value in RECORD.items() if key != name}
+    return [{**left, name: None}, left, {**left, name: float("nan")}, {}]
+
+
 @pytest.mark.parametrize("name", SURVEYS)
-def test_a_value_of_another_type_does_not_show(name):
+def test_a_value_of_another_type_or_none_does_not_show(name, monkeypatch):
     survey, usual = SURVEYS[name], seen(SURVEYS[name], RECORD)
     for number, value in enumerate(STRANGE):
         assert seen(survey, {**RECORD, name: value}) == usual, number
-
-
-@pytest.mark.parametrize("name", SURVEYS)
-def test_control_a_device_that_refuses_tells_the_type(name, monkeypatch):
+    assert {seen(survey, record) for record in without(name)} == {usual}
+    # The control: a device that refuses tells the type, and who has none.
     make_strict(monkeypatch)
-    usual = seen(SURVEYS[name], RECORD)
-    assert any(seen(SURVEYS[name], {**RECORD, name: value}) != usual for value in STRANGE[:6])
+    usual = seen(survey, RECORD)
+    assert any(seen(survey, {**RECORD, name: value}) != usual for value in STRANGE[:6])
+    assert usual not in {seen(survey, record) for record in without(name)}
 
 
 @pytest.mark.parametrize("name", SURVEYS)
@@ -104,3 +103,9 @@ def test_a_long_text_of_a_class_of_its_own_is_not_copied(name):
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 1_000_000
+
+
+@pytest.mark.parametrize("key", ['nulls = "reject"', 'missing = "reject"', 'on_missing = "drop"'])
+def test_no_survey_can_ask_for_a_refusal(key):
+    with pytest.raises(SurveyError):
+        design(survey_toml(integer("x", 0, 9)) + key + "\n")

@@ -16,9 +16,6 @@ from benchmarks.figures import (
     Figure,
     Measured,
     Verdict,
-    h4mda_tables,
-    shuffle_marginals,
-    uldp,
 )
 from benchmarks.figures import __main__ as figures_main
 from benchmarks.figures.__main__ import every, main
@@ -146,72 +143,11 @@ def test_h4mda_is_measured_and_judged(tmp_path: Path) -> None:
     assert verdicts["NMSE of COUNT and SUM grows with m"] is None
 
 
-def test_h4mda_tables_are_compared() -> None:
-    """A hundredth of the error on the large table; of the published mechanisms a fiftieth."""
-    found = [
-        {"table": table, "people": people, "point": point, "mechanism": name, "predicates": 2}
-        | {"aggregate": aggregate, "error": error / people, "stderr": 0.0, "runs": 0}
-        for table, people in (("adult", 1), ("acs_income_2018", 100))
-        for point in ("default", "narrow")
-        for name, error in (("ahio", 1.0), ("ehio", 2.0), ("lgrr, published", 0.02))
-        for aggregate in ("COUNT", "SUM", "AVG")
-    ]
-    larger, two_orders, one_order = h4mda_tables.judge(Measured(found, "made up"))
-    assert (larger.holds, two_orders.holds, one_order.holds) == (True, False, True)
-    assert "50.0" in two_orders.because
-    backwards = [{**row, "error": 1.0 / row["error"]} for row in found]
-    assert h4mda_tables.judge(Measured(backwards, "made up"))[0].holds is False
-
-
-def rows(errors: dict[str, float]) -> Measured:
-    found = [
-        {"sweep": "volume", "x": 0.1, "mechanism": name, "predicates": k, "aggregate": "COUNT"}
-        | {"error": error, "stderr": 0.01 * error, "runs": 20}
-        for name, error in errors.items()
-        for k in (1, 2)
-    ]
-    return Measured(found, "made up")
-
-
-@pytest.mark.parametrize(("hgrr", "holds"), [(2.0, True), (4.0, False), (0.5, False)])
-def test_slightly_less_accurate_is_neither_more_nor_much_less(hgrr: float, holds: bool) -> None:
-    """HGRR against HIO."""
-    found = judge(rows({"hio": 1.0, "hgrr": hgrr}))
-    assert next(v for v in found if v.claim.startswith("HGRR")).holds is holds
-
-
-def row_of(name: str, x: float, error: float) -> dict[str, object]:
-    common = {"sweep": "volume", "predicates": 1, "aggregate": "COUNT"}
-    return {**common, "x": x, "mechanism": name, "error": error, "stderr": 0.0, "runs": 0}
-
-
-def test_only_points_that_both_have_are_compared() -> None:
-    """A mechanism that refuses a point has not lost it."""
-    names = ("ahead", "lgrr, published", "lgrr-fd, published", "hgrr")
-    found = [row_of(name, 0.1, 1.0 + n) for n, name in enumerate(names)]
-    found += [row_of(name, 0.2, 1.0) for name in ("lgrr, published", "hgrr")]
-    verdicts = {v.claim: v for v in judge(Measured(found, "made up"))}
-    ahead = verdicts["AHEAD answers COUNT better than HGRR and LGRR-FD"]
-    assert (ahead.holds, ahead.because.count("1 of 1 confirmed")) == (True, 2)
-    assert verdicts["LGRR is better than LGRR-FD"].because == "COUNT, 1 of 1 confirmed"
-
-
 @pytest.mark.parametrize("pair", ["nobody=1", "runs", "runs=many"])
 def test_parameters_that_cannot_be_set(pair: str) -> None:
     """Said before anything is measured."""
     with pytest.raises(SystemExit, match=r"has no parameter nobody|takes KEY=JSON"):
         main(["uldp-figure-3", "--set", pair])
-
-
-def test_a_claim_about_what_is_no_channel_cannot_be_told() -> None:
-    """JuRR at a small epsilon."""
-    common = {"columns": "a", "epsilon": 0.5, "error": 1.0}
-    found = [
-        {**common, "mechanism": name} for name in ("jurr", "cprr", "jd-grr", "tdrr", "product")
-    ]
-    found[0]["error"] = float("nan")
-    verdicts = [verdict.holds for verdict in uldp.judge_epsilon(Measured(found, "made up"))]
-    assert verdicts[:3] == [False, None, False]
 
 
 def test_results_are_those_of_one_number_of_people(tmp_path: Path) -> None:
@@ -265,85 +201,3 @@ def test_a_tendency_is_told_by_standard_errors(
     ]
     verdict = next(v for v in judge(Measured(found, "made up")) if "with epsilon" in v.claim)
     assert verdict.holds is holds
-
-
-def test_what_is_said_of_two_mechanisms_is_not_borne_out_by_one() -> None:
-    """But refuted; and nothing is said of two predicates where none were asked."""
-    better = "LGRR and LGRR-FD are better than every other mechanism (COUNT)"
-    ahead = "AHEAD answers COUNT better than HGRR and LGRR-FD"
-    errors = {"lgrr, published": 1.0, "hio": 2.0, "hgrr": 3.0}
-    for added, holds in (({}, None), ({"hio": 0.5}, False), ({"lgrr-fd, published": 1.0}, True)):
-        verdicts = {v.claim: v.holds for v in judge(rows({**errors, **added}))}
-        assert verdicts[better] is holds
-    for added, holds in (({}, None), ({"hgrr": 0.5}, False), ({"lgrr-fd, published": 2.0}, True)):
-        verdicts = {v.claim: v.holds for v in judge(rows({**errors, "ahead": 1.0, **added}))}
-        assert verdicts[ahead] is holds
-    single = [row_of(name, 0.1, error) for name, error in errors.items()]
-    verdict = next(v for v in judge(Measured(single, "")) if v.claim.startswith("HGRR"))
-    assert (verdict.holds, "nan" in verdict.because) == (None, False)
-
-
-@pytest.mark.parametrize(("stderr", "holds"), [(1.0, None), (0.01, False)])
-def test_one_rise_that_is_told_refutes_a_fall(stderr: float, holds: bool | None) -> None:
-    """Three of four steps fall."""
-    common = {"sweep": "fanout", "predicates": 1, "aggregate": "COUNT", "mechanism": "hio"}
-    errors = zip((2.0, 3.0, 4.0, 6.0, 7.0), (5.0, 4.0, 3.0, 2.0, 2.5), strict=True)
-    found = [{**common, "x": x, "error": e, "stderr": stderr, "runs": 10} for x, e in errors]
-    verdicts = {v.claim: v.holds for v in judge(Measured(found, "made up"))}
-    assert verdicts["the error falls as the fan-out goes from 4 to 7"] is holds
-
-
-@pytest.mark.parametrize(("names", "holds"), [(1, False), (4, None)])
-def test_one_rise_among_several_may_be_chance(names: int, holds: bool | None) -> None:
-    """2.4 standard errors: too many for one step, and not for one of four."""
-    common = {"sweep": "fanout", "predicates": 1, "aggregate": "COUNT", "stderr": 0.15}
-    found = [
-        {**common, "mechanism": name, "x": x, "error": error, "runs": 1_000}
-        for name, more in list(
-            zip(("hio", "ahio", "ehio", "hgrr"), (0.5, -5, -5, -5), strict=True)
-        )[:names]
-        for x, error in ((4.0, 9.0), (7.0, 9.0 + more))
-    ]
-    verdicts = {v.claim: v.holds for v in judge(Measured(found, "made up"))}
-    assert verdicts["the error falls as the fan-out goes from 4 to 7"] is holds
-
-
-@pytest.mark.parametrize(("names", "holds"), [(("ahio",), False), (("ahio", "ehio"), None)])
-def test_one_factor_among_several_may_be_chance(names: tuple[str, ...], holds: bool | None) -> None:
-    """AHIO's error is 9.6 times the other, 2.2 standard errors below ten times; EHIO's is 30."""
-    errors = {"ahio": 9.6, "ehio": 30.0, "lgrr, published": 1.0}
-    found = [
-        {"table": "acs_income_2018", "people": 1, "point": "narrow", "mechanism": name}
-        | {"predicates": 2, "aggregate": "SUM", "error": errors[name], "runs": 1_000}
-        | {"stderr": 0.18 if name == "ahio" else 0.0}
-        for name in (*names, "lgrr, published")
-    ]
-    one_order = h4mda_tables.judge(Measured(found, "made up"))[-1]
-    assert one_order.claim.startswith("vol 7 %") and "one order" in one_order.claim
-    assert one_order.holds is holds
-
-
-def counts(**errors: tuple[float, float]) -> Measured:
-    """Measured and predicted errors of shuffled counts at one epsilon, by mechanism."""
-    return Measured(
-        [
-            {"data": "t", "epsilon": 1.0, "mechanism": name.replace("_", "-"), "runs": 100}
-            | {
-                "measured": error,
-                "stderr": 0.01 * error,
-                "predicted": formula,
-                "local_epsilon": 2.0,
-            }
-            for name, (error, formula) in errors.items()
-        ],
-        "made up",
-    )
-
-
-def test_the_best_is_judged_by_what_the_picture_shows() -> None:
-    """Measured errors, whatever was predicted."""
-    for error, holds in ((2.0, True), (1.0, True), (0.5, False)):
-        best, *_, near = shuffle_marginals.judge(counts(SRR_SS=(1.0, 1.0), SRR_MS=(error, 2.0)))
-        assert best.claim.startswith("(ours) SRR-SS is at least as accurate")
-        assert best.holds is holds
-        assert near.holds is (error == 2.0)

@@ -71,22 +71,6 @@ def test_a_run_asks_the_same_people_whatever_the_mechanism() -> None:
     assert uldp_bayes.one_run(3, TRUE, "", 0) > split - 0.02
 
 
-@pytest.mark.parametrize(
-    ("uldp", "grr", "beats", "near"),
-    [(0.89, 0.7, True, True), (0.89, 0.889, None, True), (0.6, 0.7, False, False)],
-)
-def test_verdicts(uldp: float, grr: float, beats: bool | None, near: bool) -> None:
-    common = {"stderr": 0.004, "runs": 30}
-    rows = [{"mechanism": TRUE, "epsilon": math.nan, "sensitive": 0, "accuracy": 0.9, **common}]
-    for name, accuracy in {ULDP: uldp, GRR: grr, OUE: 0.5}.items():
-        rows += [
-            {"mechanism": name, "epsilon": e, "sensitive": 2, "accuracy": accuracy, **common}
-            for e in (1.0, 4.0)
-        ]
-    first, second = uldp_bayes.judge(Measured(rows, "made up"))
-    assert (first.holds, second.holds) == (beats, near)
-
-
 def test_every_mechanism_can_be_designed() -> None:
     for name in MECHANISMS.values():
         made = uldp_bayes.designed("finance", name, "0.5", 4)

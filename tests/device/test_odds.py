@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from support.executed_lines import lines_run
-from support.plans import budget
+from support.plans import EVERY_PLAN, budget
 
 from ldpsql.reports.survey_file import vary
 from ldpsql_device.draw import interpret
@@ -111,21 +111,13 @@ def test_secrets_are_not_overrated(plan: Plan) -> None:
     assert stated is None or (truth is not None and stated >= truth)
 
 
-def urap() -> Plan:
-    """Two sensitive values, and two that are named."""
-    third = WORDS // 3
-    name = Part(
-        (Digit((Term(0),), 3, table=0),),
-        Ladder((1,), ((Rung(third, (0,)), Rung(0)), (Rung(WORDS - 1, (0,)), Rung(0)))),
-    )
-    bits = Part((Digit((Term(0),), 4),), Bits((third * 2,) * 2 + (0, 0), (third,) * 2 + (0, 0)))
-    return Plan((4,), (), (Face(1, (name, bits)),), ((0, 0, 1, 2),))
+URAP = next(case.plan for case in EVERY_PLAN if case.name == "ladder and bits")
 
 
 def test_a_local_promise_protects_what_is_declared_not_sensitive_too() -> None:
-    assert odds(urap(), Definition("uldp", ((0, 1),))) is not None
+    assert odds(URAP, Definition("uldp", ((0, 1),))) is not None
     with pytest.raises(SurveyError):
-        odds(urap(), Definition("local", ((0, 1),)))
+        odds(URAP, Definition("local", ((0, 1),)))
 
 
 def ladder_over(table: tuple[int, ...], sizes: tuple[int, ...]) -> Plan:
@@ -213,7 +205,7 @@ def test_odds_are_never_below_those_of_the_law(other: int) -> None:
 
 def test_bits_beside_a_ladder_may_depend_on_the_question() -> None:
     """Then they count by themselves."""
-    plan = urap()
+    plan = URAP
     name, bits = plan.faces[0].parts
     hashed = replace(bits, then=Hash(5, 4, 0, 1))
     uldp, faces = Definition("uldp", ((0, 1),)), []

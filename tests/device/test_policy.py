@@ -14,7 +14,6 @@ from support.surveys import (
     app,
     mostly_in_clear,
     partly_sensitive,
-    survey_toml,
     unsound,
 )
 
@@ -31,7 +30,6 @@ from ldpsql_device.errors import (
 from ldpsql_device.policy import Policy
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import Survey as DeviceSurvey
-from ldpsql_lab.simulation import accept_everything
 
 IN_CLEAR = frozenset({"day", "version"})
 
@@ -155,13 +153,6 @@ def test_a_policy_that_says_nothing_clear_is_refused(wrong):
 def test_only_true_accepts():
     assert not Policy(1, disclosure="no").disclosure
     assert not Policy(1, no_guarantee=1).no_guarantee
-
-
-def test_everything_that_a_survey_takes_can_be_accepted_for_evaluation():
-    for asked in (app(), unsound(), partly_sensitive("jurr"), mostly_in_clear(), shuffled()):
-        accept_everything(asked).require(asked)
-    text = survey_toml('[dimension.member]\ntype = "bool"\n', epsilon="20", mechanism="grr")
-    accept_everything(design(text)).require(design(text))
 
 
 def test_only_pinned_authors_are_answered(tmp_path):

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from support.surveys import (
     ANYTHING,
-    MIXED_RECORD,
     RECORD,
     app,
-    mix,
     mostly_in_clear,
     partly_sensitive,
     people,
@@ -25,32 +20,10 @@ from support.surveys import (
 from ldpsql.randomize.files import randomize_file
 from ldpsql.randomize.table import randomize, randomize_batch
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import PolicyError, ReportError
+from ldpsql_device.errors import PolicyError
 from ldpsql_device.policy import Policy
-from ldpsql_device.reports import numbers_of, read_report
+from ldpsql_device.reports import read_report
 from ldpsql_lab.simulation import SeededEntropy
-
-
-def test_importing_the_device_package_loads_numpy_and_nothing_heavier():
-    program = (
-        "import sys, ldpsql_device.answer, ldpsql_device.ledger\n"
-        "heavy = {'duckdb', 'sqlglot', 'click', 'pyarrow', 'rich', 'pandas', 'scipy'}\n"
-        "assert 'numpy' in sys.modules\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], check=False, capture_output=True, text=True
-    )
-    assert (done.stdout, done.stderr) == ("[]\n", "")
-
-
-def test_the_report_is_one_of_the_designs():
-    survey = app()
-    for _ in range(50):
-        report = respond(survey, RECORD, policy=ANYTHING)
-        numbers = zip(survey.plan.columns, numbers_of(report, survey), strict=True)
-        arrays = {name: np.array([value], "u8") for name, value in numbers}
-        assert survey.design.report_format.refuse(arrays).size == 0
 
 
 def test_json_is_the_row_that_ingest_reads():
@@ -64,59 +37,15 @@ def test_json_is_the_row_that_ingest_reads():
     assert read_report(report.to_json(), survey) == report
 
 
-def test_nothing_undeclared_leaves():
-    assert "diary" not in respond(app(), RECORD, policy=ANYTHING).to_json()
-    assert "nobody reads this" not in respond(app(), RECORD, policy=ANYTHING).to_json()
-
-
-def test_every_type_can_be_answered():
-    survey = mix()
-    assert len(numbers_of(respond(survey, MIXED_RECORD, policy=ANYTHING), survey)) == len(
-        survey.plan.columns
-    )
-
-
 def test_all_reports_have_one_length_and_ids_of_their_own():
     reports = [respond(app(), {**RECORD, "age": 18 + i}, policy=ANYTHING) for i in range(60)]
     assert len({len(report.report) for report in reports}) == 1
     assert len({report.id for report in reports}) == 60
 
 
-@pytest.mark.parametrize("record", [{}, {**RECORD, "age": 12}, {**RECORD, "state": "Atlantis"}])
-def test_every_record_gives_a_report(record):
-    report = respond(app(), record, policy=ANYTHING)
-    assert len(report.report) == len(respond(app(), RECORD, policy=ANYTHING).report)
-
-
 def test_a_report_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         respond(app(), RECORD, policy=ANYTHING).report = "x"
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"ldpsql_survey": "0" * 64},
-        {"report": ""},
-        {"report": "00"},
-        {"report": "g" * 4},
-        {"report": 0},
-        {"id": "0" * 31},
-        {"id": "0" * 34},
-        {"id": None},
-        {"public": {"day": "yesterday", "version": "1.2"}},
-        {"public": {"day": "2026-01-31"}},
-        {"public": {"day": "2026-01-31", "version": "1.2", "name": "Ann"}},
-        {"public": []},
-    ],
-)
-def test_reading_back_something_else_is_refused(change):
-    survey = app()
-    row = {**json.loads(respond(survey, RECORD, policy=ANYTHING).to_json()), **change}
-    with pytest.raises(ReportError):
-        read_report(json.dumps(row), survey)
-    with pytest.raises(ReportError):
-        read_report("{", survey)
 
 
 DEVICES = {

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.vectors import BAD_LABELS
 
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.reports.survey_file import schema_to_keys
@@ -95,8 +94,6 @@ def dimension(**keys):
     ("keys", "message"),
     [
         (dimension(type="int"), r"dimension x: domain must be \[low, high\]: public limits"),
-        (dimension(type="int", domain=[]), r"dimension x: domain must be \[low, high\]"),
-        (dimension(type="int", domain=[1, 2, 3]), r"domain must be \[low, high\]"),
         (dimension(type="int", domain="1-2"), r"domain must be \[low, high\]"),
         (dimension(type="int", domain=[9, 1]), r"dimension x: domain \[9, 1\] is empty"),
         (dimension(type="int", domain=["a", "b"]), "whole numbers"),
@@ -104,21 +101,17 @@ def dimension(**keys):
         (dimension(type="int", domain=[0, 9], bins=3), "dimension x: unknown key 'bins'"),
         (dimension(type="int", domain=[0, 9], edges=[0, 5, 9]), "unknown key 'domain'"),
         (dimension(type="float"), "dimension x: a float dimension needs edges"),
-        (dimension(type="float", domain=[0, 1]), "needs edges"),
-        (dimension(type="float", bins=4), r"domain must be \[low, high\]"),
         (dimension(type="float", edges=0.5), "edges must be a list"),
         (dimension(type="float", edges=[0, 10**400]), "finite numbers"),
         (dimension(type="float", domain=[0, 1], bins="4"), "bins must be a whole number"),
         (dimension(type="category"), "dimension x: values is missing"),
         (dimension(type="category", values=[]), "values must list 1 to"),
         (dimension(type="category", values=["a", "a"]), "must differ"),
-        (dimension(type="category", values=["a", 1]), "all strings or all ints"),
         (dimension(type="category", values=[True]), "all strings or all ints"),
         (dimension(type="category", values=[["a"]]), "all strings or all ints"),
         (dimension(type="bool", values=[True]), "unknown key 'values'"),
         (dimension(type="date"), r"range must be \[low, high\]"),
         (dimension(type="date", range=["2026-01-01", "soon"]), "is not a date"),
-        (dimension(type="date", range=["2026-01-01", "2026-02-01"], unit="hour"), "unit must be"),
         (dimension(type="date", range=["2026-01-01", "2026-02-01"], unit=[]), "unit must be"),
         (dimension(domain=[0, 1]), "dimension x: type is missing"),
         (dimension(type="integer", domain=[0, 1]), "dimension x: type must be one of int, float"),
@@ -127,8 +120,6 @@ def dimension(**keys):
         (dimension(type="int", domain=[0, 1], missing=[]), "missing must be"),
         (dimension(type="int", domain=[0, 1], outside="reject"), "dimension x: outside must be"),
         (dimension(type="int", domain=[0, 1], outside=[]), "outside must be"),
-        (dimension(type="int", domain=[0, 1], outside=""), "outside must be"),
-        (dimension(type="int", domain=[0, 1], outside=None), "outside must be"),
         (dimension(type="int", domain=[0, 1], outside="other"), "is for categories of texts"),
         (dimension(type="category", values=[1, 2], outside="other"), "categories of texts"),
         (dimension(type="category", values=["a", "b"], outside="nearest"), "is for ordered"),
@@ -138,15 +129,11 @@ def dimension(**keys):
         ),
         (dimension(type="bool", outside="random"), "unknown key 'outside'"),
         (dimension(type="int", domain=[3, 3]), "x: a private dimension has at least two declared"),
-        (dimension(type="category", values=["a"], missing="code"), "at least two declared codes"),
         (dimension(type="category", values=["a"], outside="other"), "at least two declared codes"),
         ({"dimension": {"x": 3}}, r"\[dimension.x\] must be a table"),
         ({"dimension": [AGE]}, r"\[dimension.NAME\] must be a table"),
         ({"dimension": {"ldpsql_group": AGE}}, "reserved"),
         ({"dimension": {"": AGE}}, "is not a column name"),
-        ({"dimension": {"a\nb": AGE}}, "is not a column name"),
-        ({"dimension": {"a\x1b[2Jb": AGE}}, "is not a column name"),
-        ({"dimension": {"a\x85b": AGE}}, "is not a column name"),
         ({"measure": {"a\u2028b": {"bounds": [0, 1]}}}, "is not a column name"),
         ({"public": {"x" * 1_000_000: {"type": "int"}}}, "is not a column name"),
         ({"public": {"x": {"type": []}}}, "public x: type must be one of"),
@@ -154,18 +141,14 @@ def dimension(**keys):
         (dimension(type="bool", **{"k\n" * 100_000: 1}), "unknown key 'k"),
         ({"dimension": {"x": AGE, "X": AGE}}, "'X' is not a column name: .* such as x"),
         ({"measure": {"x": {}}}, r"measure x: bounds must be \[low, high\]: public limits"),
-        ({"measure": {"x": {"bounds": []}}}, r"measure x: bounds must be"),
         ({"measure": {"x": {"bounds": [5, 5]}}}, "measure x: bounds must be .* low < high"),
         ({"measure": {"x": {"bounds": ["0", "1"]}}}, "two finite numbers"),
         ({"measure": {"x": {"bounds": [0, 10**400]}}}, "two finite numbers"),
         ({"measure": {"x": {"bounds": [0, float("nan")]}}}, "two finite numbers"),
         ({"measure": {"x": {"bounds": [0, 1], "outside": "random"}}}, "unknown key 'outside'"),
         ({"public": {"x": {"type": "int", "missing": "code"}}}, "unknown key 'missing'"),
-        ({"measure": {"x": {"bounds": [0, 1], "type": "int"}}}, "unknown key 'type'"),
         ({"measure": {"x": {"bounds": [0, 1]}}, **dimension(type="bool")}, "must be a number"),
-        ({"public": {"x": {"type": "text"}}}, "at least one dimension or measure"),
         ({"public": {"x": {"type": "blob"}}, "dimension": {"y": AGE}}, "public x: type must be"),
-        ({"public": {"x": {}}, "dimension": {"y": AGE}}, "public x: type is missing"),
         ({"public": {"y": {"type": "int"}}, "dimension": {"y": AGE}}, "both private and public"),
         ({}, "at least one dimension or measure"),
     ],
@@ -201,28 +184,15 @@ def test_every_value_has_a_code(dimension, inside, outside, missing):
     assert dimension.size == dimension.declared + (dimension.outside == "other") + (missing > 1)
 
 
-@pytest.mark.parametrize(
-    ("value", "fraction"),
-    [
-        (0, 0.0),
-        (25, 0.25),
-        (np.int16(100), 1.0),
-        (-3, 0.0),
-        (10**400, 1.0),
-        (-(10**400), 0.0),
-        (float("-inf"), 0.0),
-        (float("inf"), 1.0),
-        *((value, 0.5) for value in (None, True, "1", float("nan"), 1j, [1])),
-    ],
-)
-def test_a_measure_becomes_a_threshold_of_64_bits(value, fraction):
-    assert Measure("x", (0.0, 100.0)).threshold(value)[0] == fraction * 2**64
-
-
 def test_a_measure_says_where_a_value_stands():
-    measure = Measure("x", (0.0, 100.0))
-    for value, standing in ((0, INSIDE), (100.0, INSIDE), (101, OUTSIDE), ("1", MISSING)):
-        assert measure.threshold(value)[1] == standing
+    """What no vector can hold, too; a missing value is halfway."""
+    measure, half = Measure("x", (0.0, 100.0)), 2**63
+    for value, expected in (
+        *((0, (0, INSIDE)), (np.int16(100), (2 * half, INSIDE)), (101, (2 * half, OUTSIDE))),
+        *((math.inf, (2 * half, OUTSIDE)), (-math.inf, (0, OUTSIDE))),
+        *((value, (half, MISSING)) for value in ("1", math.nan, 1j, [1])),
+    ):
+        assert measure.threshold(value) == expected
 
 
 @given(
@@ -233,22 +203,6 @@ def test_thresholds_are_the_floor_of_exact_fractions(bounds, value):
     low, high = map(Fraction, bounds)
     share = (Fraction(min(max(value, bounds[0]), bounds[1])) - low) / (high - low)
     assert Measure("x", bounds).threshold(value)[0] == math.floor(share * 2**64)
-
-
-def test_thresholds_are_exact():
-    """0.1 is the rational of its double, which lies above a tenth."""
-    measure = Measure("x", (0.0, 1.0))
-    assert measure.threshold(0.1)[0] == 3602879701896397 * 2**64 // 2**55
-    assert measure.threshold(5e-324)[0] == 0
-    assert Measure("x", (0.0, 3.0)).threshold(1.0)[0] == 2**64 // 3
-    assert Measure("x", (2.0**53, 2.0**53 + 4)).threshold(2**53 + 1)[0] == 0
-    assert Measure("x", (-1.0, 1.0)).threshold(-0.0)[0] == 2**63
-
-
-@pytest.mark.parametrize("bounds", [(0.0, 0.0), (1.0, 0.0), (0.0, np.inf), (-1e308, 1e308)])
-def test_bounds_that_make_no_range_are_refused(bounds):
-    with pytest.raises(SurveyError):
-        Measure("x", bounds)
 
 
 @pytest.mark.parametrize(
@@ -404,12 +358,6 @@ def test_a_label_is_any_text_that_can_be_seen(label):
     assert schema.labels == {"age": label}
     assert Schema.from_keys(schema_to_keys(schema)) == schema
     assert schema != Schema.from_keys({"dimension": {"age": AGE}})
-
-
-@pytest.mark.parametrize("label", [*BAD_LABELS.values(), ["x"], True])
-def test_a_label_that_could_hide_something_is_refused(label):
-    with pytest.raises(SurveyError, match=r"label .* characters that can be seen"):
-        Schema.from_keys({"dimension": {"age": {**AGE, "label": label}}})
 
 
 @pytest.mark.parametrize("category", ["Cc", "Cf", "Cs", "Co", "Zl", "Zp"])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.odd_values import Strange
 
 from ldpsql.randomize.columns import find_codes
 from ldpsql_device.description import Edges
@@ -42,28 +43,14 @@ STATE = Listed("category", ("CA", "NY", "WA"))
 @pytest.mark.parametrize(
     ("domain", "value", "code"),
     [
-        (AGE, 18, 0),
-        (AGE, 90, 72),
-        (AGE, 30.0, 12),
         (AGE, np.int8(20), 2),
-        (TENS, 9, 0),
-        (TENS, 10, 1),
         (TENS, 99, 9),
-        (int_domain(0, 12, bin_width=5), 12, 2),
-        (int_edges([-5, 0, 100]), -1, 0),
         (int_domain(2**61, 2**61 + 3), 2**61 + 1, 1),
-        (PRICE, 0, 0),
         (PRICE, 1.5, 1),
         (PRICE, 500, 2),
         (PRICE, np.float32(1.5), 1),
         (DAYS, date(2026, 1, 31), 30),
-        (WEEKS, date(2026, 1, 4), 0),
-        (WEEKS, date(2026, 1, 5), 1),
-        (MONTHS, date(2025, 11, 1), 0),
-        (MONTHS, date(2026, 2, 28), 3),
         (HOURS, datetime(2026, 1, 1, 23, 59, 59, 999_999), 23),
-        (HOURS, datetime(2026, 1, 2, 23, 30), 47),
-        (STATE, "WA", 2),
         (STATE, np.str_("CA"), 0),
         (Listed("category", (3, 7)), np.int64(7), 1),
         (BOOL, True, 1),
@@ -77,14 +64,10 @@ def test_a_value_has_its_code(domain, value, code):
 @pytest.mark.parametrize(
     ("domain", "value", "code"),
     [
-        (AGE, 17, 0),
-        (AGE, 91, 72),
         (AGE, 10**30, 72),
         (AGE, -(10**400), 0),
         (AGE, float("inf"), 72),
         (AGE, float("-inf"), 0),
-        (AGE, 1e300, 72),
-        (TENS, 100, 9),
         (PRICE, -1e-9, 0),
         (PRICE, 500.0000001, 2),
         (PRICE, float("-inf"), 0),
@@ -94,28 +77,16 @@ def test_a_value_has_its_code(domain, value, code):
         (DAYS, date(2025, 12, 31), 0),
         (DAYS, date(2026, 2, 1), 30),
         (DAYS, date(9999, 12, 31), 30),
-        (WEEKS, date(1, 1, 1), 0),
         (HOURS, datetime(2026, 1, 3, 0, 1), 47),
         (HOURS, datetime.max, 47),
         (STATE, "TX", 0),
         (STATE, "CA" * 1000, 0),
-        (STATE, "ca", 0),
         (STATE, "", 0),
-        (Listed("category", (0, 1)), 2, 0),
         (Listed("category", (0, 1)), float("inf"), 0),
     ],
 )
 def test_a_value_outside_is_given_the_nearest_code_and_said_to_be_outside(domain, value, code):
     assert domain.find(plain(value)) == (code, OUTSIDE)
-
-
-class Strange:
-    """Fails at whatever is done with it."""
-
-    def __getattribute__(self, name):
-        raise OSError(name)
-
-    __eq__ = __hash__ = __bool__ = __int__ = __float__ = __str__ = __len__ = __getattribute__
 
 
 class OddNumber(int):
@@ -148,9 +119,6 @@ class NotATime(datetime):
 @pytest.mark.parametrize(
     ("domain", "value"),
     [
-        (AGE, 30.5),
-        (AGE, "30"),
-        (AGE, True),
         (AGE, float("nan")),
         (AGE, [30]),
         (AGE, np.datetime64(30, "ns")),
@@ -158,19 +126,14 @@ class NotATime(datetime):
         (AGE, 30j),
         (PRICE, float("nan")),
         (PRICE, np.float64("nan")),
-        (PRICE, True),
-        (PRICE, "1"),
         (PRICE, None),
         (DAYS, datetime(2026, 1, 3)),
         (DAYS, "2026-01-03"),
-        (HOURS, date(2026, 1, 1)),
         (HOURS, datetime(2026, 1, 1, tzinfo=UTC)),
         (HOURS, NotATime(2026, 1, 1)),
-        (STATE, 0),
         (STATE, ["CA"]),
         (STATE, b"CA"),
         (STATE, None),
-        (Listed("category", (0, 1)), True),
         (Listed("category", (0, 1)), 0.5),
         (BOOL, 1),
         (BOOL, np.int8(1)),
@@ -199,10 +162,6 @@ def test_subclasses_are_what_they_stand_for_and_cannot_fail():
     assert HOURS.find(plain(Moment(2026, 1, 1, 5))) == (5, INSIDE)
     assert HOURS.find(plain(Moment(2026, 1, 1, 5, tzinfo=UTC)))[1] == MISSING
     assert DAYS.find(plain(Day(2026, 1, 31))) == (30, INSIDE)
-
-
-def test_a_whole_double_is_a_whole_number_in_categories_too():
-    assert Listed("category", (3, 7)).find(7.0) == (1, INSIDE)
 
 
 @given(st.lists(st.floats(-20, 520, width=32), min_size=1, max_size=20))

@@ -60,53 +60,49 @@ def test_the_device_follows_the_law_of_every_plan(case: Case) -> None:
     assert look(case) == ()
 
 
-@pytest.mark.fast(3)
+FAULTS: dict[str, tuple[Any, str, int]] = {
+    "rungs": (device.Rungs, "locate", 1),
+    "bits": (device, "_respond_bits", -1),
+    "scale": (device, "scale", 0),
+    "choices": (Step, "find", 1),
+}
+"""Whose function is given words, and at which place."""
+
+
+def break_device(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """Have devices read the words of a fault 2 % lower."""
+    owner, name, place = FAULTS[fault]
+    right = getattr(owner, name)
+
+    def changed(*given: Any) -> Any:
+        words = list(given)
+        words[place] = lower(words[place])
+        return right(*words)
+
+    monkeypatch.setattr(owner, name, changed)
+
+
+@pytest.mark.fast(8)
 @pytest.mark.usefixtures("extent")
 @pytest.mark.parametrize(
-    "name",
+    ("fault", "name"),
     [
-        *("grr", "nodes", "arcs", "comb and scrambled", "hash", "parity", "split budgets"),
-        *("joint table", "ladder", "ladder and bits", "rows"),
+        *(("rungs", name) for name in ("grr", "nodes", "arcs", "comb and scrambled", "hash")),
+        *(("rungs", name) for name in ("parity", "split budgets", "joint table", "ladder")),
+        *(("rungs", "ladder and bits"), ("rungs", "rows"), ("bits", "bits")),
+        *(("bits", "ladder and bits"), ("scale", "kept"), ("choices", "nodes")),
+        *(("choices", name) for name in ("product of steps", "comb and scrambled", "bits")),
     ],
 )
-def test_words_of_rungs_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = device.Rungs.locate
-    monkeypatch.setattr(device.Rungs, "locate", lambda self, words: right(self, lower(words)))
+def test_words_two_percent_off(fault: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_device(monkeypatch, fault)
     assert look(PLANS[name])
-
-
-@pytest.mark.fast(2)
-@pytest.mark.usefixtures("extent")
-@pytest.mark.parametrize("name", ["bits", "ladder and bits"])
-def test_words_of_bits_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = device._respond_bits
-    monkeypatch.setattr(
-        device, "_respond_bits", lambda *given: right(*given[:-1], lower(given[-1]))
-    )
-    assert look(PLANS[name])
-
-
-@pytest.mark.usefixtures("extent")
-def test_fakes_two_percent_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = device.scale
-    monkeypatch.setattr(device, "scale", lambda words, ranges: right(lower(words), ranges))
-    assert look(PLANS["kept"])
 
 
 @pytest.mark.parametrize("name", ["hash", "parity"])
 def test_coins_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of small plans; of large ones coins tell nothing, and are left to the chi-square."""
-    right = device.scale
-    monkeypatch.setattr(device, "scale", lambda words, ranges: right(lower(words), ranges))
-    assert look(PLANS[name])
-
-
-@pytest.mark.fast(2)
-@pytest.mark.usefixtures("extent")
-@pytest.mark.parametrize("name", ["nodes", "product of steps", "comb and scrambled", "bits"])
-def test_choices_two_percent_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Step.find
-    monkeypatch.setattr(Step, "find", lambda self, halves: right(self, lower(halves)))
+    break_device(monkeypatch, "scale")
     assert look(PLANS[name])
 
 
@@ -115,10 +111,7 @@ def test_some_of_many_bits_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(bisection, "SAMPLED_BITS", 2)
     monkeypatch.setattr(bisection, "_MORE_QUESTIONS", 4)
     assert look(PLANS["bits"]) == ()
-    right = device._respond_bits
-    monkeypatch.setattr(
-        device, "_respond_bits", lambda *given: right(*given[:-1], lower(given[-1]))
-    )
+    break_device(monkeypatch, "bits")
     assert look(PLANS["bits"])
 
 
@@ -172,8 +165,7 @@ def test_an_audit_that_looks_at_the_device_says_what_it_saw(
     sound = audit_design(design, device=True, reports=20_000, entropy=SeededEntropy(2))
     assert (sound.holds, sound.device.is_whole, sound.device.problems) == (True, True, ())
     assert audit_design(design).device is None
-    right = device.Rungs.locate
-    monkeypatch.setattr(device.Rungs, "locate", lambda self, words: right(self, lower(words)))
+    break_device(monkeypatch, "rungs")
     broken = audit_design(design, device=True)
     assert not broken.holds
     assert broken.device.problems

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,9 +11,7 @@ from support.broken_promises import (
     SeedReused,
     TrueAncestor,
     obey_another_plan,
-    telling_group,
     with_odds,
-    with_response,
 )
 
 from ldpsql.audit import audit_design
@@ -59,24 +56,10 @@ def test_the_bound_comes_close_to_epsilon_from_below(name, epsilon):
     assert found.empirical.alpha == ALPHA
 
 
-def test_more_reports_bring_it_closer():
-    bounds = [
-        tried(made("grr"), reports).empirical.epsilon_at_least
-        for reports in (2_000, 20_000, 200_000)
-    ]
-    assert bounds == sorted(bounds)
-    assert bounds[-1] > 0.93
-
-
 def test_a_large_design_is_run_beside_its_smaller_one():
     found = tried(made("hgrr", "100x30", 1), 20_000)
     assert found.holds
     assert 0.5 < found.empirical.epsilon_at_least <= 1
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_sound_design_is_not_accused(seed):
-    assert tried(made("hgrr", "3x2", 1), 4_000, SeededEntropy(seed)).holds
 
 
 def test_what_is_sampled_by_default_comes_from_the_operating_system():
@@ -125,22 +108,6 @@ def test_a_device_that_is_two_percent_off_does_not_follow_the_law(domain, monkey
             obey_another_plan(patch, lambda design, part=part: telling_truth(design, part))
             found = tried(made("grr", domain), 300_000)
         assert "reports of the device code do not come as often as the law says" in found.problems
-
-
-def test_a_device_that_never_clears_the_kept_bit_is_caught(monkeypatch):
-    def kept(design):
-        return with_response(design, lambda bits: replace(bits, own=(WORDS - 1,)))
-
-    obey_another_plan(monkeypatch, kept)
-    assert caught(made("oue"), 20_000)
-
-
-def test_a_device_that_tells_the_coarsest_combination_as_it_is_is_caught(monkeypatch):
-    obey_another_plan(
-        monkeypatch,
-        lambda design: telling_group(design, design.table.sizes.index(min(design.table.sizes))),
-    )
-    assert caught(made("hgrr", "4", 1), 20_000)
 
 
 @pytest.mark.parametrize("entropy", [SameWords(), SeedReused()], ids=["same", "restarted"])

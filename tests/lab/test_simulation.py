@@ -46,12 +46,6 @@ def test_answers_are_estimates_of_the_table() -> None:
     assert 0.0 < abs(count - 1_200) < 6.0 * stderr
 
 
-def test_every_person_is_a_report() -> None:
-    """COUNT(*) without a question is exact."""
-    with simulate(SURVEY, TABLE) as connection:
-        assert connection.execute("SELECT COUNT(*) FROM app").fetchall() == [(3_000,)]
-
-
 def test_the_confidence_is_that_of_the_intervals() -> None:
     """50 % intervals lie inside 99 % ones."""
     widths = []

@@ -311,16 +311,6 @@ def test_the_data_are_never_overwritten(tmp_path):
         randomize_file(app(), source, tmp_path / "nowhere" / "out.parquet", policy=ANYTHING)
 
 
-def test_an_old_target_survives_a_failure(tmp_path):
-    source = tmp_path / "people.csv"
-    source.write_text(CSV + "12,NY\n")
-    target = tmp_path / "out.parquet"
-    target.write_text("old")
-    with pytest.raises(RecordError):
-        randomize_file(app(), source, target, policy=ANYTHING)
-    assert target.read_text() == "old"
-
-
 @pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
 def test_no_people_give_an_empty_file_of_reports(tmp_path, name):
     source = write(tmp_path / name, people(3).slice(0, 0))

@@ -179,13 +179,6 @@ def test_what_tells_nobody_apart_is_refused():
         reduced([table([1, 2], age=[1, 2], **{ORDER: [[1], [2]]})], PersonRule("id", "at"))
 
 
-def test_candidates_are_the_rows_that_may_be_drawn():
-    rows = table([1, 2, 1], age=[1, 2, 3], **{ORDER: [1, 1, 1]})
-    kept, persons = candidate_rows(rows, PersonRule("id", "at"))
-    assert (kept.num_rows, persons.tolist()) == (3, [0, 1, 0])
-    assert candidate_rows(rows.slice(0, 0), PersonRule("id", "at"))[0].num_rows == 0
-
-
 def test_no_report_is_likelier_of_one_persons_rows_than_the_promise_says():
     """Of every pair of sets of up to three rows, exactly; of the union of two reports it is not."""
     survey = design(survey_toml(integer("age", 0, 3), epsilon="1", mechanism="grr"))

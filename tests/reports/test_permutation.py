@@ -86,16 +86,6 @@ def test_buckets_alone_would_be_seen(tmp_path, monkeypatch):
     assert statistic > chi_square_bound(degrees)
 
 
-def test_neighbours_are_as_far_apart_as_chance_has_it(tmp_path, monkeypatch):
-    """The rank correlation of place before and after, over many rows and many buckets."""
-    monkeypatch.setattr(permutation, "CAPACITY", 64)
-    count = 20_000
-    after = places(shuffled(count, tmp_path, SeededEntropy(3), part=999)).astype(float)
-    before = np.arange(count, dtype=float)
-    assert abs(np.corrcoef(before, after)[0, 1]) < 5 / math.sqrt(count)
-    assert abs(np.corrcoef(after[:-1], after[1:])[0, 1]) < 5 / math.sqrt(count)
-
-
 def test_equal_keys_are_drawn_again(tmp_path):
     class Stuck:
         """Equal words at first."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from click.testing import CliRunner, Result
 from support.surveys import ANYTHING, TOML, app, people
 
@@ -40,10 +39,6 @@ def store_reports(path, n: int = 20_000, toml: str = TOML) -> Survey:
     store.ingest_table(reports, survey)
     store.close()
     return survey
-
-
-def public_only(table: pa.Table) -> list[str]:
-    return [name for name in table.column_names if not name.startswith("ldpsql_")]
 
 
 def words_of(text: str) -> str:

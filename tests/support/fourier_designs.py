@@ -22,7 +22,6 @@ from ldpsql.reports.channel import Outcome
 from ldpsql.reports.report import Histogram, Reports
 from ldpsql_device.epsilon import Epsilon
 
-SPACE = 1 << 64
 Families = tuple[Base, tuple[Axes, ...], tuple[int, ...], list[list[int]], list[list[int]]]
 
 

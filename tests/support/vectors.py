@@ -19,7 +19,6 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ldpsql.mechanisms.registry import MECHANISMS
-from ldpsql.reports.survey_file import schema_to_json
 from ldpsql.sql.domains import labels
 from ldpsql.survey import Survey
 from ldpsql_device import reports
@@ -231,113 +230,27 @@ def recipe_vectors(name: str, options: Mapping[str, Any] | None = None) -> dict[
     return {"recipe": name, "surveys": surveys}
 
 
-DIMENSIONS: list[tuple[dict[str, Any], list[Any]]] = [
-    ({"type": "int", "domain": [18, 90]}, [18, 90, 30.0, 17, 91, 1e300, 30.5, "30", True, None]),
-    ({"type": "int", "domain": [0, 12], "bin_width": 5}, [0, 4, 5, 12, -1, 13]),
-    ({"type": "int", "edges": [-5, 0, 100], "missing": "code"}, [-5, -1, 0, 99, 100, 0.5]),
-    ({"type": "int", "domain": [2**60, 2**60 + 3]}, [2**60 + 1, 2**60 + 4, 2**53]),
-    ({"type": "int", "domain": [0, 9], "outside": "random"}, [-1, 10, 9, 10**400, "9", {}]),
-    ({"type": "float", "edges": [0, 0.1, 0.3]}, [0, -0.0, 0.1, 0.09999999999999999, 0.3, 5e-324]),
-    ({"type": "float", "edges": [0, 0.1, 0.3]}, [0.30000000000000004, -5e-324, 10**400, "0.1"]),
-    (
-        {"type": "float", "edges": [0, 0.1, 0.3], "outside": "random", "missing": "code"},
-        [0.3, 0.30000000000000004, -(10**400), None, [0.1]],
-    ),
-    ({"type": "float", "domain": [0, 1], "bins": 10}, [0.3, 0.30000000000000004, 0.7, 1, 1.0]),
-    ({"type": "float", "edges": [0, 2**53, 2**54]}, [2**53 - 1, 2**53 + 1, 2**54 + 1]),
-    (
-        {"type": "float", "edges": [0, 1, 2**53], "outside": "random"},
-        [2**53, 2**53 + 1, 2**53 + 2],
-    ),
-    ({"type": "category", "values": ["CA", "\u00e4", "a\u0308"]}, ["\u00e4", "a\u0308", "ca", 0]),
-    (
-        {"type": "category", "values": ["CA", "NY", "WA"], "outside": "other", "missing": "code"},
-        ["WA", "TX", "", "(other)", None, 0, True],
-    ),
-    ({"type": "category", "values": ["CA", "NY"], "outside": "other"}, ["NY", "TX", None]),
-    ({"type": "category", "values": [3, 7]}, [3, 7, 3.0, 8, 7.5, "3", True]),
-    (
-        {"type": "category", "values": ["CA", "NY", "WA", "TX"], "merged": [0, 1, 0, 1]},
-        ["CA", "NY", "WA", "TX", "ny", None],
-    ),
-    (
-        {
-            "type": "category",
-            "values": ["CA", "NY", "WA"],
-            "merged": [0, 1, 1],
-            "outside": "other",
-            "missing": "code",
-        },
-        ["CA", "WA", "TX", "(other)", None],
-    ),
-    ({"type": "bool", "missing": "code"}, [True, False, None, 0, "true"]),
-    (
-        {"type": "date", "range": ["2025-11-15", "2026-02-01"], "unit": "month"},
-        ["2025-11-01", "2026-02-28", "2025-10-31", "2026-03-01", "2026-01-01T00:00:00", "soon"],
-    ),
-    (
-        {"type": "date", "range": ["2026-01-01", "2026-01-31"], "unit": "week"},
-        ["2025-12-29", "2026-01-04", "2026-01-05", "2026-02-01", "2026-02-02"],
-    ),
-    (
-        {"type": "timestamp", "range": ["2026-01-01", "2026-01-02"], "unit": "hour"},
-        ["2026-01-01T00:59:59.999999", "2026-01-02T23:30:00", "2026-01-03T00:00:00", 0],
-    ),
-    (
-        {"type": "date", "edges": ["2025-11-15", "2026-02-01", "2026-02-02"]},
-        ["2025-11-14", "2025-11-15", "2026-01-31", "2026-02-01", "2026-02-02"],
-    ),
-    (
-        {"type": "timestamp", "edges": [f"2026-01-0{day}T12:30:00" for day in (1, 2, 3)]},
-        ["2026-01-02T12:29:59.999999", "2026-01-02T12:30:00"],
-    ),
-    (
-        {"type": "timestamp", "range": ["2026-01-01", "2026-01-02"], "outside": "random"},
-        ["2026-01-02T23:30:00", "2026-01-03T00:00:00", "2026-01-01T00:00:00+00:00"],
-    ),
-]
-MEASURES: list[tuple[dict[str, Any], list[Any]]] = [
-    (
-        {"bounds": [0.0, 1.0]},
-        [0, 1, 0.1, -0.0, 5e-324, 2.0**-64, 2.0**-65, 1 - 2.0**-53, 7, -7, "1", None],
-    ),
-    ({"bounds": [0.0, 3.0]}, [1, 2, 1e300, -(10**400), 10**400, True]),
-    ({"bounds": [-7.3, 91.7]}, [0, 91.7, -7.3, 12.34]),
-    ({"bounds": [2.0**53, 2.0**53 + 4]}, [2**53 + 1, 2**53 + 2, 2**53 + 3]),
-    ({"bounds": [0.0, 5e-324]}, [5e-324, 0]),
-    ({"bounds": [-1e299, 9e299]}, [0, 1e299, 123456.789]),
-    ({"bounds": [0.0, 80.0], "levels": 3}, [0, 1, 20, 40, 40.1, 79.9, 80, 99, -1, None]),
-    ({"bounds": [-7.3, 91.7], "levels": 7}, [-7.3, 0, 9.2, 42.2, 91.7, 1e300, "9", True]),
-    ({"bounds": [0.0, 5e-324], "levels": 1024}, [0, 5e-324, 1]),
-    (
-        {"bounds": [0.0, 80.0], "levels": 3, "rounding": "quadratic"},
-        [0, 20, 40, 60, 80, 99, -1, None],
-    ),
-    (
-        {"bounds": [-7.3, 91.7], "levels": 12, "rounding": "quadratic"},
-        [-7.3, 0, 2.6, 12.34, 42.2, 91.7, -1e300, False],
-    ),
-]
 DRAWN = 1
 """The declared code that the vectors of dimensions give for one that is drawn."""
 
 
 def encoding_vectors() -> dict[str, Any]:
-    """Codes of values, thresholds of measures, and the drawn codes that words give."""
-    dimensions, measures, draws = [], [], []
-    for keys, values in DIMENSIONS:
-        schema = Schema.from_keys({"dimension": {"x": keys}})
-        [dimension] = schema.dimensions
-        cases = [{"value": v, "code": code_of(dimension, v)} for v in values]
-        dimensions.append({"dimension": schema_to_json(schema)["dimension"][0], "cases": cases})
-    for keys, values in MEASURES:
-        schema = Schema.from_keys({"measure": {"x": keys}})
-        [measure] = schema.measures
-        cases = [
-            {"value": v, "threshold": threshold_of(measure, v), "levels": levels_of(measure, v)}
-            for v in values
-        ]
-        measures.append({"measure": schema_to_json(schema)["measure"][0], "cases": cases})
+    """Codes of values, thresholds of measures, and the drawn codes that words give.
+
+    The values are those of the file: a new case is a column or a value written into it.
+    """
+    listed = json.loads((FOLDER / "encoding.json").read_text(encoding="utf-8"))
+    empty: dict[str, Any] = {"dimension": [], "measure": [], "public": []}
+    for vector in listed["dimensions"]:
+        [dimension] = Schema.from_json({**empty, "dimension": [vector["dimension"]]}).dimensions
+        for case in vector["cases"]:
+            case["code"] = code_of(dimension, case["value"])
+    for vector in listed["measures"]:
+        [measure] = Schema.from_json({**empty, "measure": [vector["measure"]]}).measures
+        for case in vector["cases"]:
+            case["threshold"] = threshold_of(measure, case["value"])
+            case["levels"] = levels_of(measure, case["value"])
+    draws = []
     random = np.random.default_rng(0)
     for sizes in ([2, 3, 5], [65_536, 65_536, 2], [1 << 20, 1 << 13, 7, 1 << 20], [10] * 12):
         schema = schema_of_sizes(sizes)
@@ -348,7 +261,7 @@ def encoding_vectors() -> dict[str, Any]:
         ):
             [codes] = encode(schema, {}, Given(words)).tolist()
             draws.append({"sizes": sizes, "words": list(map(str, words)), "codes": codes})
-    return {"dimensions": dimensions, "measures": measures, "draws": draws}
+    return {**listed, "draws": draws}
 
 
 def schema_of_sizes(sizes: Sequence[int]) -> Schema:
