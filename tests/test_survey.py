@@ -11,6 +11,7 @@ from hashlib import sha256
 import pytest
 from support.later_rounds import next_survey
 from support.resealing import resealed
+from support.surveys import integer, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey, read_device_part
@@ -279,15 +280,7 @@ def test_an_estimator_that_the_mechanism_has_not_is_refused(value):
         design(naming(value))
 
 
-STAGED = """
-[survey]
-table = "app"
-epsilon = "3"
-mechanism = "ahead"
-[dimension.age]
-type = "int"
-domain = [0, 7]
-"""
+STAGED = survey_toml(integer("age", 0, 7), epsilon="3", mechanism="ahead")
 
 
 def test_a_round_names_the_one_before_and_the_first():

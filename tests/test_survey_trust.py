@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from support.blanket_mechanism import StatingGrr
 from support.resealing import resealed
+from support.surveys import boolean, integer, survey_toml
 
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.designer import design, design_survey
@@ -22,20 +23,14 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
 from ldpsql_device.shuffled import Shuffled
 
-TOML = """
-[survey]
-table = "app"
-epsilon = "0.5"
-mechanism = "hio"
-trust = "shuffle"
-delta = "1e-6"
-users = 20000
-[dimension.age]
-type = "int"
-domain = [18, 41]
-[dimension.member]
-type = "bool"
-"""
+TOML = survey_toml(
+    *(integer("age", 18, 41), boolean("member")),
+    epsilon="0.5",
+    mechanism="hio",
+    trust="shuffle",
+    delta="1e-6",
+    users=20_000,
+)
 TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
 
 
@@ -134,8 +129,6 @@ def test_public_columns_would_split_the_crowd():
         ('trust = "shuffle"', "trust = 1", "trust must be"),
         ('delta = "1e-6"', "", "delta is missing"),
         ("users = 20000", "", "users is missing"),
-        ("users = 20000", "users = 1", "users"),
-        ('delta = "1e-6"', 'delta = "1e-3"', "delta must lie"),
         ('"hio"', '"ahead"', "rounds"),
         ('"hio"', '"lgrr"', "not differentially private"),
     ],

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ from support.surveys import (
     app,
     boolean,
     category,
+    dimension,
+    for_a_shuffler,
+    integer,
+    measure,
     mostly_in_clear,
     partly_sensitive,
     survey_toml,
@@ -187,30 +192,17 @@ def test_the_client_refuses_the_same_of_many_surveys() -> None:
     assert compare_refusals(10_000, 5).total() == 10_000
 
 
-ORDERED = """
-[dimension.price]
-type = "float"
-edges = [-1e15, 0.1, 123456789.125, 1e16]
-[dimension.share]
-type = "float"
-domain = [0, 1]
-bins = 10
-[dimension.day]
-type = "date"
-range = ["2026-01-01", "2026-01-31"]
-unit = "week"
-missing = "code"
-[dimension.at]
-type = "timestamp"
-range = ["2025-12-15", "2026-02-01T03:00"]
-unit = "month"
-[dimension.size]
-type = "int"
-domain = [-3, 1]
-outside = "random"
-[measure.tiny]
-bounds = [-0.00001234, 1.0e17]
-"""
+JANUARY = [date(2026, 1, 1), date(2026, 1, 31)]
+ORDERED = "".join(
+    (
+        dimension("price", "float", edges=[-1e15, 0.1, 123456789.125, 1e16]),
+        dimension("share", "float", domain=[0, 1], bins=10),
+        dimension("day", "date", range=JANUARY, unit="week", missing="code"),
+        dimension("at", "timestamp", range=["2025-12-15", "2026-02-01T03:00"], unit="month"),
+        integer("size", -3, 1, outside="random"),
+        measure("tiny", -0.00001234, 1.0e17),
+    )
+)
 MARKS = (
     "a\nWho asks: your doctor\u202e\u200b\x1b[2J",
     '\u201c\uff02"\\',
@@ -219,14 +211,10 @@ MARKS = (
 )
 
 
-SHUFFLED = {"trust": "shuffle", "users": 20_000, "delta": "1e-6"}
-
-
 def described() -> list[str]:
     """Surveys of every kind, as devices read them."""
-    designed = [app(), mostly_in_clear(), partly_sensitive("jurr"), unsound()]
+    designed = [app(), for_a_shuffler(), mostly_in_clear(), partly_sensitive("jurr"), unsound()]
     texts = [
-        survey_toml(boolean("member"), epsilon="0.5", mechanism="grr", **SHUFFLED),
         survey_toml(category("c", *MARKS, outside="other"), boolean("d"), mechanism="grr"),
         survey_toml(
             category("c", *[f"v{i}" for i in range(200)]), epsilon="19.75", mechanism="grr"

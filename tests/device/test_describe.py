@@ -6,7 +6,6 @@ import sys
 from datetime import date
 from itertools import pairwise
 
-import pytest
 from support.giving import scheduled, yes_or_no
 from support.later_rounds import next_survey
 from support.surveys import (
@@ -15,6 +14,7 @@ from support.surveys import (
     app,
     boolean,
     category,
+    for_a_shuffler,
     integer,
     mostly_in_clear,
     partly_sensitive,
@@ -53,29 +53,14 @@ def test_a_survey_is_described_on_a_screen():
     assert describe(app()) == APP
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "belief"),
-    [("0.001", "51 %"), ("0.1", "53 %"), ("1", "74 %"), ("2", "89 %"), ("4", "99 %")],
-)
-def test_a_belief_is_rounded_up(epsilon, belief):
-    assert largest_belief(Epsilon.parse(epsilon)) == belief
-
-
-def test_a_belief_is_never_said_to_be_certainty():
-    assert largest_belief(Epsilon.parse("5")) == "99.4 %"
-    assert largest_belief(Epsilon.parse("20")) == "99.9999998 %"
+def test_a_belief_is_rounded_up_and_never_said_to_be_certainty():
+    beliefs = {"0.001": "51 %", "0.1": "53 %", "1": "74 %", "2": "89 %", "4": "99 %"}
+    for epsilon, belief in (beliefs | {"5": "99.4 %", "20": "99.9999998 %"}).items():
+        assert largest_belief(Epsilon.parse(epsilon)) == belief
 
 
 def test_the_local_epsilon_comes_before_that_of_the_shuffled_batch():
-    text = survey_toml(
-        '[dimension.member]\ntype = "bool"\n',
-        epsilon="0.5",
-        mechanism="grr",
-        trust="shuffle",
-        users=20_000,
-        delta="1e-6",
-    )
-    asked = design(text)
+    asked = for_a_shuffler()
     told = said(asked)
     local = f"By itself it has epsilon {asked.guarantee.epsilon}:"
     assert told.index(local) < told.index("those of 19,999 honest people learns less: epsilon 0.5")

@@ -12,6 +12,7 @@ from support.surveys import (
     RECORD,
     SMALL,
     app,
+    for_a_shuffler,
     mostly_in_clear,
     partly_sensitive,
     unsound,
@@ -32,13 +33,6 @@ from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import Survey as DeviceSurvey
 
 IN_CLEAR = frozenset({"day", "version"})
-
-
-def shuffled():
-    return design(
-        '[survey]\ntable = "app"\nepsilon = "0.5"\nmechanism = "grr"\ntrust = "shuffle"\n'
-        'delta = "1e-6"\nusers = 20000\n[dimension.member]\ntype = "bool"\n'
-    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +99,7 @@ def test_sensitive_values_are_nothing_to_allow_where_all_are_protected():
 
 def test_a_shuffled_survey_counts_by_its_local_epsilon():
     """No device can know whether the shuffler kept apart from the collector."""
-    asked = shuffled()
+    asked = for_a_shuffler()
     local = asked.design.epsilon
     assert local.value > Decimal("0.5")
     with pytest.raises(PolicyError, match=f"asks for epsilon {local} of every report"):

@@ -15,6 +15,7 @@ import pytest
 from support.command_line import run
 from support.node_sources import X1, X2
 from support.significance import ALPHA, chi_square_bound, coverage_fits, variance_fits
+from support.surveys import integer, survey_toml
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.estimate import quantile
@@ -226,15 +227,7 @@ def test_more_than_two_dimensions_are_answered_from_pairs() -> None:
     assert (answer.stderr > 0).all()
 
 
-TEXT = """
-[survey]
-table = "app"
-epsilon = "3"
-mechanism = "ahead"
-[dimension.age]
-type = "int"
-domain = [0, 7]
-"""
+TEXT = survey_toml(integer("age", 0, 7), epsilon="3", mechanism="ahead")
 
 
 def test_rounds_on_the_command_line(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from support.noise_free import ExactBoxes, ExactMechanism, exact_survey
+from support.surveys import boolean, category, dimension, integer, measure, public, survey_toml
 
 from ldpsql.designer.file import read_file
 from ldpsql.engine.session import Session
@@ -29,63 +30,20 @@ SEXES = ("Female", "Male", "Other")
 SCHOOLS = ("High school", "College", "Bachelor", "Master", "Doctorate")
 PLATFORMS = ("android", "ios", "web")
 
-SURVEY = f"""\
-[survey]
-table = "shoppers"
-epsilon = "1"
-
-[dimension.age]
-type = "int"
-domain = [18, 90]
-
-[dimension.items]
-type = "int"
-domain = [0, 19]
-
-[dimension.sex]
-type = "category"
-values = {list(SEXES)}
-
-[dimension.state]
-type = "category"
-values = {list(STATES)}
-missing = "code"
-
-[dimension.education]
-type = "category"
-values = {list(SCHOOLS)}
-
-[dimension.member]
-type = "bool"
-
-[dimension.visited]
-type = "timestamp"
-range = ["2026-01-01", "2026-04-01"]
-unit = "day"
-
-[dimension.joined]
-type = "date"
-range = ["2025-01-01", "2025-12-31"]
-unit = "month"
-
-[measure.spend]
-bounds = [0, 200]
-
-[public.platform]
-type = "text"
-
-[public.build]
-type = "int"
-
-[public.fee]
-type = "float"
-
-[public.tip]
-type = "float"
-
-[public.sent]
-type = "date"
-"""
+SURVEY = survey_toml(
+    integer("age", 18, 90),
+    integer("items", 0, 19),
+    category("sex", *SEXES),
+    category("state", *STATES, missing="code"),
+    category("education", *SCHOOLS),
+    boolean("member"),
+    dimension("visited", "timestamp", range=["2026-01-01", "2026-04-01"], unit="day"),
+    dimension("joined", "date", range=["2025-01-01", "2025-12-31"], unit="month"),
+    measure("spend", 0, 200),
+    *(public("platform", "text"), public("build", "int"), public("fee", "float")),
+    *(public("tip", "float"), public("sent", "date")),
+    table="shoppers",
+)
 
 
 def table_of(people: int) -> pa.Table:

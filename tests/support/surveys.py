@@ -151,17 +151,7 @@ ANYTHING = Policy(
     disclosure=True,
     no_guarantee=True,
     public={
-        "amount",
-        "beta",
-        "cell",
-        "cost",
-        "d",
-        "day",
-        "pay",
-        "price",
-        "shop",
-        "spent",
-        "version",
+        *("amount", "beta", "cell", "cost", "d", "day", "pay", "price", "shop", "spent", "version")
     },
 )
 """Allows whatever a survey of the tests takes."""
@@ -181,6 +171,13 @@ def mix() -> Survey:
 def unsound() -> Survey:
     """A survey that promises nothing."""
     return design(SMALL, mechanism="lgrr-fd", accept_no_guarantee=True)
+
+
+@cache
+def for_a_shuffler() -> Survey:
+    """A survey of one attribute with two values, whose reports are shuffled."""
+    trust = {"trust": "shuffle", "users": 20_000, "delta": "1e-6"}
+    return design(survey_toml(boolean("member"), epsilon="0.5", mechanism="grr", **trust))
 
 
 @cache

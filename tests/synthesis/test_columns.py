@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.significance import chi_square, chi_square_bound, normal_bound
-from support.surveys import mix
+from support.surveys import boolean, mix, public, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.store.base import Selection
@@ -159,20 +159,12 @@ def test_amounts_have_the_means_asked_for() -> None:
 
 # -- public columns --------------------------------------------------------------------------------
 
-TOML = """
-[survey]
-table = "t"
-epsilon = "2"
-mechanism = "{}"
-[dimension.b]
-type = "bool"
-[public.shop]
-type = "text"
-[public.amount]
-type = "float"
-[public.beta]
-type = "bool"
-"""
+TOML = survey_toml(
+    *(boolean("b"), public("shop", "text"), public("amount", "float"), public("beta", "bool")),
+    table="t",
+    epsilon="2",
+    mechanism="{}",
+)
 
 
 def people(n: int = 3000) -> pa.Table:
