@@ -146,13 +146,9 @@ def without(text: str) -> str:
         (TOML.replace('"app"', "3"), "table must be a string"),
         (TOML.replace('"0.7"', '"much"'), "epsilon must be a number"),
         (TOML.replace('"0.7"', '"0"'), "epsilon must lie"),
-        (TOML.replace('"0.7"', '"-1"'), "epsilon must lie"),
-        (TOML.replace('"0.7"', "nan"), "epsilon must lie"),
-        (TOML.replace('"0.7"', '"inf"'), "epsilon must lie"),
         (TOML.replace('"hio"', '"magic"'), "unknown mechanism 'magic'"),
         (TOML.replace("fanout", "fan"), "has no option 'fan'"),
         (TOML.replace("domain = [18, 90]", ""), r"dimension age: domain must be \[low, high\]"),
-        (TOML.replace("[18, 90]", "[18, 90]\nbins = 3"), "dimension age: unknown key 'bins'"),
     ],
 )
 def test_a_bad_survey_file_is_refused_in_one_line(text, message):
@@ -174,13 +170,6 @@ def republished(**changes) -> str:
 def redesigned(**changes) -> dict[str, object]:
     """The decoder's data of the survey with some of them replaced."""
     return {**json.loads(published().collector_text)["decoder"], **changes}
-
-
-def test_text_is_never_taken_for_a_path(tmp_path):
-    path = tmp_path / "app.json"
-    path.write_text(published().to_json())
-    with pytest.raises(SurveyError, match="not a survey"):
-        Survey.from_json(str(path))
 
 
 def test_it_is_published_in_two_files(tmp_path):
@@ -222,7 +211,6 @@ def test_a_changed_collectors_part_is_refused():
         ("{", "not a survey"),
         ("/etc/passwd", "not a survey"),
         ("{}", "no key ldpsql_survey"),
-        ('{"a":' * 100_000, "nested more than"),
         ("[" + "9" * 5_000 + "]", "not a survey"),
         (published().device_text, "with its collector's part"),
         (forged(ldpsql_collector=99), "unknown version"),
@@ -235,8 +223,6 @@ def test_a_changed_collectors_part_is_refused():
         (forged(decoder=redesigned(fanouts=[[5.0, 2.0], [2]])), "whole numbers|not a survey"),
         (forged(decoder=redesigned(fanouts=[[2] * 70, [2]])), "fan-outs|not a survey"),
         (republished(schema={}), "schema must have the keys"),
-        (republished(schema={"dimension": [], "measure": [], "public": []}), "at least one"),
-        (republished(table="other table"), "is not a table name"),
         (republished(promise={"kind": "local", "epsilon": "0.6"}), "does not keep its promise"),
     ],
 )

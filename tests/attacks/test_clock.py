@@ -49,11 +49,10 @@ def backwards(kind, folder):
 
 
 def test_past_periods_cannot_be_opened_again(memory_folder):
-    assert backwards(Ledger, memory_folder) == 1
-
-
-def test_control_a_clock_that_is_believed_opens_every_period(memory_folder):
-    assert backwards(Forgetful, memory_folder) == 12
+    """The control: a clock that is believed opens every period."""
+    for number, (kind, reports) in enumerate(((Ledger, 1), (Forgetful, 12))):
+        (folder := memory_folder / str(number)).mkdir()
+        assert backwards(kind, folder) == reports
 
 
 def late(kind, folder, **schedule):
@@ -67,15 +66,11 @@ def late(kind, folder, **schedule):
     return again == first
 
 
+@pytest.mark.parametrize("kind", [Ledger, Forgetful])
 @pytest.mark.parametrize("schedule", [{"replay_window": 5}, {"end": date(2026, 5, 25)}])
-def test_a_report_does_not_leave_late(memory_folder, schedule):
-    """The refusal itself is what the ledger remembers the day by."""
-    assert not late(Ledger, memory_folder, **schedule)
-
-
-@pytest.mark.parametrize("schedule", [{"replay_window": 5}, {"end": date(2026, 5, 25)}])
-def test_control_a_clock_that_is_believed_sends_it(memory_folder, schedule):
-    assert late(Forgetful, memory_folder, **schedule)
+def test_a_report_does_not_leave_late(memory_folder, schedule, kind):
+    """The refusal itself is what the ledger remembers the day by; the control believes a clock."""
+    assert late(kind, memory_folder, **schedule) == (kind is Forgetful)
 
 
 def wild(kind, folder, renewal):
@@ -87,23 +82,24 @@ def wild(kind, folder, renewal):
     return 60 - left(surveys, days, ledger, policy).count(None)
 
 
-def test_jumping_between_two_months_renews_a_budget_once(memory_folder):
-    assert wild(Ledger, memory_folder, "month") == 2
+class Undated(Ledger):
+    """The control: answers whose day is forgotten are not counted."""
+
+    def answer(self, survey, draw, *, today, **given):
+        if self.path.exists():
+            with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
+                database.execute("UPDATE answers SET day = 1")
+        return super().answer(survey, draw, today=today, **given)
 
 
-def test_without_a_renewal_in_the_policy_no_clock_renews_anything(memory_folder):
-    assert wild(Ledger, memory_folder, None) == 1
-
-
-def test_control_answers_whose_day_is_forgotten_are_not_counted(memory_folder):
-    class Undated(Ledger):
-        def answer(self, survey, draw, *, today, **given):
-            if self.path.exists():
-                with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
-                    database.execute("UPDATE answers SET day = 1")
-            return super().answer(survey, draw, today=today, **given)
-
-    assert wild(Undated, memory_folder, "month") == 60
+@pytest.mark.parametrize(
+    ("kind", "renewal", "reports"),
+    [(Ledger, "month", 2), (Ledger, None, 1), (Undated, "month", 60)],
+)
+def test_no_clock_renews_a_budget_but_once_where_the_policy_does(
+    memory_folder, kind, renewal, reports
+):
+    assert wild(kind, memory_folder, renewal) == reports
 
 
 def test_a_clock_that_was_ahead_gives_no_more_than_the_days_it_jumped_over(memory_folder):

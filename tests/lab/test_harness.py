@@ -81,14 +81,19 @@ def test_another_seed_is_another_comparison(tmp_path: Path) -> None:
     assert len(ran(tmp_path, seed=1)) == 6
 
 
+def bench(folder: Path, repetitions: int, *more: str) -> tuple[Path, list[str]]:
+    """Where the cases of a comparison lie, and the command that makes it."""
+    (survey := folder / "survey.toml").write_text(COUNTS)
+    command = [sys.executable, "-c", "from ldpsql.cli.main import main; main()", "bench"]
+    command += [str(stored(folder)), "--survey", str(survey), "--cases", str(folder / "cases")]
+    command += ["--mechanisms", "grr", "--repetitions", str(repetitions), "--queries", "3", *more]
+    return folder / "cases", command
+
+
 @pytest.mark.slow
 def test_a_killed_process_leaves_whole_files(tmp_path: Path) -> None:
     """Killed without warning, its finished cases can be read, and the next run takes them."""
-    folder, survey = tmp_path / "cases", tmp_path / "survey.toml"
-    survey.write_text(COUNTS)
-    command = [sys.executable, "-c", "from ldpsql.cli.main import main; main()", "bench"]
-    command += [str(stored(tmp_path)), "--survey", str(survey), "--cases", str(folder)]
-    command += ["--mechanisms", "grr", "--repetitions", "400", "--queries", "3"]
+    folder, command = bench(tmp_path, 400)
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60.0
         while len(list(folder.glob("*.parquet"))) < 3 and time.monotonic() < deadline:
@@ -243,11 +248,7 @@ def test_the_estimator_that_is_asked_for_answers(tmp_path: Path) -> None:
 def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
     """They hold the raw table, and nobody would ever end them. The pipe that they inherit ends
     with the last of them."""
-    folder, survey = tmp_path / "cases", tmp_path / "survey.toml"
-    survey.write_text(COUNTS)
-    command = [sys.executable, "-c", "from ldpsql.cli.main import main; main()", "bench"]
-    command += [str(stored(tmp_path)), "--survey", str(survey), "--cases", str(folder)]
-    command += ["--mechanisms", "grr", "--repetitions", "4000", "--queries", "3", "--jobs", "2"]
+    folder, command = bench(tmp_path, 4000, "--jobs", "2")
     ours, theirs = os.pipe()
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True

@@ -35,17 +35,6 @@ def test_the_same_seed_gives_the_same_answers() -> None:
     assert answers() == answers(seed=0)
 
 
-def test_another_seed_gives_other_answers() -> None:
-    """Four seeds, four answers."""
-    assert len({answers(seed=seed) for seed in range(4)}) == 4
-
-
-def test_answers_are_estimates_of_the_table() -> None:
-    """Within six standard errors of 1,200."""
-    count, _, stderr = answers(seed=1)
-    assert 0.0 < abs(count - 1_200) < 6.0 * stderr
-
-
 def test_the_confidence_is_that_of_the_intervals() -> None:
     """50 % intervals lie inside 99 % ones."""
     widths = []

@@ -283,30 +283,6 @@ def test_vectors_of_the_specification():
     assert minority.agreement == pytest.approx(0.83, abs=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1, 2])
-def test_two_values(epsilon):
-    """Warner's response between 1/(E + 1) and E/(E + 1), the likelier value for everybody outside;
-    at the ends both are as good."""
-    odds = math.exp(epsilon)
-    for share in (0.01, 0.5 / (odds + 1), 1.001 / (odds + 1), 0.5):
-        found = truthful_optimum([share, 1 - share], epsilon)
-        inside = share >= 1 / (odds + 1)
-        assert len(found.support) == (2 if inside else 1)
-        assert found.agreement == pytest.approx(odds / (odds + 1) if inside else 1 - share)
-        both = truthful_optimum([1 - share, share], epsilon, 0.1)
-        expected = (odds + 0.1) / (odds + 1) if inside else (1 - share) + 0.1 * share
-        assert both.agreement == pytest.approx(expected)
-
-
-def test_randomized_response_is_optimal_up_to_the_threshold():
-    """Ten values, epsilon 1: as long as none has less than 1 / (E + 9)."""
-    least = 1 / (math.e + 9)
-    assert least == pytest.approx(0.0853367, abs=5e-8)
-    for share, size in ((least * 1.0001, 10), (least * 0.9999, 9)):
-        rest = (1 - share) / 9
-        assert len(truthful_optimum([rest] * 9 + [share], 1).support) == size
-
-
 @pytest.mark.parametrize("pi", [[], [0.5, 0.6], [1.5, -0.5], [float("nan"), 1.0], ["x"]])
 def test_priors_that_are_none_are_refused(pi):
     with pytest.raises(SurveyError):

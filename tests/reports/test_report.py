@@ -77,14 +77,6 @@ def test_rows_beyond_a_limit_are_refused() -> None:
     assert FORMAT.refuse(columns()).tolist() == []
 
 
-def test_refusing_changes_nothing() -> None:
-    """The reports that were looked at stay as they are."""
-    rows = columns((7, 9, 9), (0, 0, 0))
-    before = {name: column.copy() for name, column in rows.items()}
-    FORMAT.refuse(rows)
-    assert all((rows[name] == before[name]).all() for name in rows)
-
-
 def test_packing_gives_every_column_its_storage_type() -> None:
     """From any integers, in the order of the format."""
     reports = Reports.pack(FORMAT, [np.array([0, 2]), np.array([4, 69_999]), np.array([2, 1])])

@@ -13,7 +13,15 @@ import pytest
 from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.significance import chi_square, chi_square_bound, normal_bound
-from support.surveys import ANYTHING
+from support.surveys import (
+    ANYTHING,
+    boolean,
+    category,
+    integer,
+    measure,
+    public,
+    survey_toml,
+)
 
 import ldpsql
 from ldpsql.dbapi.connection import Connection
@@ -175,23 +183,18 @@ def test_impossible_numbers_of_rows_are_refused(exact: Synthesizer, rows: int) -
 
 
 MARGINALS = ("srr-ss", "psrr-ss", "arr-ss", "srr-ms", "sue-ms", "oue-ms", "solh")
-PARTS = {
-    "active": '[dimension.active]\ntype = "bool"\n',
-    "pay": "[measure.pay]\nbounds = [0, 10]\n",
-    "shop": '[public.shop]\ntype = "text"\n',
-}
+PARTS = boolean("active"), measure("pay", 0, 10), public("shop", "text")
 
 
 def richest_survey(name: str) -> Survey:
     """Two linked dimensions, a measure and a public column, as far as the mechanism takes them."""
-    head = f'[survey]\ntable = "t"\nepsilon = "4"\nmechanism = "{name}"\n'
-    head += "accept_no_guarantee = true\n" if name in ("lgrr", "lgrr-fd") else ""
-    head += "[survey.options]\nways = 2\n" if name in MARGINALS else ""
-    head += '[dimension.age]\ntype = "int"\ndomain = [0, 8]\n'
+    more = {"accept_no_guarantee": True} if name in ("lgrr", "lgrr-fd") else {}
+    options = {"ways": 2} if name in MARGINALS else None
+    asked = {"epsilon": "4", "mechanism": name, "options": options, **more}
     for count in range(len(PARTS), -1, -1):
         for taken in combinations(PARTS, count):
             with suppress(ldpsql.ProgrammingError):
-                return design(head + "".join(PARTS[part] for part in taken))
+                return design(survey_toml(integer("age", 0, 8), *taken, **asked))
     raise AssertionError(f"{name} takes no survey of one dimension")
 
 
@@ -236,13 +239,12 @@ def test_every_mechanism_keeps_what_its_reports_tell(name: str) -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    only = '[survey]\ntable = "{}"\nepsilon = "1"\nmechanism = "grr"\n'
-    measure = design(only.format("m") + "[measure.pay]\nbounds = [0, 1]\n")
-    empty = design(only.format("e") + '[dimension.b]\ntype = "bool"\n')
+    only = design(survey_toml(measure("pay", 0, 1), table="m", mechanism="grr"))
+    empty = design(survey_toml(boolean("b"), table="e", mechanism="grr"))
     with Connection(open_store(None, read_only=False)) as connection:
         with pytest.raises(ldpsql.ProgrammingError, match="there are none"):
             connection.synthesize(5)
-        connection.session.store.register(measure)
+        connection.session.store.register(only)
         with pytest.raises(ldpsql.NotSupportedError, match="no dimensions"):
             connection.synthesize(5)
         connection.session.store.register(empty)
@@ -254,19 +256,18 @@ def test_what_cannot_be_drawn_is_refused() -> None:
             connection.synthesize(5, table="x")
 
 
+PAIR = boolean("a"), boolean("b")
 ONE_WAY = {
-    "fourier": "[workload]\nmax_predicates = 1\n",
-    "srr-ss": "[survey.options]\nways = 1\n",
-    "ft": "[survey.options]\nways = 1\n",
+    "fourier": {"workload": {"max_predicates": 1}},
+    "srr-ss": {"options": {"ways": 1}},
+    "ft": {"options": {"ways": 1}},
 }
 
 
 @pytest.mark.parametrize("name", ONE_WAY)
 def test_what_a_design_does_not_answer_is_said(name: str) -> None:
     """A survey designed for single columns has no pairs."""
-    text = f'[survey]\ntable = "t"\nepsilon = "4"\nmechanism = "{name}"\n'
-    text += '[dimension.a]\ntype = "bool"\n[dimension.b]\ntype = "bool"\n'
-    survey = design(text + ONE_WAY[name])
+    survey = design(survey_toml(*PAIR, epsilon="4", mechanism=name, **ONE_WAY[name]))
     random = np.random.default_rng(4)
     a = random.random(5000) < 0.3
     with simulate(survey, pa.table({"a": a, "b": a}), seed=1) as connection:
@@ -280,9 +281,8 @@ def test_what_a_design_does_not_answer_is_said(name: str) -> None:
 
 
 def test_a_shuffled_survey_is_drawn_with_its_own_promise() -> None:
-    text = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "srr-ss"\ntrust = "shuffle"\n'
-    text += 'delta = "1e-5"\nusers = 20000\n[survey.options]\nways = 2\n'
-    survey = design(text + '[dimension.a]\ntype = "bool"\n[dimension.b]\ntype = "bool"\n')
+    trust = {"trust": "shuffle", "delta": "1e-5", "users": 20_000}
+    survey = design(survey_toml(*PAIR, mechanism="srr-ss", options={"ways": 2}, **trust))
     random = np.random.default_rng(5)
     a = random.random(20_000) < 0.4
     b = a ^ (random.random(20_000) < 0.1)
@@ -296,12 +296,8 @@ def test_a_shuffled_survey_is_drawn_with_its_own_promise() -> None:
 
 def test_a_column_that_is_not_answered_is_spread_evenly_over_its_values() -> None:
     """More values than groups: all are as likely, and nothing claims to be kept."""
-    values = ", ".join(f'"{letter}"' for letter in "abcdefg")
-    survey = design(
-        '[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "truthful"\n'
-        "[survey.options]\nprior = [0.7, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05]\n"
-        f'[dimension.a]\ntype = "category"\nvalues = [{values}]\n'
-    )
+    prior = {"prior": [0.7, *[0.05] * 6]}
+    survey = design(survey_toml(category("a", *"abcdefg"), mechanism="truthful", options=prior))
     people = pa.table({"a": list("abcdefg") * 100})
     with open_store(None, read_only=False) as store:
         store.ingest_table(
