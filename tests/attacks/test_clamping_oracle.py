@@ -22,13 +22,10 @@ def bounds_tell(pay):
     return said
 
 
-def test_moved_bounds_do_not_show_where_a_value_is():
+def test_moved_bounds_do_not_show_where_a_value_is(monkeypatch):
     assert len(set(bounds_tell(PAY).values())) == 1
     assert bounds_tell(PAY) == bounds_tell(1e9) == bounds_tell(-3)
-
-
-def test_control_a_device_that_refuses_tells_between_which_bounds(monkeypatch):
-    make_strict(monkeypatch)
+    make_strict(monkeypatch)  # the control: a device that refuses tells between which bounds
     said = bounds_tell(PAY)
     answered = [high for high, text in said.items() if text.startswith("a report")]
     assert (len(said), answered) == (5, [80, 96, 128])

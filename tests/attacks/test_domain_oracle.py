@@ -44,14 +44,10 @@ def test_a_domain_of_one_code_is_refused_on_the_device():
         Schema.from_keys({"dimension": {"hiv": {"type": "category", "values": ["positive"]}}})
 
 
-def test_being_outside_does_not_show():
+def test_being_outside_does_not_show(monkeypatch):
     survey = asked(category("hiv", "positive", "nobody"))
     assert seen(survey, ILL) == seen(survey, WELL)
-
-
-def test_control_a_device_that_refuses_tells_who_is_ill(monkeypatch):
-    survey = asked(category("hiv", "positive", "nobody"))
-    make_strict(monkeypatch)
+    make_strict(monkeypatch)  # the control: a device that refuses tells who is ill
     assert seen(survey, ILL) != seen(survey, WELL)
 
 
@@ -67,12 +63,9 @@ def search(salary):
     return low
 
 
-def test_a_binary_search_by_domains_ends_in_the_same_place_for_everybody():
+def test_a_binary_search_by_domains_ends_in_the_same_place_for_everybody(monkeypatch):
     assert search(73_121) == search(4) == 0
-
-
-def test_control_a_device_that_refuses_tells_the_exact_salary(monkeypatch):
-    make_strict(monkeypatch)
+    make_strict(monkeypatch)  # the control: a device that refuses tells the exact salary
     assert search(73_121) == 73_121
 
 

@@ -20,7 +20,7 @@ from support.surveys import (
 from ldpsql.randomize.files import randomize_file
 from ldpsql.randomize.table import randomize, randomize_batch
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import PolicyError
+from ldpsql_device.errors import PolicyError, ReportError
 from ldpsql_device.policy import Policy
 from ldpsql_device.reports import read_report
 from ldpsql_lab.simulation import SeededEntropy
@@ -46,6 +46,18 @@ def test_all_reports_have_one_length_and_ids_of_their_own():
 def test_a_report_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         respond(app(), RECORD, policy=ANYTHING).report = "x"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"id": None}, {"public": []}, {"public": {"day": "yesterday", "version": "1.2"}}],
+    ids=str,
+)
+def test_reading_back_something_else_is_refused(change):
+    """What the vectors of bad reports do not hold."""
+    row = {**json.loads(respond(app(), RECORD, policy=ANYTHING).to_json()), **change}
+    with pytest.raises(ReportError):
+        read_report(json.dumps(row), app())
 
 
 DEVICES = {

@@ -74,13 +74,18 @@ def collecting(folder: Path, *arguments: str) -> Iterator[str]:
 
 def run(folder: Path, *command: str, **variables: str) -> list[str]:
     """The lines that a program of the page prints."""
-    environment = {**os.environ, **variables}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    done = start(folder, *command, **variables)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+def start(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """What becomes of a program of the page, which finds `ldpsql`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, **variables, "PATH": path}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def count(folder: Path) -> int:
@@ -156,16 +161,8 @@ def test_what_could_not_be_taken_in_stays(folder: Path) -> None:
     (folder / "take_in.sh").write_text(find_file(PAGE, "take_in.sh"))
     (folder / "batches").mkdir()
     (folder / "batches" / "a.jsonl").write_text(lines_of(folder / "people.survey.json", 5))
-    done = subprocess.run(
-        ["sh", "take_in.sh"], cwd=folder, capture_output=True, check=False, env=with_ldpsql()
-    )
-    assert done.returncode != 0
+    assert start(folder, "sh", "take_in.sh").returncode != 0
     assert [path.name for path in (folder / "taking").iterdir()] == ["a.jsonl"]
-
-
-def with_ldpsql() -> dict[str, str]:
-    own = Path(sys.executable).parent
-    return {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
 
 
 def test_a_copy_of_a_stopped_collector_is_a_backup(folder: Path, tmp_path: Path) -> None:
