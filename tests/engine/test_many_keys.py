@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.fourier_designs import exact_answer
 from support.surveys import boolean, integer, measure, public, survey_toml
 
 from ldpsql import limits
@@ -17,6 +18,7 @@ from ldpsql.engine.sample import Estimators
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
 from ldpsql.estimators import base, grouped, linear_design
+from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.reports.report import Histograms
 from ldpsql.store.store import Store
@@ -160,14 +162,17 @@ def test_of_private_measures_too(mechanism: str, at_once: list[bool]) -> None:
 @pytest.mark.parametrize("filled", ["fourier"], indirect=True)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_fourier_response_too(filled: Store, question: str, at_once: list[bool]) -> None:
-    """As one set of reports after the other, whose contributions are added up by themselves."""
+    """As of every key by itself, by least squares over all reports that there can be."""
     many = Session(filled).execute(QUESTIONS[question])
     assert at_once and all(at_once)
 
     def answer_each(own: Estimators, rows: Any) -> Any:
-        sets = (Histograms.of_one(*each) for each in own._found)
-        found = [own.design.answer_sets(own.name, each, rows) for each in sets]
-        return tuple(map(np.concatenate, zip(*found, strict=True)))
+        assert isinstance(own.design, FourierDesign)
+        found = [[exact_answer(own.design, held, row) for row in rows] for _, held in own._found]
+        values, covariances = (
+            np.array([[each[part] for each in of_set] for of_set in found]) for part in range(2)
+        )
+        return values, covariances
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Estimators, "answer_all", answer_each)

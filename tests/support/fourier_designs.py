@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from math import prod
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.mechanisms.fourier.candidates import Emitted
+from ldpsql.mechanisms.fourier.covariances import ADDED_PEOPLE, find_cuts, spread_cuts
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Base, Cluster, FamilyTable
 from ldpsql.mechanisms.fourier.group import Axes, Group
@@ -240,6 +242,56 @@ def outputs(design: FourierDesign) -> list[tuple[int, int]]:
 def information_matrix(matrix: np.ndarray) -> np.ndarray:
     """X = Q' D^-1 Q, D the row sums."""
     return np.asarray(matrix.T @ (matrix / matrix.sum(axis=1)[:, None]))
+
+
+def exact_answer(
+    design: FourierDesign, held: Histogram, row: Sequence[BoxQuery]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values (T,) of counts and their covariance (T, T), with what cut bins may be off by, of
+    reports of listed families: by least squares over all elements, report by report, and without
+    a Fourier transform."""
+    values, covariance = _exact_even_answer(design, held, row)
+    cuts = find_cuts(row, design.group)
+    if not cuts:
+        return values, covariance
+    parts = [_exact_even_answer(design, held, [cut.part]) for _, cut in cuts]
+    each = [(own[0], spread[0, 0]) for own, spread in parts]
+    return values, covariance + spread_cuts(len(row), cuts, each)
+
+
+def _exact_even_answer(
+    design: FourierDesign, held: Histogram, row: Sequence[BoxQuery]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same as if people were spread evenly within every bin."""
+    matrix, rows = channel(design), held.load_all()
+    asked = np.stack([element_values(design.group, query) for query in row], axis=1)
+    even = matrix.mean(axis=1)
+    # The least contributions c, by their even second moment, of which E[c | u] = q(u).
+    every = matrix / even[:, None] @ np.linalg.pinv(matrix.T @ (matrix / even[:, None])) @ asked
+    families, phases = rows.columns
+    starts = np.concatenate([[0], np.cumsum(design.table.phases)])
+    own, kinds = every[starts[families] + phases], [query.weight for query in row]
+    sums = np.array([rows.moment(kind, None) @ own[:, a] for a, kind in enumerate(kinds)])
+    covariance = np.zeros((len(row), len(row)))
+    for a, b in product(range(len(row)), repeat=2):
+        pair = rows.moment(kinds[a], kinds[b])
+        means = even @ every[:, a], even @ every[:, b]
+        added = ADDED_PEOPLE / held.people * pair.sum()
+        covariance[a, b] = pair @ (own[:, a] * own[:, b]) - sums[a] * sums[b] / held.people
+        covariance[a, b] += added * (even @ (every[:, a] * every[:, b]) - means[0] * means[1])
+    known = [query.known * rows.moment(query.weight, None).sum() for query in row]
+    return known + sums, covariance
+
+
+def element_values(group: Group, query: BoxQuery) -> np.ndarray:
+    """What a count that knows nothing asks of every element, shape (elements,)."""
+    assert query.measure is None and group.orders == group.bins
+    total = np.zeros(group.orders)
+    for term in query.terms:
+        sides = dict(zip(term.axes, term.sides, strict=True))
+        shares = [group.bin_weights(sides.get(axis), axis) for axis in range(group.dimensions)]
+        total += query.level * term.coefficient * reduce(np.multiply.outer, shares)
+    return total.ravel()
 
 
 def dense_information(design: FourierDesign) -> np.ndarray:
