@@ -59,7 +59,7 @@ def test_no_report_tells_more_and_some_tell_nearly_as_much(shape, epsilon, count
     assert most == pytest.approx(largest_information(odds, shape, counts, sums, ends=160), rel=5e-4)
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_counts_alone_tell_what_is_known(epsilon):
     budget = Epsilon.parse(epsilon)

@@ -8,21 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from support.histograms import histogram_of
-from support.node_sources import UNIT, GivenNodes, ideal_moments, moments_of
+from support.node_sources import UNIT, ideal_moments
 from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.tiers import keep_fast, runs
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.algebra.workload import Workload
-from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.estimators.groups import GroupTable, all_levels, weigh_evenly
-from ldpsql.estimators.linear import LinearEstimator
 from ldpsql.mechanisms.hierarchical import allocation
 from ldpsql.mechanisms.hierarchical.allocation import (
     ConsistentAllocation,
     Energies,
-    workload_energies,
 )
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.trees import AxisDetails, Tree, average_energies, balance, product_energies
@@ -69,66 +65,6 @@ def test_details_are_orthogonal_projections_that_sum_to_the_indicator() -> None:
 
 
 # -- least squares -------------------------------------------------------------------------------
-
-
-def test_cells_of_the_specification() -> None:
-    """Vector V2 with V1 as variance: two levels of two, OLH at epsilon 1."""
-    domain = RecordDomain(("x",), (4,), (), (), ())
-    design = mechanism("hio").design(domain, Epsilon.parse("1"), {"fanout": 2, **CONSISTENT})
-    assert isinstance(design, ConsistentDesign)
-    given = GivenNodes(
-        [300, 500],
-        [np.array([0.6, 0.4]), np.array([0.5, 0.2, 0.1, 0.1])],
-        ideal_moments("olh", design.epsilon, design.table.sizes),
-    )
-    cells = [design.prepare(LinearQuery.count(Box((((k, k + 1),),)))) for k in range(4)]
-    answer = ConsistentEstimator(design.table, LinearEstimator(given)).answer(cells)
-    assert answer.values == pytest.approx(
-        [0.48638366, 0.18638366, 0.16361634, 0.16361634], abs=1e-8
-    )
-
-
-@pytest.mark.parametrize("name", ["hio", "ehio", "ahio"])
-def test_equal_to_dense_least_squares(name: str) -> None:
-    """Random frequencies: the cells are those of weighted least squares with a known total."""
-    bounds = () if name == "hio" else ((0.0, 1.0),)
-    domain = RecordDomain(("x", "y"), (4, 6), ("y",) * len(bounds), bounds, (1,) * len(bounds))
-    options = {"fanout": 3, "oracle": "grr", **CONSISTENT}
-    design = mechanism(name).design(domain, Epsilon.parse("1"), options)
-    assert isinstance(design, ConsistentDesign)
-    random = np.random.default_rng(2)
-    table = design.table
-    sizes = [float(s) for s in random.integers(50, 200, len(table.groups))]
-    values = [random.random(size) for size in table.sizes]
-    signs = 2 if bounds else 1
-    records = [(x, y, s) for s in range(signs) for x in range(4) for y in range(6)]
-    rows, noisy, precision = [], [], []
-    for number, group in enumerate(table.groups):
-        variance = moments_of(design)[number].contrast_variance(table.sizes[number])
-        codes = np.array(records, dtype=np.int64)[:, : 2 + len(bounds)]
-        node = table.node(number, codes)
-        for k in range(table.sizes[number]):
-            rows.append((node == k).astype(float))
-            noisy.append(values[number][k])
-            precision.append(sizes[number] / variance)
-        del group
-    matrix, weight = np.array(rows), np.diag(precision)
-    normal = matrix.T @ weight @ matrix
-    ones = np.ones((len(records), 1))
-    system = np.block([[normal, ones], [ones.T, np.zeros((1, 1))]])
-    right = np.append(matrix.T @ weight @ np.array(noisy), 1.0)
-    cells = np.linalg.lstsq(system, right, rcond=None)[0][:-1]
-    box = Box((((1, 3),), ((2, 6),)))
-    inside = np.array([1 <= x < 3 and 2 <= y < 6 for x, y, _ in records])
-    query, expected = LinearQuery.count(box), cells[inside].sum()
-    given = GivenNodes(sizes, values, moments_of(design))
-    estimator = ConsistentEstimator(design.table, LinearEstimator(given))
-    found = estimator.answer([design.prepare(query)])
-    assert found.values[0] == pytest.approx(expected, abs=1e-9)
-    if bounds:
-        upper = np.array([s == 1 for *_, s in records])
-        found = estimator.answer([design.prepare(LinearQuery.sum(0, box))])
-        assert found.values[0] == pytest.approx(cells[inside & upper].sum(), abs=1e-9)
 
 
 # -- statistics ------------------------------------------------------------------------------------
@@ -242,20 +178,6 @@ def test_optimal_allocations_of_the_specification(
     assert found.gains(np.full(len(table.groups), 1 / len(table.groups)))[1] == pytest.approx(
         uniform, rel=1e-4
     )
-
-
-def test_the_optimum_beats_its_neighbours() -> None:
-    """Shifting users between any two groups never helps (signed frame)."""
-    trees = (balance(9, 3), balance(4, 3))
-    design = mechanism("ehio").design(SIGNED, Epsilon.parse("1"), {"fanout": 3})
-    energies = workload_energies(Workload.everyday(SIGNED), trees)
-    found = ConsistentAllocation(design.table, moments_of(design), energies)
-    shares = found.optimal()
-    least = found.gains(shares)[1]
-    random = np.random.default_rng(3)
-    for _ in range(50):
-        moved = shares * np.exp(0.2 * random.normal(size=len(shares)))
-        assert found.gains(moved / moved.sum())[1] > least * (1 - 2e-2)
 
 
 def test_too_large_a_decode_is_refused() -> None:

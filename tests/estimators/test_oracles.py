@@ -81,16 +81,6 @@ def test_olh_parameters(epsilon: str, p: float, values: int) -> None:
     assert oracle.q == pytest.approx(1 / values, rel=0.01)
 
 
-def test_ideal_variances() -> None:
-    """V0 of the specification's table: exact for GRR and OUE, the limit for OLH."""
-    e = np.exp(1.0)
-    found = {kind: make_oracle(kind, 25, ONE).moments.node_variance for kind in ("grr", "oue")}
-    assert found["grr"] == pytest.approx((e + 23) / (e - 1) ** 2, rel=1e-9)
-    assert found["oue"] == pytest.approx(4 * e / (e - 1) ** 2)
-    hashed = make_oracle("olh", 20_011, ONE).moments.node_variance
-    assert hashed == pytest.approx(3.6916546, rel=2e-3)
-
-
 def test_grr_estimates() -> None:
     """docs/spec/h4mda.md#13: counts (50, 30, 20) of 100 at epsilon 1."""
     oracle = Grr.of(3, odds_words(ONE))

@@ -137,24 +137,6 @@ def test_equal_to_dense_least_squares(
     assert found.values == pytest.approx(expected, abs=1e-8)
 
 
-def test_padding_that_counts_for_nothing_is_caught() -> None:
-    """The negative control: of 5 codes in 16 leaves, padding left out of the least squares."""
-    domain = RecordDomain(("x",), (5,), (), (), ())
-    options = {"fanout": 4, "tree": "padded", "oracle": "grr", "inference": "consistent"}
-    design = mechanism("hio").design(domain, Epsilon.parse("1"), options)
-    assert isinstance(design, ConsistentDesign)
-    values = [np.array([0.8, 0.3]), np.arange(5.0) / 8]
-    given = GivenNodes([80.0, 150.0], values, moments_of(design))
-    dense, box = Dense(design, given), Box((((1, 3),),))
-    direct = LinearEstimator(given)
-    estimator = ConsistentEstimator(design.table, direct)
-    (found,) = estimator.answer([design.prepare(LinearQuery.count(box))]).values
-    assert found == pytest.approx(dense.answer(box, total=False), abs=1e-9)
-    dense.__dict__["cells"] = dense.cells[:8]
-    del dense.__dict__["shares"]
-    assert found != pytest.approx(dense.answer(box, total=False), abs=1e-3)
-
-
 @pytest.mark.parametrize("name", ["hgrr", "ahio", "hi", "lgrr-fd"])
 @pytest.mark.parametrize("tree", ["balanced", "padded"])
 def test_predictions_spread_people_over_records(name: str, tree: str) -> None:

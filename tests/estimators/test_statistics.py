@@ -191,22 +191,6 @@ def test_an_average_with_a_wrong_covariance_is_caught(scale: float) -> None:
     assert not all(average_covers("oue", 1, level, scale) for level in LEVELS)
 
 
-def test_predictions_hold_for_even_data(case: tuple[str, int]) -> None:
-    """`Design.variance` is the variance of an estimate if people are spread evenly."""
-    name, dimensions = case
-    design = design_of(name, dimensions)
-    planned = [design.prepare(query) for query in queries(dimensions, has_measure=name != "hio")]
-    sizes = [*design.domain.sizes, *([2] * len(design.domain.bounds))]
-    estimates = []
-    for seed in range(200):
-        random = np.random.default_rng([seed, 3])
-        codes = np.stack([random.integers(0, size, PEOPLE) for size in sizes], axis=1)
-        reports = design.randomize(codes, SeededEntropy(seed + 9_000))
-        estimates.append(design.estimator(histogram_of(reports)).answer(planned).values)
-    for column, variance in enumerate(design.variance(planned, PEOPLE)):
-        assert variance_fits(np.array(estimates)[:, column], variance)
-
-
 def after_drop_outs(name: str, runs: int = 200) -> np.ndarray:
     """Estimated share of people in the second of `queries`, where every second user of one group
     stays away: shape (runs,)."""
@@ -246,16 +230,6 @@ def test_dividing_by_expected_group_sizes_is_caught(
 
     monkeypatch.setattr(ReportedSource, "size", expected)
     assert not is_unbiased(after_drop_outs(name), truths(1, has_measure=True)[1] / PEOPLE)
-
-
-@pytest.mark.slow
-def test_a_variance_cut_in_half_is_caught() -> None:
-    """The negative control: half the variance, in the spread and in the coverage."""
-    values, covariances = simulated("ehio", 1)
-    assert not variance_fits(values[:, 1], covariances[:, 1, 1].mean() * 0.5)
-    half = quantile(0.95) * np.sqrt(covariances[:, 1, 1] * 0.5)
-    inside = np.abs(values[:, 1] - truths(1, has_measure=True)[1]) <= half
-    assert not coverage_fits(int(inside.sum()), RUNS)
 
 
 def test_a_standard_error_without_the_assignment_noise_is_caught() -> None:

@@ -13,7 +13,7 @@ from support.surveys import boolean, survey_toml
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.designer import design
-from ldpsql.marginals.decoder import CollectedMarginals, fit_share
+from ldpsql.marginals.decoder import CollectedMarginals
 from ldpsql.marginals.recipes import cover_sets
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
@@ -153,13 +153,6 @@ def test_fitted_cells_add_up_to_consistent_pairs() -> None:
                 assert any("estimator calm is biased" in note for note in result.notes)
     assert gaps["calm"] < 0.5
     assert gaps["maxent"] > 5.0
-
-
-def test_a_fit_of_pairs_has_their_most_entropy() -> None:
-    """By hand: independent attributes give the product."""
-    shares = np.array([0.5, 0.4, 0.2, 0.2, 0.1, 0.08])
-    subsets = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
-    assert fit_share(3, subsets, shares) == pytest.approx(0.04, abs=1e-6)
 
 
 def test_shuffled_marginals_are_chosen_at_the_budget_that_shuffling_allows() -> None:

@@ -59,12 +59,6 @@ class TestBudgets:
             for place, chance in zip(order, left, strict=True):
                 assert abs(right[place] - chance) < Fraction(1, 2**60)
 
-    def test_published_arr_ss_is_another_channel(self) -> None:
-        """The negative control of the test above."""
-        one = made("arr-ss", "1.5", domain_of(3, 3), calibration="published").law()
-        other = made("psrr-ss", "1.5", domain_of(3, 3)).law()
-        assert max(one.probabilities[0]) < max(other.probabilities[0]) * Fraction(9, 10)
-
     @pytest.mark.parametrize(("epsilon", "local"), [("0.2", 4.89), ("0.6", 6.82)])
     def test_local_budgets_of_the_specification(self, epsilon: str, local: float) -> None:
         """Section 3.5: 65,536 people with eight binary attributes."""
@@ -144,27 +138,6 @@ def test_predicted_variances_are_those_of_the_channel(name: str) -> None:
             query = design.prepare(count(3, **{f"a{axis}": ((code, code + 1),)}))
             expected = people**2 * exact_variance(design, (axis, code)) / asked
             assert design.variance([query], people)[0] == pytest.approx(expected, rel=1e-9)
-
-
-def test_variance_formulas_of_the_specification() -> None:
-    """Sections 3.1, 3.2: with f (1 - f) n more, as people count as a sample."""
-    people, e, d = 6000, math.exp(2.0), 3
-    f, k = 1 / 4, 4
-    p, q = e / (e + k - 1), 1 / (e + k - 1)
-    noise = d * (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (people * (p - q) ** 2)
-    srr = noise + (d - 1) * f * (1 - f) / people
-    query = count(3, a2=((0, 1),))
-    for name in ("srr-ss", "srr-ms", "psrr-ss"):
-        design = made(name)
-        found = design.variance([design.prepare(query)], people)[0] / people**2
-        assert found == pytest.approx(srr + f * (1 - f) / people, rel=1e-9)
-    odds, cells = 1 + d * (e - 1), sum(SIZES)
-    p, q = odds / (odds + cells - 1), 1 / (odds + cells - 1)
-    h = q + (p - q) / d
-    arr = d**2 / (people * (p - q) ** 2) * (f * h * (1 - h) + (1 - f) * q * (1 - q))
-    design = made("arr-ss")
-    found = design.variance([design.prepare(query)], people)[0] / people**2
-    assert found == pytest.approx(arr + f * (1 - f) / people, rel=1e-9)
 
 
 PEOPLE, RUNS = 1000, 200

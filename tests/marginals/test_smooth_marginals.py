@@ -105,25 +105,6 @@ def test_the_noise_of_frequencies_is_that_of_answers(case: str) -> None:
     assert 0.2 < np.mean(spread) / np.mean(predicted) < 1.25
 
 
-@pytest.mark.fast(3)
-@pytest.mark.parametrize("case", CASES)
-def test_the_noise_of_frequencies_is_that_of_surveys(case: str) -> None:
-    """Mean squares of what is off, over what they should be; every block for itself."""
-    design, codes, off = made(case), codes_of(case), []
-    for seed in range(SURVEYS):
-        for place, block in enumerate(design.smooth(histogram(case, seed)).blocks()):
-            table = np.zeros(block.orders)
-            np.add.at(table, tuple(codes[:, list(block.axes)].T), 1.0)
-            distance = np.abs(block.spectrum - np.fft.fftn(table)) ** 2
-            is_known = block.information > 0.0
-            is_known.flat[0] = False
-            mean = (distance * block.information)[is_known].mean() / PEOPLE
-            off.append((place, float(mean)))
-            assert block.spectrum.flat[0] == pytest.approx(PEOPLE)
-    for place in {place for place, _ in off}:
-        assert 0.75 < np.mean([mean for own, mean in off if own == place]) < 1.33
-
-
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("case", CASES)
 def test_errors_fall_and_intervals_cover(case: str) -> None:

@@ -20,13 +20,6 @@ TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
 DOMAIN = domain_of_codes("3x2", 0)
 
 
-def test_a_local_promise_is_the_mechanisms_own_business():
-    one = Epsilon.parse("1")
-    assert mechanism("hio").design(DOMAIN, one, {}).to_json() == (
-        mechanism("hio").design(DOMAIN, one, {}).to_json()
-    )
-
-
 @pytest.mark.parametrize("name", ["grr", "hio", "fourier", "oue"])
 def test_any_mechanism_gets_what_clones_give(name):
     design = mechanism(name).design(DOMAIN, TRUST.central, {})

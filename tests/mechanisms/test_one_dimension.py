@@ -213,18 +213,6 @@ def test_covariances_are_honest_too(case: int) -> None:
         assert variance_fits(joint, variance.mean())
 
 
-@pytest.mark.fast(1)
-@pytest.mark.parametrize("case", [0, 2, 4], ids=lambda case: CASES[case][0])
-def test_predictions_hold_for_even_data(case: int) -> None:
-    """`Design.variance` before any data."""
-    name, options = CASES[case]
-    design = mechanism(name).design(SIGNED, Epsilon.parse("2"), options)
-    values, _ = answers(design, evenly=True)
-    predicted = design.variance([design.prepare(query) for query in QUERIES], PEOPLE)
-    for column, variance in enumerate(predicted):
-        assert variance_fits(values[:, column], variance)
-
-
 def test_levels_taken_for_independent_are_caught() -> None:
     """The negative control: HI without the covariance that its levels share through the record.
 

@@ -7,7 +7,6 @@ import pytest
 from support.histograms import histogram_of
 from support.sensitive_domains import made, matrix
 
-from ldpsql.algebra.numerics import project_on_simplex
 from ldpsql.estimators.cells import sum_cells
 from ldpsql.sensitive.people_tables import climb_likelihood
 from ldpsql_lab.simulation import SeededEntropy
@@ -51,20 +50,6 @@ def test_replicates_show_the_typical_error(estimator):
     found = answers("jurr", estimator, 0)
     typical = np.sqrt(np.mean((found.replicates - found.values) ** 2))
     assert 0.5 < typical / np.sqrt(np.mean(np.square(real))) < 2.0
-
-
-@pytest.mark.parametrize(
-    ("values", "nearest"),
-    [
-        ([3.0, 1.0], [3.0, 1.0]),
-        ([5.0, 1.0], [4.0, 0.0]),
-        ([5.0, -1.0], [4.0, 0.0]),
-        ([2.0, 2.0, 3.0], [1.0, 1.0, 2.0]),
-        ([-9.0, -9.0], [2.0, 2.0]),
-    ],
-)
-def test_the_nearest_point_of_the_simplex(values, nearest):
-    assert project_on_simplex(np.array(values), 4.0).tolist() == pytest.approx(nearest)
 
 
 def test_em_climbs_to_the_likeliest_table():

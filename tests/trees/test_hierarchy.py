@@ -72,13 +72,6 @@ def test_balanced_is_the_best_of_all_multisets(size: int, fanout: int) -> None:
     assert sorted(balance(size, fanout).fanouts) == sorted(best)
 
 
-def test_padding_holds_no_nodes() -> None:
-    """Nodes beyond the last code are left out of every level."""
-    assert Tree(125, (4, 4, 4, 4)).counts == (1, 2, 8, 32, 125)
-    assert Tree(125, (6, 6, 6)).counts == (1, 4, 21, 125)
-    assert Tree(125, (7, 7, 7)).counts == (1, 3, 18, 125)
-
-
 @pytest.mark.parametrize(
     ("tree", "interval", "cover"),
     [
@@ -115,17 +108,6 @@ def test_a_cover_holds_exactly_its_codes_with_the_fewest_nodes(data: st.DataObje
                 children = range(parent * fanout, min((parent + 1) * fanout, tree.counts[level]))
                 assert not set(children) <= set(nodes.tolist())
     assert sorted(covered) == [code for low, high in side for code in range(low, high)]
-
-
-def test_most_nodes_of_a_range() -> None:
-    """docs/spec/h4mda.md#1.5: (b-2) + 2(b-1)(h-1) for proper ranges, 19 for b=5, h=3."""
-    tree = Tree(125, (5, 5, 5))
-    most = max(
-        sum(len(nodes) for nodes in tree.cover(((low, high),)).values())
-        for low in range(125)
-        for high in range(low + 1, 126)
-    )
-    assert most == 19
 
 
 def test_cells_are_products_of_covers() -> None:

@@ -129,26 +129,3 @@ def test_reflections_leave_out_what_is_conjugate_or_the_same() -> None:
         3: {(3, 2, 1)},
         4: {(0, 1, 0)},
     }
-
-
-def test_wrong_information_of_reflections_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: reflections forgotten; only arcs of one axis have none."""
-    chosen = [n for n in COMPONENTS if n.startswith("6x5") and n.endswith("ArcBundle")]
-    monkeypatch.setattr(
-        "ldpsql.mechanisms.fourier.candidates.reflections",
-        lambda characters, axes, folding: (np.arange(len(characters)), characters),
-    )
-    test_information_is_that_of_the_emitted_families(chosen[0])
-    with pytest.raises(AssertionError):
-        for other in chosen:
-            test_information_is_that_of_the_emitted_families(other)
-
-
-def test_a_table_is_made_of_what_has_weight() -> None:
-    name = next(n for n in COMPONENTS if n.endswith("ListedSets"))
-    component = COMPONENTS[name]
-    weights = np.zeros(component.shape)
-    weights[3] = 1.0
-    table = table_of(component.emit(weights))
-    assert isinstance(table, FamilyTable)
-    assert len(table.shares) == int(component.copies[3])

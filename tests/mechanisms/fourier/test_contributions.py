@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +26,6 @@ from ldpsql.algebra.boxes import Box, LinearQuery, Weight
 from ldpsql.mechanisms.fourier import contributions
 from ldpsql.mechanisms.fourier.contributions import SecondMoments, choose_families, sum_spectra
 from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.families import batches, mix
 from ldpsql.mechanisms.fourier.group import Axes
 from ldpsql.mechanisms.fourier.spectra import BoxQuery, Collected, Spectrum
 from ldpsql.mechanisms.registry import mechanism
@@ -52,102 +50,6 @@ def moments(design: FourierDesign, found: Histogram, planned: list[BoxQuery]) ->
     decoded = design.estimator(found)
     even = decoded._covariance_of_even(planned)
     return decoded._decode(planned, [range(len(planned))], [even])[1][0]
-
-
-@pytest.mark.fast(4)
-@pytest.mark.parametrize("name", NAMES)
-def test_the_mean_over_all_elements_is_the_spectral_moment(name: str) -> None:
-    """Section 1.2.5: (1/N) sum over types of E c_a c_b = sum of q_a conj(q_b) / lambda."""
-    design = DESIGNS[name]
-    planned = asked(design)
-    amounts = single_answers(design, planned) - [query.known for query in planned]
-    share = channel(design).mean(axis=1)
-    spectra = [query.spectrum(design.group) for query in planned]
-    for a, left in enumerate(spectra):
-        for b, right in enumerate(spectra):
-            found = design.collected.covariance(left, right) + (left[()] * right[()]).real
-            expected = share @ (amounts[:, a] * amounts[:, b])
-            assert found == pytest.approx(expected, rel=1e-10, abs=1e-10)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_cells_are_what_reports_are_answered_alone(name: str) -> None:
-    design = DESIGNS[name]
-    planned = asked(design)
-    alone = single_answers(design, planned)
-    collected, found = design.collected, []
-    divided = [collected.divide(collected.spectrum(query)) for query in planned]
-    for batch in batches(design.table, design.collected.odds):
-        dense = collected.spread(divided, batch.cluster.axes)
-        found.append(batch.correlate(dense).reshape(len(planned), -1))
-    cells = np.concatenate(found, axis=1)
-    np.testing.assert_allclose(cells.T, alone, atol=1e-12 * np.abs(alone).max())
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_some_factors_tell_is_worked_out_on_these_alone(name: str) -> None:
-    """A query about the first axis adds the same along every other factor of a family."""
-    design = DESIGNS[name]
-    collected, random = design.collected, np.random.default_rng(3)
-    query = design.prepare(
-        LinearQuery.count(Box((((1, 2),), *(None for _ in DESIGNS[name].domain.sizes[1:]))))
-    )
-    axes = tuple({axis for face in query.spectrum(design.group) for axis in face})
-    divided = [collected.divide(query.spectrum(design.group))]
-    shorter = 0
-    every = np.arange(len(design.table.shares))
-    blocks, blocks_moved, mixed = mix(design.table, collected.odds, every, axes, 1 << 20)
-    dense, some = (collected.spread(divided, *own) for own in (blocks, blocks_moved))
-    for batch in mixed:
-        if not batch.moved:
-            continue
-        whole, part = batch.correlate(dense)[0], batch.correlate(some, batch.moved)[0]
-        weights = random.normal(size=whole.shape)
-        shorter += part.shape[1] < whole.shape[1]
-        found = (part * batch.sum_unmoved(weights)).sum()
-        assert found == pytest.approx((whole * weights).sum(), rel=1e-9, abs=1e-9)
-    assert shorter or all(len(cluster.factors) == 1 for cluster in design.table.clusters)
-
-
-def correlations(design: FourierDesign, shift: int = 0) -> tuple[dict[int, Any], dict[int, Any]]:
-    """c of every family for two random spectra: cluster by cluster, and mixed.  shift: of where
-    mixed spectra begin."""
-    collected, random = design.collected, np.random.default_rng(4)
-    every = np.arange(len(design.table.shares))
-    blocks, _, mixed = mix(design.table, collected.odds, every, (0,), most=40)
-    spectra = [
-        {face: random.normal(size=collected.face_shape(face)) for face in collected.information}
-        for _ in range(2)
-    ]
-    plain, together = dict[int, Any](), dict[int, Any]()
-    for batch in batches(design.table, collected.odds):
-        found = batch.correlate(collected.spread(spectra, batch.cluster.axes))
-        plain |= zip(batch.families.tolist(), found.swapaxes(0, 1), strict=True)
-    dense = np.roll(collected.spread(spectra, *blocks), shift, axis=1)
-    for batch in mixed:
-        found = batch.correlate(dense)
-        together |= zip(batch.families.tolist(), found.swapaxes(0, 1), strict=True)
-    return plain, together
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_families_over_different_axes_are_correlated_as_one_by_one(name: str) -> None:
-    plain, together = correlations(DESIGNS[name])
-    assert plain.keys() == together.keys()
-    for family, own in plain.items():
-        np.testing.assert_allclose(together[family], own, rtol=1e-11, atol=1e-11)
-
-
-def test_families_that_differ_in_their_axes_are_in_one_batch() -> None:
-    collected = DESIGNS["with signs"].collected
-    every = np.arange(len(collected.table.shares))
-    *_, mixed = mix(collected.table, collected.odds, every, (), 99)
-    assert len(mixed) < len(collected.table.clusters)
-
-
-def test_control_spectra_that_lie_elsewhere_are_told_apart() -> None:
-    plain, together = correlations(DESIGNS["with signs"], shift=1)
-    assert not any(np.allclose(together[family], own) for family, own in plain.items())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.fourier_designs import HAND_MADE, channel, counted, domain_of, elements, single_answers
+from support.fourier_designs import HAND_MADE, channel, domain_of, single_answers
 
 from ldpsql.algebra.boxes import Box, LinearQuery
-from ldpsql.mechanisms.fourier.group import spread_faces
 from ldpsql.mechanisms.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_lab.simulation import SeededEntropy
 
 DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
@@ -62,28 +60,3 @@ def test_what_explain_says() -> None:
     known = design.prepare(LinearQuery.count(Box.whole(1)))
     assert design.describe(known) == ["known exactly: 1 x all reports"]
     assert design.describe(design.prepare(LinearQuery.count())) == []
-
-
-def test_coarse_codes_are_told_by_their_bin() -> None:
-    """Codes of one bin have one law; those of another do not."""
-    design = DESIGNS["coarse"]
-    law = design.law()
-    rows = dict(zip(law.inputs, law.probabilities, strict=True))
-    assert rows[(0, 1)] == rows[(1, 1)] != rows[(2, 1)]
-    assert rows[(6, 2)] not in (rows[(5, 2)], rows[(4, 2)])
-    assert len(elements(design.group)) == 12
-
-
-def test_padding_belongs_to_nobody() -> None:
-    """Reports from the five real codes only, estimated over the six of the circle."""
-    design = DESIGNS["padded"]
-    codes = np.tile(np.array([[4, 3]], dtype=np.int64), (40_000, 1))
-    estimator = design.estimator(counted(design, design.randomize(codes, SeededEntropy(2))))
-    table = np.fft.ifftn(spread_faces(estimator.spectrum(None), (0, 1), (6, 4))).real
-    assert np.unravel_index(table.argmax(), table.shape) == (4, 3)
-    planned = [
-        design.prepare(LinearQuery.count(Box((((0, 4),), None)))),
-        design.prepare(LinearQuery.count(Box((((4, 5),), None)))),
-    ]
-    answer = estimator.answer(planned)
-    assert np.abs(answer.values - [0.0, 40_000.0]).max() < 5.0 * answer.stderr.max()

@@ -19,19 +19,16 @@ from support.fourier_designs import (
     histogram,
     information_matrix,
     outputs,
-    records,
     single_answers,
 )
 
-from ldpsql.algebra.boxes import Box, LinearQuery, Side, Weight, cardinality
+from ldpsql.algebra.boxes import Box, LinearQuery, Side, Weight
 from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.workload import Workload
 from ldpsql.mechanisms.fourier.contributions import SharedContributions
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
-from ldpsql.mechanisms.fourier.group import spread_faces
 from ldpsql.mechanisms.fourier.recipe import Fourier
-from ldpsql.mechanisms.fourier.spectra import Collected
 from ldpsql_device.epsilon import Epsilon
 
 DESIGNS = HAND_MADE
@@ -132,21 +129,6 @@ def _on(planned: object, design: FourierDesign, element: tuple[int, ...]) -> flo
     return total * factor
 
 
-@pytest.mark.parametrize("name", ["arcs, two axes", "with signs"])
-def test_a_decode_by_a_wrong_information_is_biased(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The negative control: 1 / lambda a thousandth too large."""
-    right, answers = Collected.divide, alone(name)
-
-    def wrong(self: Collected, faces: dict) -> dict:
-        return {face: array * 1.001 for face, array in right(self, faces).items()}
-
-    monkeypatch.setattr(Collected, "divide", wrong)
-    biased = means(DESIGNS[name], decoded(DESIGNS[name]))
-    assert np.abs(biased - means(DESIGNS[name], answers)).max() > 1e-4
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_answers_add_up_over_reports(name: str) -> None:
     """A histogram is answered as the sum of what its reports are answered alone."""
@@ -182,19 +164,6 @@ def test_a_coarse_axis_shares_a_bin_evenly() -> None:
     np.testing.assert_allclose(answers[:, 0], answers[:, 1] / 2.0, atol=1e-12)
 
 
-def test_a_table_holds_the_people_of_every_cell() -> None:
-    """Its cells are the answers to one-cell queries; its total is the number of reports."""
-    design = DESIGNS["padded"]
-    counts = np.random.default_rng(7).integers(0, 5, len(outputs(design)))
-    estimator = design.estimator(histogram(design, outputs(design), counts))
-    table = np.fft.ifftn(spread_faces(estimator.spectrum(None), (0, 1), (6, 4))).real
-    assert table.sum() == pytest.approx(counts.sum())
-    for cell in np.ndindex(5, 4):
-        box = Box(tuple(((code, code + 1),) for code in cell))
-        answer = estimator.answer([design.prepare(LinearQuery.count(box))])
-        assert answer.values[0] == pytest.approx(table[cell], abs=1e-9)
-
-
 def test_nobody_reported() -> None:
     design = DESIGNS["with signs"]
     planned = [
@@ -207,26 +176,6 @@ def test_nobody_reported() -> None:
     assert answer.values[1] == 0.0
     assert np.isinf(np.diagonal(answer.covariance)[[0, 2]]).all()
     assert answer.covariance[1, 1] == 0.0
-
-
-def test_rows_are_answered_as_each_alone() -> None:
-    design = DESIGNS["with signs"]
-    counts = np.random.default_rng(8).integers(0, 9, len(outputs(design)))
-    planned = [design.prepare(query) for query in queries(design)]
-    estimator = design.estimator(histogram(design, outputs(design), counts))
-    rows = [planned[:2], planned[2:3], [], planned[3:]]
-    for row, found in zip(rows, estimator.answer_rows(rows), strict=True):
-        single = estimator.answer(row)
-        np.testing.assert_allclose(found.values, single.values)
-        np.testing.assert_allclose(found.covariance, single.covariance, rtol=1e-5, atol=1e-3)
-
-
-def test_half_of_a_dimension_has_half_its_codes() -> None:
-    """The helper of this file, so that no side is empty by mistake."""
-    for design in DESIGNS.values():
-        for which in range(5):
-            assert all(side is None or cardinality(side) for side in sides_of(design, which))
-    assert len(records(DESIGNS["coarse"])) == 21
 
 
 SPANS = ((0, 3), (1, 4), (5, 6))
@@ -276,15 +225,6 @@ def shrink_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth of every variance."""
     right = FourierEstimator._centre
     monkeypatch.setattr(FourierEstimator, "_centre", lambda *given: 0.01 * right(*given))
-
-
-@pytest.mark.slow
-def test_two_reports_have_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same for two, which may well say the same thing."""
-    design = made("3")
-    assert coverage(design, 2) > 0.95
-    shrink_errors(monkeypatch)
-    assert coverage(design, 2) < 0.6
 
 
 def test_what_is_added_is_what_people_from_an_even_spread_contribute() -> None:

@@ -14,7 +14,7 @@ from support.fourier_designs import domain_of
 from ldpsql.algebra.workload import Kind, QueryClass, Workload
 from ldpsql.mechanisms.fourier import folding
 from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.folding import Folding, Symmetry, reorder
+from ldpsql.mechanisms.fourier.folding import Folding, Symmetry
 from ldpsql.mechanisms.fourier.group import Group
 from ldpsql.mechanisms.fourier.recipe import Fourier, group_of
 from ldpsql.mechanisms.fourier.spectra import demand, floor
@@ -73,13 +73,6 @@ def test_images_are_all_faces_of_a_kind_once() -> None:
     assert not alike.stands_for_itself((0, 3))
 
 
-def test_arrays_are_reorder_with_their_axes() -> None:
-    """Kinds 0 and 2: face (1, 3, 4) is read from face (0, 1, 2), whose axes are 3, 1, 4."""
-    array = np.arange(24).reshape(2, 3, 4)
-    found = reorder(array, (1, 3, 4), {1: 1, 3: 0, 4: 2})
-    np.testing.assert_array_equal(found, array.transpose(1, 0, 2))
-
-
 def test_classes_are_counted_with_the_faces_that_they_stand_for() -> None:
     workload = everyday((4, 6, 4, 6))
     group = group_of(workload.domain, workload, 4096)
@@ -130,13 +123,6 @@ GROUP = Group((5, 6, 2), (5, 6), (5, 6), ((0, 1, 2),))
 FOLDING = Folding(GROUP)
 
 
-def test_classes_are_counted_with_their_members() -> None:
-    """All frequencies but zero, each once."""
-    assert FOLDING.classes == 3 * 4 * 2 - 1
-    assert FOLDING.multiplicity[:-1].sum() == 5 * 6 * 2 - 1
-    assert FOLDING.multiplicity[-1] == 1.0
-
-
 def test_the_class_of_a_frequency_is_that_of_its_reflections() -> None:
     numbers, places = FOLDING.numbers((0, 1, 2)).ravel(), FOLDING.places((0, 1, 2))
     own = numbers[places].reshape(GROUP.orders)
@@ -167,9 +153,3 @@ def test_folding_keeps_one_value_per_class(face: tuple[int, ...]) -> None:
     np.testing.assert_allclose(
         dense[corner], piece[tuple(slice(0, o // 2) for o in GROUP.shape(face))]
     )
-
-
-def test_members_and_folds_of_an_axis() -> None:
-    assert FOLDING.members_over((1,)).tolist() == [1, 2, 2, 1]
-    assert FOLDING.members_over((0,)).tolist() == [1, 2, 2]
-    assert FOLDING.fold(np.arange(-6, 12), 1).tolist() == [0, 1, 2, 3, 2, 1] * 3

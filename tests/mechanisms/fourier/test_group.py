@@ -8,7 +8,6 @@ import pytest
 from ldpsql.mechanisms.fourier.group import (
     LARGEST_BLOCK,
     Group,
-    face_slices,
     gather_faces,
     parts_of,
     spread_faces,
@@ -65,13 +64,3 @@ def test_gathering_adds_what_blocks_share() -> None:
     np.testing.assert_array_equal(faces[(0,)], first[1:, 0] + second[1:, 0])
     np.testing.assert_array_equal(faces[(0, 1)], first[1:, 1:])
     np.testing.assert_array_equal(first, np.arange(12.0).reshape(3, 4))
-
-
-def test_a_missing_face_is_zero() -> None:
-    faces = {(): np.array(7.0), (0,): np.array([1.0 + 2.0j, 3.0])}
-    dense = spread_faces(faces, (0, 1), (3, 2))
-    np.testing.assert_array_equal(dense, [[7, 0], [1 + 2j, 0], [3, 0]])
-
-
-def test_face_slices_leave_the_zero_coordinates() -> None:
-    assert face_slices((1,), (0, 1, 2)) == (0, slice(1, None), 0)

@@ -24,11 +24,9 @@ from support.fourier_designs import (
     single_answers,
     table_of,
 )
-from support.significance import coverage_fits, is_unbiased, variance_fits
 
 from benchmarks.fourier_bounds import sample_share
 from ldpsql.algebra.boxes import Box, LinearQuery, Side
-from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql.bounds.least_error import spectral_bound
 from ldpsql.mechanisms.fourier import contributions, families
@@ -103,9 +101,6 @@ def test_division_and_moments_leave_out_what_is_not_known() -> None:
     assert collected.covariance(faces, {}) == 0.0
 
 
-RUNS, PEOPLE = 150, 2_000
-
-
 def asked(sizes: tuple[int, ...], kind: Kind = "prefix", measures: int = 0) -> Workload:
     """Predicates on all dimensions at once, counts and sums alike."""
     predicates = tuple((axis, kind) for axis in range(len(sizes)))
@@ -176,16 +171,6 @@ def test_answers_are_exactly_unbiased(case: tuple[tuple[int, ...], str, int]) ->
         for record in records(design)
     ]
     np.testing.assert_allclose(means, truths, atol=1e-8)
-
-
-def test_a_wrong_continuation_is_biased(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: the people outside the real cells taken for granted."""
-    design = made((6,), "1")
-    planned = [design.prepare(LinearQuery.count(Box((((0, 2),),))))]
-    right = Collected.dual.func  # type: ignore[attr-defined]
-    monkeypatch.setattr(Collected, "dual", property(lambda self: right(self) * 1.001))
-    means = law_of(SMALL[0]) @ single_answers(design, planned)
-    assert np.abs(means[:, 0] - ([1.0] * 2 + [0.0] * 4)).max() > 5e-4
 
 
 @pytest.mark.fast(1)
@@ -271,55 +256,6 @@ def test_ranges_lose_little() -> None:
     assert not plain.restricted
     widened = mean_variance(made((24,), "1", "range"), "range")
     assert widened < 1.08 * mean_variance(plain, "range")
-
-
-@cache
-def simulated(epsilon: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values, variances (runs, k), and the truth (k,): skewed people over 24 codes."""
-    design = made((24,), epsilon, "prefix", 1)
-    boxes = [Box((((0, 3),),)), Box((((0, 12),),)), Box((((5, 9),),))]
-    queries = [*map(LinearQuery.count, boxes), LinearQuery.sum(0, boxes[1])]
-    planned = [design.prepare(query) for query in queries]
-    chances = 0.7 ** np.arange(24.0)
-    chances /= chances.sum()
-    values, variances = [], []
-    for seed in range(RUNS):
-        random = np.random.default_rng([seed, 9])
-        codes = random.choice(24, PEOPLE, p=chances)
-        rows = np.stack([codes, random.random(PEOPLE) < 0.25], axis=1).astype(np.int64)
-        held = counted(design, design.randomize(rows, SeededEntropy(seed)))
-        answer = design.estimator(held).answer(planned)
-        values.append(answer.values)
-        variances.append(np.diagonal(answer.covariance))
-    truth = PEOPLE * np.array([chances[:3].sum(), chances[:12].sum(), chances[5:9].sum()])
-    return np.array(values), np.array(variances), np.append(truth, 20.0 * truth[1])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", ["0.5", "2"])
-def test_surveys_agree_with_their_error_bars(epsilon: str) -> None:
-    values, variances, truth = simulated(epsilon)
-    for column, own in enumerate(truth):
-        assert is_unbiased(values[:, column], own)
-        assert variance_fits(values[:, column], variances[:, column].mean())
-        errors = np.abs(values[:, column] - own)
-        inside = errors <= quantile(0.95) * np.sqrt(variances[:, column])
-        assert coverage_fits(int(inside.sum()), RUNS)
-
-
-def test_error_bars_without_the_continuation_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: contributions of the question as it stands, 0 on the padding."""
-    case = SMALL[0]
-    design = made(*case[:2])
-    planned = [design.prepare(query) for query in questions(design)]
-    shares, amounts = law_of(case).mean(axis=0), amounts_of(case)
-    exact = shares @ amounts**2 - (shares @ amounts) ** 2
-    monkeypatch.setattr(Collected, "spectrum", _plain)
-    assert np.abs(design.variance(planned, 1) / exact - 1.0).max() > 0.02
-
-
-def _plain(collected: Collected, query: object) -> dict:
-    return query.spectrum(collected.group)  # type: ignore[attr-defined, no-any-return]
 
 
 # -- when -----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from support.fourier_designs import channel, domain_of, single_answers
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.workload import Kind, QueryClass, Workload
 from ldpsql.mechanisms.fourier import optimise
-from ldpsql.mechanisms.fourier.candidates import Component, Dictionary, ListedSets, Products
+from ldpsql.mechanisms.fourier.candidates import Component, Dictionary, ListedSets
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.group import Reals
@@ -169,12 +169,6 @@ def test_at_the_end_no_candidate_gains_more_than_the_objective() -> None:
     slope = np.where(problem.demand > 0.0, problem.demand / early**2, 0.0)
     best = largest_gain(problem, slope)
     assert best - problem.objective(early) > optimise.GAP * (objective + problem.floor)
-
-
-def test_something_needed_and_not_informed_costs_infinitely_much() -> None:
-    problem = problem_of(all_of((8,), "range"), "1")
-    nothing = np.zeros_like(problem.start())
-    assert problem.objective(problem.information(nothing)) == float("inf")
 
 
 def test_equality_on_six_codes_is_randomized_response(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,21 +344,6 @@ def test_a_workload_that_needs_nothing_still_has_a_design() -> None:
     assert design.plan.questions >= 1
 
 
-def test_pruning_never_takes_all_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where characters are too many for an arc each, only products tell about every frequency."""
-    problem = dictionary_problem(everything((10, 9), "range"), float(np.e))
-    weights = problem.solve(problem.start(), 50)
-    monkeypatch.setattr(optimise, "_CANDIDATES", -(10**9))
-    kept = optimise._keep_heaviest(problem, weights)
-    sizes = [
-        int((own > 0.0).sum())
-        for component, own in zip(problem.components, problem.split(kept), strict=True)
-        if isinstance(component, Products) and not isinstance(component, ListedSets)
-    ]
-    assert sizes == [optimise._SPANNING]
-    assert kept.sum() == pytest.approx(1.0)
-
-
 def shrunk_error(problem: DesignProblem, information: np.ndarray, prior: np.ndarray) -> float:
     """The least error of linear answers that are shrunk towards a prior of 1 / `prior` power."""
     sizes = problem.folding.frequencies
@@ -495,3 +474,9 @@ def test_listed_sets_come_back_where_nothing_else_tells_the_same() -> None:
     assert not (problem.information(kept)[wanted] > 0.0).all()
     found = optimise._keep_informed(problem, weights, kept / kept.sum())
     assert (problem.information(found)[wanted] > 0.0).all()
+
+
+def test_something_needed_and_not_informed_costs_infinitely_much() -> None:
+    problem = problem_of(all_of((8,), "range"), "1")
+    nothing = np.zeros_like(problem.start())
+    assert problem.objective(problem.information(nothing)) == float("inf")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +16,6 @@ from support.fourier_designs import (
     outputs,
     table_of,
 )
-from support.significance import chi_square, chi_square_bound
 
 from ldpsql.algebra.workload import Workload
 from ldpsql.mechanisms.fourier.candidates import Emitted
@@ -30,12 +28,10 @@ from ldpsql.mechanisms.fourier.spectra import Collected, demand, floor
 from ldpsql.reports.report import question_shares
 from ldpsql.reports.survey_file import plan_to_json
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.plan import WORDS, Plan, Varying, subset_words
-from ldpsql_lab.simulation import SeededEntropy
+from ldpsql_device.plan import WORDS, Varying, subset_words
 
 DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
-RUNS = 6_000
 
 
 @pytest.mark.parametrize(
@@ -85,89 +81,6 @@ def test_the_channel_is_that_of_the_definition(name: str) -> None:
         binned = [code // width for code, width in zip(record, widths, strict=False)]
         column = matrix[:, place[(*binned, *record[len(widths) :])]]
         np.testing.assert_allclose([float(p) for p in row], column, rtol=1e-11)
-
-
-def misfit(design: FourierDesign, drawn: Plan) -> str | None:
-    """What tells reports of a plan from the exact channel of a design, by chi-square: those of one
-    record, or how often a family's reports lie inside its base set, over all records."""
-    law, answering = design.law(), replace(design, plan=drawn)
-    starts = np.cumsum([0, *design.table.phases])
-    inside_seen, inside_due = np.zeros((2, 2, len(design.table.shares)))
-    for seed, (record, row) in enumerate(zip(law.inputs, law.probabilities, strict=True)):
-        codes = np.tile(np.array(record, dtype=np.int64), (RUNS, 1))
-        reports = answering.randomize(codes, SeededEntropy(seed))
-        family, phase = (np.asarray(c).astype(np.int64) for c in reports.columns.values())
-        assert (phase < design.table.phases[family]).all()
-        observed = np.bincount(starts[family] + phase, minlength=len(row))
-        due = np.array([float(p) for p in row]) * RUNS
-        if not fits(observed, due):
-            return f"record {record}"
-        likeliest = np.maximum.reduceat(due, starts[:-1])[np.array(law.outputs)[:, 0]]
-        for side, chosen in enumerate((due > 0.99 * likeliest, due <= 0.99 * likeliest)):
-            inside_seen[side] += np.add.reduceat(observed * chosen, starts[:-1])
-            inside_due[side] += np.add.reduceat(due * chosen, starts[:-1])
-    return None if fits(inside_seen.ravel(), inside_due.ravel()) else "inside"
-
-
-def fits(observed: np.ndarray, due: np.ndarray) -> bool:
-    """Whether a chi-square test finds nothing."""
-    statistic, degrees = chi_square(observed, due)
-    return statistic < chi_square_bound(degrees)
-
-
-@pytest.mark.fast(2)
-@pytest.mark.parametrize("name", NAMES)
-def test_the_reports_follow_the_law_for_every_record(name: str) -> None:
-    assert misfit(DESIGNS[name], DESIGNS[name].plan) is None
-
-
-class Loose(FourierDesign):
-    """A design that takes a plan of other odds."""
-
-    def __post_init__(self) -> None:
-        """No check."""
-
-
-@pytest.mark.fast(2)
-@pytest.mark.parametrize("name", NAMES)
-def test_reports_that_lie_too_little_are_caught(name: str) -> None:
-    """The negative control: devices answer with 9/8 of the odds."""
-    design = DESIGNS[name]
-    loose = Loose(design.domain, design.epsilon, design.workload, design.group, design.plan)
-    object.__setattr__(loose, "table", design.table)
-    generous = replace(design.plan, odds=(design.plan.odds[0] * 9 // 8,))
-    assert misfit(loose, generous) is not None
-
-
-@pytest.mark.fast(6)
-@pytest.mark.parametrize("name", NAMES)
-def test_reports_with_a_wrong_step_are_caught(name: str) -> None:
-    """The negative control: every axis adds one step too much to its phase."""
-
-    def wrong(face):
-        (part,) = face.parts
-        digits = tuple(
-            replace(
-                digit,
-                terms=tuple(
-                    replace(term, coefficient=_more(term.coefficient)) for term in digit.terms
-                ),
-            )
-            for digit in part.digits
-        )
-        return replace(face, parts=(replace(part, digits=digits),))
-
-    design = DESIGNS[name]
-    loose = Loose(design.domain, design.epsilon, design.workload, design.group, design.plan)
-    object.__setattr__(loose, "table", design.table)
-    drawn = replace(design.plan, faces=tuple(map(wrong, design.plan.faces)))
-    assert misfit(loose, drawn) is not None
-
-
-def _more(coefficient):
-    if isinstance(coefficient, Varying):
-        return replace(coefficient, values=tuple(value + 1 for value in coefficient.values))
-    return coefficient + 1
 
 
 # -- weights and size ------------------------------------------------------------------------------

@@ -15,12 +15,10 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql.designer import design
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.mechanisms.fourier.group import Group, spread_faces
+from ldpsql.mechanisms.fourier.group import Group
 from ldpsql.mechanisms.fourier.spectra import (
-    BoxQuery,
     demand,
     floor,
-    make_box_terms,
     side_transform,
 )
 
@@ -135,24 +133,6 @@ def test_a_face_that_no_query_touches_needs_nothing() -> None:
     assert not found[(1,)].any()
 
 
-def test_sides_without_a_predicate_cover_the_padding() -> None:
-    """Nobody lives there; counting it makes the query touch no frequency of that axis."""
-    np.testing.assert_array_equal(side_transform(None, 0, PADDED), np.eye(1, 6)[0])
-    full = side_transform(((0, 5),), 0, PADDED)
-    assert full[0] == pytest.approx(5 / 6)
-    assert np.abs(full[1:]).min() > 0.1
-
-
-def test_a_sum_of_boxes_is_transformed_term_by_term() -> None:
-    terms = [(2.0, (((0, 2),), None)), (-1.0, (((2, 3),), ((1, 2),)))]
-    query = BoxQuery(0.0, make_box_terms(terms), None, 1.0, 0.0)
-    found = spread_faces(query.spectrum(PADDED), (0, 1), (6, 3))
-    dense = 2.0 * indicator(PADDED, {0: ((0, 2),)}, None)
-    dense -= indicator(PADDED, {0: ((2, 3),), 1: ((1, 2),)}, None)
-    expected = np.fft.fftn(dense[..., 0]) / dense[..., 0].size
-    np.testing.assert_allclose(found, expected, atol=1e-15)
-
-
 DESIGNS = HAND_MADE
 
 
@@ -230,3 +210,11 @@ def test_the_refusal_says_what_the_workload_would_have_to_contain() -> None:
     assert "max_predicates is at least 1" in str(caught.value.hint)
     assert "ask about p1 by x" in str(caught.value.hint)
     assert "max_predicates" not in str(design._find_unsupported([], 1).hint)
+
+
+def test_sides_without_a_predicate_cover_the_padding() -> None:
+    """Nobody lives there; counting it makes the query touch no frequency of that axis."""
+    np.testing.assert_array_equal(side_transform(None, 0, PADDED), np.eye(1, 6)[0])
+    full = side_transform(((0, 5),), 0, PADDED)
+    assert full[0] == pytest.approx(5 / 6)
+    assert np.abs(full[1:]).min() > 0.1

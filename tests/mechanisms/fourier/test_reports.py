@@ -11,15 +11,12 @@ from support.fourier_designs import domain_of
 from support.histograms import histogram_of
 
 from ldpsql.algebra.boxes import Box, LinearQuery
-from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.designer import design
 from ldpsql.mechanisms.fourier import design as design_module
 from ldpsql.mechanisms.fourier.recipe import Fourier
-from ldpsql.reports.report import Histograms
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.simulation import SeededEntropy, simulate
 
-SIGNED = RecordDomain(("x", "y"), (8, 5), ("pay",), ((-1.0, 3.0),), (None,))
 TEXT = """
 [survey]
 table = "visits"
@@ -35,23 +32,6 @@ type = "date"
 [public.cost]
 type = "float"
 """
-
-
-def test_one_of_many_histograms_is_answered_like_one_alone() -> None:
-    made = Fourier().design(SIGNED, Epsilon.parse("1"), {})
-    codes = np.stack([np.arange(3000) % 8, np.arange(3000) % 5, np.arange(3000) % 2], axis=1)
-    histogram = histogram_of(made.randomize(codes, SeededEntropy(1)))
-    box = Box((((2, 6),), ((1, 2), (3, 5))))
-    queries = [made.prepare(LinearQuery.count(box)), made.prepare(LinearQuery.sum(0, box))]
-    first = made.estimator(histogram).answer(queries)
-    again = made.estimator(histogram).answer(queries)
-    np.testing.assert_array_equal(again.covariance, first.covariance)
-    found = made.answer_sets("unbiased", Histograms.of_one((), histogram), [queries])
-    assert found is not None
-    values, covariance = (own[0, 0] for own in found)
-    assert (values != first.values).any(), "not the same sum in another order"
-    np.testing.assert_allclose(values, first.values, rtol=1e-9)
-    np.testing.assert_allclose(covariance, first.covariance, rtol=0.15)
 
 
 def test_what_is_asked_of_one_histogram_is_decoded() -> None:

@@ -8,7 +8,7 @@ from support.fourier_coefficients import noisy_block
 
 from ldpsql.algebra.workload import spectrum
 from ldpsql.mechanisms.fourier.projection import Block
-from ldpsql.mechanisms.fourier.smoothing import SmoothingProblem, bands
+from ldpsql.mechanisms.fourier.smoothing import SmoothingProblem
 
 
 def problem(workload, information=None):
@@ -52,17 +52,6 @@ def problem_of(*orders, people=1000):
     return SmoothingProblem([noisy_block(np.ones(orders), 1.0, np.random.default_rng(0))], people)
 
 
-def test_bands_are_products_of_octaves():
-    layout = problem_of(16, 2).layout
-    octave = {0: 0, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 3, 7: 3, 8: 4}
-    expected = [
-        (octave[min(f, 16 - f)], octave[min(s, 2 - s)]) for f, s in layout.frequencies.tolist()
-    ]
-    found = bands(layout)
-    assert len(set(zip(found.tolist(), expected, strict=True))) == len(set(expected)) == 10
-    assert len(set(found.tolist())) == 10
-
-
 def test_what_is_mostly_noise_is_shrunk_most():
     """A smooth table keeps its low frequencies, and hardly any of the high ones."""
     table = np.exp(-((np.arange(64) - 30) ** 2) / 60.0) * 1000
@@ -94,18 +83,6 @@ def test_a_significant_band_can_be_left_alone():
     assert np.array_equal(own.shrink(strong, noise, significant_stay=True), strong)
     shrunk = own.shrink(weak, noise, significant_stay=True)
     assert np.abs(shrunk[0, 6]) < np.abs(weak[0, 6])
-
-
-def test_shrinkage_lowers_the_error_of_noise():
-    random = np.random.default_rng(8)
-    table = np.exp(-((np.arange(64) - 30) ** 2) / 60.0) * 1000
-    own = SmoothingProblem([noisy_block(table, 1.0, random)], table.sum())
-    truth = own.layout.vectors([table[None, None]])[0]
-    found = own.shrink(own.observed[None, :], own.noise)[0]
-    weight = own.layout.multiplicity
-    assert (weight * np.abs(found - truth) ** 2).sum() < 0.5 * (
-        weight * np.abs(own.observed - truth) ** 2
-    ).sum()
 
 
 def test_independent_attributes_are_products_of_margins():

@@ -103,14 +103,6 @@ def test_blocks_of_pairs_are_smoothed_together():
     assert ours < theirs
 
 
-def test_padding_is_cut_off():
-    table = people_of(shapes()["smooth"][:13, :10])
-    found = smooth([noisy_block(table, 1.0, np.random.default_rng(2), orders=(16, 12))], N)
-    assert found.tables[0].shape == (13, 10)
-    assert found.replicates[0].shape == (20, 13, 10)
-    assert found.tables[0].sum() == pytest.approx(N)
-
-
 def test_unobserved_coefficients_are_filled_in():
     table = people_of(shapes()["smooth"])
     block = noisy_block(table, 1.0, np.random.default_rng(2))

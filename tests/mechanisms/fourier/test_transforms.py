@@ -8,16 +8,13 @@ import numpy as np
 import pytest
 from support.fourier_designs import (
     HAND_MADE,
-    by_hand,
     channel,
     dense_information,
     information_matrix,
-    phase_of,
 )
 
 from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.families import FamilyBatch, arc_transform, batches
-from ldpsql.mechanisms.fourier.group import mirror
+from ldpsql.mechanisms.fourier.families import batches
 
 DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
@@ -45,67 +42,6 @@ def test_the_information_is_the_spectrum_of_the_channel(name: str) -> None:
     assert beside < 1e-13
     found = dense_information(DESIGNS[name]).ravel()
     np.testing.assert_allclose(found, diagonal, atol=1e-13)
-
-
-def test_an_information_with_a_wrong_character_is_caught() -> None:
-    """The negative control: another character's families in the second half of the table."""
-    design = by_hand()["arcs, two axes"]
-    diagonal, _ = eigenvalues(design)
-    design.table.clusters[0].characters[0] = [1, 2]
-    assert np.abs(dense_information(design).ravel() - diagonal).max() > 1e-3
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_transforms_are_those_of_the_odds(name: str) -> None:
-    """X(h) / s over all of H by numpy; the half spectrum is its first half."""
-    design = DESIGNS[name]
-    for batch in batches(design.table, design.collected.odds):
-        for row in range(len(batch.families)):
-            x = 1.0 + (design.collected.odds - 1.0) * batch.cluster.mask(row)
-            whole = np.fft.fftn(x.reshape(batch.cluster.orders)) / x.sum()
-            half = whole[..., : batch.cluster.orders[-1] // 2 + 1]
-            np.testing.assert_allclose(batch.transform[row], half, atol=1e-13)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_scattered_phases_are_the_transform_of_what_they_stand_for(name: str) -> None:
-    """sum over h of C^(h) at f = h k: the DFT of the counts pulled back, over the kernel's size."""
-    design = DESIGNS[name]
-    group = design.group
-    random = np.random.default_rng(4)
-    for cluster in design.table.clusters:
-        last = np.array([len(cluster) - 1])
-        batch = FamilyBatch(cluster.pick(last), last, design.collected.odds)
-        counts = random.random((1, cluster.phases))
-        found = batch.scatter(batch.transform_counts(counts))
-        shape = group.shape(cluster.axes)
-        pulled = np.zeros(shape)
-        for place in np.ndindex(shape):
-            element = [0] * len(group.orders)
-            for axis, coordinate in zip(cluster.axes, place, strict=True):
-                element[axis] = coordinate
-            pulled[place] = counts[0, phase_of(cluster, len(cluster) - 1, element)]
-        expected = np.fft.fftn(pulled) * cluster.phases / pulled.size
-        np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("order", [2, 5, 12])
-def test_arcs_have_a_closed_transform(order: int) -> None:
-    harmonics = np.arange(order)
-    lengths = np.arange(1, order)
-    found = arc_transform(order, lengths, harmonics)
-    for row, length in enumerate(lengths):
-        np.testing.assert_allclose(
-            found[row], np.fft.fft((np.arange(order) < length).astype(float)), atol=1e-12
-        )
-
-
-def test_the_mirror_leaves_zero_in_place() -> None:
-    dense = np.arange(12).reshape(3, 4)
-    found = mirror(dense)
-    for i in range(3):
-        for j in range(4):
-            assert found[i, j] == dense[-i % 3, -j % 4]
 
 
 @pytest.mark.parametrize("most", [1, 7, 100])

@@ -82,17 +82,6 @@ def test_rows_together_are_as_they_are_alone(
         np.testing.assert_allclose(together.covariance, alone.covariance, atol=1e-9 * scale)
 
 
-def test_a_move_the_other_way_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What answers say at u is not what they say at -u: a sign of the transform would show."""
-    made, found = answered("1", 10, 20_000)
-    monkeypatch.setattr(estimators, "ALIKE", 2)
-    rows = grouped(made)[:84]
-    values = np.array([each.values for each in made.estimator(found).answer_rows(rows)])
-    table = values[:, 0].reshape(12, 7)
-    reflected = np.roll(table[::-1, ::-1], 1, (0, 1))
-    assert np.abs(table - reflected).max() > 100.0
-
-
 def test_bins_of_several_codes_move_whole() -> None:
     """Parts of a bin, the last bin and codes apart are what they are, and stay where they are."""
     group = Group((5,), (5,), (11,), ((0,),), (1,))
