@@ -25,7 +25,7 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
 
 TWO = Epsilon.parse("2")
-DOMAIN = RecordDomain(("hour", "day", "zone"), (24, 7, 60), ("fare",), ((0.0, 9.0),), (None,))
+DOMAIN = RecordDomain(("hour", "day", "zone"), (24, 7, 20), ("fare",), ((0.0, 9.0),), (None,))
 ABSOLUTE = Workload.everyday(DOMAIN)
 
 

@@ -107,20 +107,7 @@ def test_words_units_and_targets():
             read_workload({"queries": [text], "max_predicates": 2}, "app", schema), 100
         )
     }
-    assert (
-        list(found)
-        == [
-            "age range",
-            "SUM(pay) by age range",
-            "state =",
-            "SUM(pay) by state =",
-            "age range x state =",
-            "SUM(pay) by age range x state =",
-            "query 1: COUNT",
-            "query 1: SUM(pay)",
-        ]
-        or len(found) == 8
-    )
+    assert len(found) == 8
     middle = found["SUM(pay) by age range"]
     assert (middle.is_about_middle, middle.unit, middle.shown, middle.is_count) == (
         True,
@@ -278,8 +265,8 @@ FORECAST_PEOPLE, FORECAST_RUNS = 500, runs(150)
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
-        ("fourier", (12, 3)),
         ("hgrr", (8, 3)),
+        ("fourier", (12, 3)),
         ("hio", (8, 3)),
         ("grr", (8, 3)),
         ("olh", (8, 3)),

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
 from support.histograms import histogram_of
-from support.node_sources import UNIT, ideal_moments
 from support.significance import coverage_fits, is_unbiased, variance_fits
 from support.tiers import keep_fast, runs
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.estimators.groups import GroupTable, all_levels, weigh_evenly
-from ldpsql.mechanisms.hierarchical import allocation
-from ldpsql.mechanisms.hierarchical.allocation import (
-    ConsistentAllocation,
-    Energies,
-)
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.trees import AxisDetails, Tree, average_energies, balance, product_energies
+from ldpsql.trees import AxisDetails, Tree, balance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_lab.simulation import SeededEntropy
@@ -37,20 +29,6 @@ def test_energies_of_single_intervals() -> None:
     tree = Tree(4, (2, 2))
     assert AxisDetails(tree, ((1, 3),)).energies == pytest.approx([1, 0, 1])
     assert AxisDetails(tree, ((0, 1),)).energies == pytest.approx([0.25, 0.25, 0.5])
-
-
-@pytest.mark.parametrize(
-    ("size", "fanouts", "energies"),
-    [
-        (8, (2, 2, 2), [1.875, 0.486111, 0.527778, 0.444444]),
-        (64, (4, 4, 4), [11.171875, 6.169471, 3.447115, 1.211538]),
-        (125, (5, 5, 5), [21.336, 13.50273, 5.926349, 1.568254]),
-        (256, (16, 16), [43.167969, 37.684901, 5.14713]),
-    ],
-)
-def test_energies_of_all_ranges(size: int, fanouts: tuple[int, ...], energies: list[float]) -> None:
-    """docs/spec/h4mda.md#10.4, vector V3."""
-    assert average_energies(Tree(size, fanouts), "range") == pytest.approx(energies, abs=1e-6)
 
 
 def test_details_are_orthogonal_projections_that_sum_to_the_indicator() -> None:
@@ -142,76 +120,8 @@ def test_far_better_than_direct_answers() -> None:
 # -- allocation ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fanouts", "width", "epsilon", "predicates", "best", "uniform"),
-    [
-        ((5, 5, 5), 19, "2", 1, 5.483475, 26.165),
-        ((5, 5, 5), 19, "2", 2, 44.597048, 93.612),
-        ((5, 5, 5), 19, "1", 2, 226.17479, 475.739),
-        ((5, 5), 4, "1", 2, 39.131682, 101.658),
-    ],
-)
-def test_optimal_allocations_of_the_specification(
-    monkeypatch: pytest.MonkeyPatch,
-    fanouts: tuple[int, ...],
-    width: int,
-    epsilon: str,
-    predicates: int,
-    best: float,
-    uniform: float,
-) -> None:
-    """Vector V4: windows over one or both of two trees."""
-    monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
-    tree = Tree(math.prod(fanouts), fanouts)
-    table = GroupTable(
-        (tree, tree), weigh_evenly((v, None, 0) for v in all_levels((tree, tree))[1:])
-    )
-    windows = [
-        AxisDetails(tree, ((start, start + width),)).energies
-        for start in range(tree.size - width + 1)
-    ]
-    window, free = np.mean(windows, axis=0), np.eye(len(fanouts) + 1)[0] * tree.size
-    energies = product_energies([window, window if predicates == 2 else free])
-    moments = ideal_moments("auto", Epsilon.parse(epsilon), table.sizes)
-    found = ConsistentAllocation(table, moments, Energies(energies, ()))
-    assert found.gains(found.optimal())[1] == pytest.approx(best, rel=1e-4)
-    assert found.gains(np.full(len(table.groups), 1 / len(table.groups)))[1] == pytest.approx(
-        uniform, rel=1e-4
-    )
-
-
 def test_too_large_a_decode_is_refused() -> None:
     """Consistent inference touches every node."""
     domain = RecordDomain(("x", "y"), (512, 512), (), (), ())
     with pytest.raises(SurveyError, match="decodes every node"):
         mechanism("hio").design(domain, Epsilon.parse("1"), CONSISTENT)
-
-
-@pytest.mark.parametrize(
-    ("size", "fanouts", "shares", "best", "uniform"),
-    [
-        (8, (2, 2, 2), [0, 0.20331, 0.79669], 1.400447, 2.069444),
-        (64, (4, 4, 4), [0.14843, 0.31713, 0.53444], 5.655564, 6.584238),
-        (125, (5, 5, 5), [0.17374, 0.33130, 0.49495], 8.001972, 8.974652),
-        (256, (16, 16), [0.37205, 0.62795], 13.923256, 14.727778),
-    ],
-)
-def test_best_shares_of_one_tree(
-    monkeypatch: pytest.MonkeyPatch,
-    size: int,
-    fanouts: tuple[int, ...],
-    shares: list[float],
-    best: float,
-    uniform: float,
-) -> None:
-    """docs/spec/h4mda.md#10.4, vector V3: all intervals, unit variances."""
-    monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
-    tree = Tree(size, fanouts)
-    table = GroupTable((tree,), weigh_evenly(((j,), None, 0) for j in range(1, len(fanouts) + 1)))
-    energies = Energies(average_energies(tree, "range"), ())
-    found = ConsistentAllocation(table, [UNIT] * len(table.sizes), energies)
-    optimal = found.optimal()
-    assert optimal == pytest.approx(shares, abs=2e-3)
-    assert found.gains(optimal)[1] == pytest.approx(best, rel=1e-5)
-    even = np.full(len(fanouts), 1 / len(fanouts))
-    assert found.gains(even)[1] == pytest.approx(uniform, rel=1e-5)

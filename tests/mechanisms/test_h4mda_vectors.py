@@ -192,19 +192,6 @@ def test_the_sum_of_a_public_column() -> None:
 # -- what the published LGRR gives away, and when its repair pays ----------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fakes", "epsilon", "delta"),
-    [(0, "2", 0.75), (1, "2", 0.55), (2, "0.5", 0.446), (2, "2", 0.403)],
-)
-def test_fake_nodes_do_not_repair_lgrr(fakes: int, epsilon: str, delta: float) -> None:
-    """Section 8."""
-    domain = RecordDomain(("x",), (4,), ("x",), ((0.0, 3.0),), (0,))
-    options = {"fanout": 2, "fakes": fakes}
-    design = mechanism("lgrr-fd").design(domain, Epsilon.parse(epsilon), options)
-    assert isinstance(design, LgrrDesign)
-    assert smallest_delta(design) == pytest.approx(delta, abs=1e-3)
-
-
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "2"])
 @pytest.mark.parametrize(("dimensions", "delta"), [(1, 2 / 3), (2, 5 / 6)])
 def test_what_lgrr_gives_away(epsilon: str, dimensions: int, delta: float) -> None:
@@ -307,32 +294,66 @@ def test_direct_answers_to_all_ranges(
     assert found == pytest.approx([with_root, without], abs=6e-4)
 
 
-def test_a_binary_tree_of_128_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Section 10.4, V3."""
+@pytest.mark.parametrize(
+    ("size", "fanouts", "energies", "shares", "best", "uniform"),
+    [
+        (
+            *(8, (2, 2, 2), [1.875, 0.486111, 0.527778, 0.444444]),
+            *([0, 0.20331, 0.79669], 1.400447, 2.069444),
+        ),
+        (
+            *(64, (4, 4, 4), [11.171875, 6.169471, 3.447115, 1.211538]),
+            *([0.14843, 0.31713, 0.53444], 5.655564, 6.584238),
+        ),
+        (
+            *(125, (5, 5, 5), [21.336, 13.50273, 5.926349, 1.568254]),
+            *([0.17374, 0.33130, 0.49495], 8.001972, 8.974652),
+        ),
+        (
+            *(256, (16, 16), [43.167969, 37.684901, 5.14713]),
+            *([0.37205, 0.62795], 13.923256, 14.727778),
+        ),
+        (
+            *(128, (2,) * 7),
+            [21.835938, 5.459969, 6.702883, 4.351502, 2.439438, 1.312984, 0.734496, 0.496124],
+            *([0, 0.09151, 0.12819, 0.13881, 0.14099, 0.13259, 0.36792], 7.330204, 9.666387),
+        ),
+    ],
+)
+def test_energies_and_best_shares_of_one_tree(
+    size: int,
+    fanouts: tuple[int, ...],
+    energies: list[float],
+    shares: list[float],
+    best: float,
+    uniform: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Section 10.4, V3: all intervals, unit variances."""
     monkeypatch.setattr(allocation, "SHARE_FOR_ALL", 0.0)
-    tree = Tree(128, (2,) * 7)
-    energies = average_energies(tree, "range")
-    assert energies == pytest.approx(
-        [21.835938, 5.459969, 6.702883, 4.351502, 2.439438, 1.312984, 0.734496, 0.496124], abs=1e-6
-    )
-    table = GroupTable((tree,), weigh_evenly(((j,), None, 0) for j in range(1, 8)))
-    found = ConsistentAllocation(table, [UNIT] * 7, Energies(energies, ()))
-    shares = [0, 0.09151, 0.12819, 0.13881, 0.14099, 0.13259, 0.36792]
+    tree, levels = Tree(size, fanouts), len(fanouts)
+    asked = average_energies(tree, "range")
+    assert asked == pytest.approx(energies, abs=1e-6)
+    table = GroupTable((tree,), weigh_evenly(((j,), None, 0) for j in range(1, levels + 1)))
+    found = ConsistentAllocation(table, [UNIT] * levels, Energies(asked, ()))
     assert found.optimal() == pytest.approx(shares, abs=2e-3)
-    assert found.gains(found.optimal())[1] == pytest.approx(7.330204, rel=1e-5)
-    assert found.gains(np.full(7, 1 / 7))[1] == pytest.approx(9.666387, rel=1e-6)
+    assert found.gains(found.optimal())[1] == pytest.approx(best, rel=1e-5)
+    assert found.gains(np.full(levels, 1 / levels))[1] == pytest.approx(uniform, rel=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("fanouts", "width", "epsilon", "predicates", "greedy", "shares"),
+    ("fanouts", "width", "epsilon", "predicates", "best", "uniform", "greedy", "shares"),
     [
-        ((5, 5, 5), 19, "2", 1, 81.154, {(1, 0): 0.11962, (2, 0): 0.35780, (3, 0): 0.52258}),
         (
-            *((5, 5, 5), 19, "2", 2, 568.080),
+            *((5, 5, 5), 19, "2", 1, 5.483475, 26.165, 81.154),
+            {(1, 0): 0.11962, (2, 0): 0.35780, (3, 0): 0.52258},
+        ),
+        (
+            *((5, 5, 5), 19, "2", 2, 44.597048, 93.612, 568.080),
             {(3, 3): 0.25259, (2, 3): 0.17631, (3, 2): 0.17631, (2, 2): 0.12340},
         ),
-        ((5, 5, 5), 19, "1", 2, 2894.257, {}),
-        ((5, 5), 4, "1", 2, 531.598, {}),
+        ((5, 5, 5), 19, "1", 2, 226.17479, 475.739, 2894.257, {}),
+        ((5, 5), 4, "1", 2, 39.131682, 101.658, 531.598, {}),
     ],
 )
 def test_windows_over_two_trees(
@@ -341,6 +362,8 @@ def test_windows_over_two_trees(
     width: int,
     epsilon: str,
     predicates: int,
+    best: float,
+    uniform: float,
     greedy: float,
     shares: dict[tuple[int, int], float],
 ) -> None:
@@ -355,13 +378,15 @@ def test_windows_over_two_trees(
     window = np.mean([AxisDetails(tree, side).energies for side in sides], axis=0)
     free = np.eye(len(fanouts) + 1)[0] * tree.size
     energies = product_energies([window, window if predicates == 2 else free])
-    best = ConsistentAllocation(table, moments, Energies(energies, ())).optimal()
+    found = ConsistentAllocation(table, moments, Energies(energies, ()))
+    optimal, even = found.optimal(), np.full(len(table.groups), 1 / len(table.groups))
+    assert found.gains(optimal)[1] == pytest.approx(best, rel=1e-4)
+    assert found.gains(even)[1] == pytest.approx(uniform, rel=1e-4)
     for levels, share in shares.items():
-        assert best[table.index[levels, None, 0]] == pytest.approx(share, abs=1e-3)
+        assert optimal[table.index[levels, None, 0]] == pytest.approx(share, abs=1e-3)
     hashing = ideal_moments("olh", Epsilon.parse(epsilon), (tree.size,))[0].node_variance
     nodes = np.mean([sum(map(len, tree.cover(side).values())) for side in sides])
-    found = (len(fanouts) + 1) ** 2 * nodes**predicates * hashing
-    assert found == pytest.approx(greedy, rel=1e-4)
+    assert (len(fanouts) + 1) ** 2 * nodes**predicates * hashing == pytest.approx(greedy, rel=1e-4)
 
 
 @pytest.mark.fast(1)

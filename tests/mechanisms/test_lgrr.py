@@ -88,7 +88,10 @@ def smallest_delta(design: LgrrDesign) -> float:
 
 @pytest.mark.parametrize(
     ("fakes", "epsilon", "delta"),
-    [(0, "1", 0.75), (1, "0.5", 0.568), (1, "1", 0.55), (2, "1", 0.406)],
+    [
+        *((0, "1", 0.75), (0, "2", 0.75), (1, "0.5", 0.568), (1, "1", 0.55), (1, "2", 0.55)),
+        *((2, "0.5", 0.446), (2, "1", 0.406), (2, "2", 0.403)),
+    ],
 )
 def test_what_the_channel_gives_away(fakes: int, epsilon: str, delta: float) -> None:
     """Section 8: four codes, signed binary tree; epsilon hardly matters, fakes do not repair it."""

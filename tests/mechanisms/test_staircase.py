@@ -18,7 +18,6 @@ from ldpsql.mechanisms.staircase.optimise import (
     Program,
     Search,
     cell_gram,
-    find_missing_patterns,
     optimise,
     raise_eigenvalues,
 )
@@ -79,23 +78,6 @@ def test_the_multiplier_is_the_objective_and_keeps_the_constraint():
         prices = program.prices(power)
         weights = program.weights * (program.gains / (program.levels @ prices)) ** power
         assert weights @ program.levels == pytest.approx(1.0, abs=1e-9)
-
-
-def test_missing_patterns_are_found_and_lower_the_variance():
-    """Intervals alone are a poor set for prefixes."""
-    cells = 10
-    spans = [(a, b) for a in range(cells) for b in range(a + 1, cells + 1) if b - a < cells]
-    inside = np.array([[a <= u < b for u in range(cells)] for a, b in spans])
-    patterns = np.unique(np.concatenate([inside, ~inside]), axis=0)
-    even = np.full(len(patterns), 2.0 / ((E + 1.0) * len(patterns)))
-    program = Program(gram("prefix", cells), E, patterns, even, np.ones(cells)).improve(60, 1e-9)
-    random = np.random.default_rng(1)
-    missing = find_missing_patterns(program, random)
-    assert len(missing)
-    assert not {row.tobytes() for row in missing} & {row.tobytes() for row in patterns}
-    extended = program.extend(missing, 0.05).improve(60, 1e-9)
-    assert extended.objective < 0.999 * program.objective
-    assert worst_excess(extended, random) < worst_excess(program, random)
 
 
 @pytest.mark.fast(1)

@@ -9,10 +9,9 @@ import pytest
 from support.fourier_designs import domain_of, table_of
 
 from ldpsql.algebra.workload import Workload
-from ldpsql.mechanisms.fourier.candidates import Component, Dictionary, reflections
+from ldpsql.mechanisms.fourier.candidates import Component, Dictionary
 from ldpsql.mechanisms.fourier.families import FamilyTable, information
 from ldpsql.mechanisms.fourier.folding import Folding
-from ldpsql.mechanisms.fourier.group import Group
 from ldpsql.mechanisms.fourier.optimise import find_equality_axes
 from ldpsql.mechanisms.fourier.recipe import group_of
 from ldpsql.mechanisms.fourier.spectra import demand
@@ -113,19 +112,3 @@ def test_emitted_families_are_families_with_the_cells_they_were_said_to_have(nam
         assert cells <= said
     else:
         assert cells == said
-
-
-def test_reflections_leave_out_what_is_conjugate_or_the_same() -> None:
-    folding = Folding(Group((6, 4, 2), (6, 4, 2), (6, 4, 2), ((0, 1, 2),)))
-    characters = np.array([[1, 1, 1], [3, 1, 0], [1, 2, 1], [3, 2, 1], [0, 1, 0]])
-    found: dict[int, set[tuple[int, ...]]] = {}
-    for row, character in zip(*reflections(characters, (0, 1, 2), folding), strict=True):
-        assert tuple(character) not in found.setdefault(int(row), set())
-        found[int(row)].add(tuple(map(int, character)))
-    assert found == {
-        0: {(1, 1, 1), (1, 3, 1)},
-        1: {(3, 1, 0)},
-        2: {(1, 2, 1)},
-        3: {(3, 2, 1)},
-        4: {(0, 1, 0)},
-    }

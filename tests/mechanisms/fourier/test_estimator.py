@@ -25,7 +25,6 @@ from support.fourier_designs import (
 from ldpsql.algebra.boxes import Box, LinearQuery, Side, Weight
 from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.workload import Workload
-from ldpsql.mechanisms.fourier.contributions import SharedContributions
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.fourier.recipe import Fourier
@@ -225,16 +224,3 @@ def shrink_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth of every variance."""
     right = FourierEstimator._centre
     monkeypatch.setattr(FourierEstimator, "_centre", lambda *given: 0.01 * right(*given))
-
-
-def test_what_is_added_is_what_people_from_an_even_spread_contribute() -> None:
-    """Their covariance over the law, for counts that overlap."""
-    design = made("1")
-    planned = [design.prepare(LinearQuery.count(Box(((span,),)))) for span in SPANS]
-    law = channel(design).mean(axis=1)
-    single = [histogram(design, [row], [1]) for row in outputs(design)]
-    amounts = np.array([design.estimator(own).answer(planned).values for own in single])
-    means = law @ amounts
-    exact = amounts.T @ (amounts * law[:, None]) - np.outer(means, means)
-    found = SharedContributions(design.collected).covariance(tuple(planned))
-    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)

@@ -14,15 +14,11 @@ import numpy as np
 import pytest
 from support.counting import count_record
 from support.fourier_designs import (
-    by_hand,
-    channel,
     counted,
-    dense_information,
     domain_of,
     elements,
     records,
     single_answers,
-    table_of,
 )
 
 from benchmarks.fourier_bounds import sample_share
@@ -30,75 +26,13 @@ from ldpsql.algebra.boxes import Box, LinearQuery, Side
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql.bounds.least_error import spectral_bound
 from ldpsql.mechanisms.fourier import contributions, families
-from ldpsql.mechanisms.fourier.candidates import Dictionary
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyBatch, FamilyTable
-from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.group import gather_faces, mirror
-from ldpsql.mechanisms.fourier.optimise import DesignProblem, find_equality_axes
 from ldpsql.mechanisms.fourier.recipe import Fourier, find_one_sided, group_of, is_mostly_one_sided
-from ldpsql.mechanisms.fourier.spectra import Collected, demand, floor
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_lab.simulation import SeededEntropy
-
-
-@pytest.mark.parametrize(
-    ("workload", "epsilon"),
-    [
-        (Workload.everyday(domain_of((16,))), 2.0),
-        (Workload.everyday(domain_of((6, 9))), 1.0),
-        (Workload.everyday(domain_of((6, 5), ((0.0, 1.0),)), {0: "equality"}), 0.5),
-        (Workload.everyday(domain_of((5, 4, 3)), max_predicates=3), 1.0),
-    ],
-)
-def test_the_table_tells_what_the_optimiser_thinks(workload: Workload, epsilon: float) -> None:
-    """Class by class, to the rounding of the weights to 2^-64; so is the objective."""
-    group = group_of(workload.domain, workload, 4096)
-    folding = Folding(group)
-    needed, odds = folding.fold_faces(demand(workload, group)), float(np.exp(epsilon))
-    dictionary = Dictionary(folding, needed, odds, find_equality_axes(workload))
-    problem = DesignProblem(
-        folding, needed, floor(demand(workload, group)), dictionary.components()
-    )
-    weights = problem.solve(problem.start(), 40)
-    found = Collected(group, table_of(list(problem.emit(weights))), odds).information
-    expected = problem.information(weights)
-    faces = {
-        face: found.get(face, np.zeros([order - 1 for order in group.shape(face)]))
-        for face in group.faces
-    }
-    np.testing.assert_allclose(folding.fold_faces(faces)[:-1], expected[:-1], rtol=1e-4, atol=1e-9)
-    objective = sum(
-        float((own[own > 0.0] / faces[face][own > 0.0]).sum())
-        for face, own in demand(workload, group).items()
-    )
-    assert objective == pytest.approx(problem.objective(expected), rel=1e-6)
-
-
-def test_division_and_moments_leave_out_what_is_not_known() -> None:
-    """The signs of two measures are never collected together."""
-    design = by_hand()["with signs"]
-    collected = design.collected
-    assert (1, 2) not in collected.information
-    known = dense_information(design)
-    assert (known[:, 1, 1] == 0.0).all()
-    random = np.random.default_rng(1)
-    faces = {
-        face: random.random(values.shape) + 1j * random.random(values.shape)
-        for face, values in collected.information.items()
-    }
-    divided = collected.divide({**faces, (1, 2): np.ones((1, 1), dtype=complex)})
-    assert set(divided) == set(faces)
-    for face, values in faces.items():
-        np.testing.assert_allclose(divided[face] * collected.information[face], values)
-    expected = sum(
-        float((np.abs(values) ** 2 / collected.information[face]).sum())
-        for face, values in faces.items()
-        if face
-    )
-    assert collected.covariance(faces, faces) == pytest.approx(expected)
-    assert collected.covariance(faces, {}) == 0.0
 
 
 def asked(sizes: tuple[int, ...], kind: Kind = "prefix", measures: int = 0) -> Workload:
@@ -171,30 +105,6 @@ def test_answers_are_exactly_unbiased(case: tuple[tuple[int, ...], str, int]) ->
         for record in records(design)
     ]
     np.testing.assert_allclose(means, truths, atol=1e-8)
-
-
-@pytest.mark.fast(1)
-@pytest.mark.parametrize("case", SMALL, ids=str)
-def test_tables_answer_what_reports_contribute(case: tuple[tuple[int, ...], str, int]) -> None:
-    """Decoding against c = D^-1 Q a with a from dense least squares over the real cells, the
-    number of people known."""
-    design = made(*case[:2], "prefix", case[2])
-    matrix, cells = channel(design), real(design)
-    own = matrix[:, cells]
-    weights = matrix.sum(axis=1)
-    bordered = np.ones((len(cells) + 1, len(cells) + 1))
-    bordered[:-1, :-1] = own.T @ (own / weights[:, None])
-    bordered[-1, -1] = 0.0
-    people = [elements(design.group)[cell] for cell in cells]
-    wanted = np.array(
-        [
-            [count_record(query, record, design.domain) for record in people] + [0.0]
-            for query in questions(design)
-        ]
-    )
-    solved = np.linalg.solve(bordered, wanted.T)
-    contributions = own @ solved[:-1] / weights[:, None] + solved[-1]
-    np.testing.assert_allclose(amounts_of(case), contributions, atol=1e-7)
 
 
 @pytest.mark.parametrize("case", SMALL, ids=str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -15,11 +15,9 @@ from support.fourier_designs import domain_of
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.workload import Workload
 from ldpsql.mechanisms.fourier import contributions as sampling
-from ldpsql.mechanisms.fourier import estimator as estimators
 from ldpsql.mechanisms.fourier import products
 from ldpsql.mechanisms.fourier.contributions import SecondMoments, SharedContributions
 from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.families import Complexes
 from ldpsql.mechanisms.fourier.group import Axes, Group, face_slices, gather_faces
 from ldpsql.mechanisms.fourier.products import ProductFace
 from ldpsql.mechanisms.fourier.spectra import BoxQuery
@@ -307,52 +305,6 @@ def test_a_sample_of_reports_stands_for_all_of_them(monkeypatch: pytest.MonkeyPa
     ratios = np.sqrt(np.diag(few.covariance) / np.diag(every.covariance))
     assert np.allclose(ratios, 1.0, atol=0.04)
     assert (few.values == every.values).all()
-
-
-@pytest.mark.parametrize("name", ["arcs", "boxes"])
-def test_of_many_places_fewer_reports_are_looked_at(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Values stay; standard errors change by less than a tenth with half of the reports."""
-    design, (reports, chances, _) = design_of(name), channel_of(name)
-    histogram = histogram_of(design, reports, np.rint(PEOPLE * chances[:, 7]).astype(np.int64))
-    sides = [[((code, code + 1),) for code in range(size)] for size in design.domain.sizes]
-    rows = [[design.prepare(LinearQuery.count(Box(own)))] for own in product(*sides)]
-    added, add = [], sampling.SampledProducts.add_translates
-
-    def keep(
-        self: sampling.SampledProducts, first: Complexes, second: Complexes, *given: object
-    ) -> None:
-        before = second.copy()
-        add(self, first, second, *given)  # type: ignore[arg-type]
-        added.append(second - before)
-
-    monkeypatch.setattr(sampling.SampledProducts, "add_translates", keep)
-    monkeypatch.setattr(estimators, "ALIKE", 2)
-    before = design.estimator(histogram).answer_rows(rows)
-    [every] = added
-    (face,) = design.table.products
-    cells, looked_at = design.group.cells(face.axes), []
-    sample = sampling.SharedContributions(design.collected).sample(frozenset({(0,), (1,), (0, 1)}))
-    points = sample[-1].cells
-    monkeypatch.setattr(products, "_MOST_MOVED", cells * points // 2 + cells)
-    moved = products.ProductReports.move_rows
-
-    def watch(self: products.ProductReports, *given: object) -> Iterator[object]:
-        for part, found in moved(self, *given):  # type: ignore[arg-type]
-            looked_at.append(len(found[0]))
-            yield part, found
-
-    monkeypatch.setattr(products.ProductReports, "move_rows", watch)
-    after = design.estimator(histogram).answer_rows(rows)
-    assert sum(looked_at) == -(-points // 2)
-    # Those that are looked at stand for the others.
-    [second] = added[1:]
-    assert np.vdot(second, every) == pytest.approx(np.vdot(every, every), rel=0.1)
-    for one, other in zip(before, after, strict=True):
-        assert one.values == other.values
-        ratio = np.sqrt(one.covariance / other.covariance).item()
-        assert ratio == pytest.approx(1.0, abs=0.1)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -415,18 +415,6 @@ def test_tables_agree_on_shared_margins(estimator: FourierEstimator) -> None:
         assert table.sum() == pytest.approx(PEOPLE)
 
 
-def test_answers_agree_whichever_table_they_come_from(estimator: FourierEstimator) -> None:
-    """A count by x is the sum over y, and over z, of counts by both."""
-    alone = DESIGN.prepare(LinearQuery.count(box(x=((2, 5),))))
-    expected = estimator.answer([alone]).values[0]
-    for other in "yzuvw":
-        parts = [
-            DESIGN.prepare(LinearQuery.count(box(x=((2, 5),), **{other: ((code, code + 1),)})))
-            for code in range(8)
-        ]
-        assert estimator.answer(parts).values.sum() == pytest.approx(expected, abs=1e-6)
-
-
 def test_three_predicates_are_refused_with_what_would_allow_them() -> None:
     asked = LinearQuery.count(box(x=((0, 3),), u=((1, 2),), w=((4, 8),)))
     with pytest.raises(UnsupportedSQL, match="x and u and w") as caught:
