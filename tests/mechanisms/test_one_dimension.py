@@ -171,7 +171,7 @@ def truth() -> np.ndarray:
     return np.array([inside.sum(), (x < 3).sum(), x[inside].sum(), pay[parts].sum()])
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_unbiased_with_honest_errors(name: str, options: dict[str, Any]) -> None:
     """COUNT and SUM, also of a measure without a dimension: mean, spread, coverage; and the

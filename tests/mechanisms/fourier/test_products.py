@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from math import prod
 
 import numpy as np
 import pytest
@@ -382,18 +381,6 @@ def test_listed_questions_come_first() -> None:
 def test_product_form_goes_with_no_restriction() -> None:
     with pytest.raises(SurveyError, match="restricted"):
         replace(design_of("boxes"), restricted=True)
-
-
-def test_every_question_is_counted_once() -> None:
-    """Questions of product faces follow one another, and their shares make up the rest."""
-    for name in NAMES:
-        table = design_of(name).table
-        ends = [face.first + face.questions for face in table.products]
-        assert [face.first for face in table.products] == [len(table.shares), *ends[:-1]]
-        assert ends[-1] == design_of(name).plan.questions
-        total = table.shares.sum() + sum(face.share for face in table.products)
-        assert total == pytest.approx(1.0)
-        assert all(face.phases == prod(f.radix for f in face.factors) for face in table.products)
 
 
 def extremes_found(name: str) -> tuple[np.ndarray, np.ndarray]:
