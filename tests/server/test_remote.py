@@ -58,22 +58,6 @@ def remote(served):
         yield connection
 
 
-def test_answers_are_those_of_the_file(served, remote):
-    with ldpsql.connect(served[3], read_only=True) as local:
-        for sql, parameters in (
-            (SQL, [30]),
-            ("SELECT COUNT(*) AS x, COUNT(*) AS x FROM app", None),
-            ("EXPLAIN SELECT COUNT(*) FROM app WHERE age < 30", None),
-            ("SELECT SUM(age) FROM app WHERE member = :m", {"m": True}),
-        ):
-            ours, theirs = remote.execute(sql, parameters), local.execute(sql, parameters)
-            assert ours.description == theirs.description
-            assert ours.fetchall() == theirs.fetchall()
-            assert ours.notes == theirs.notes
-            assert ours.arrow(intervals=True).equals(theirs.arrow(intervals=True))
-        assert [survey.table for survey in remote.surveys] == ["app"]
-
-
 def test_a_covariance_is_asked_for_as_long_as_the_answer_is_held(served, remote):
     held, asked = remote.execute(SQL, [30]), remote.session.store.ask
     expected = held.estimates.covariance
@@ -94,14 +78,6 @@ def test_a_covariance_of_very_many_estimates_is_refused():
         pack_estimates(many)
 
 
-def test_settings_go_with_the_question(served):
-    ends = []
-    for level in (0.5, 0.99):
-        with ldpsql.connect(served[0], token=served[1], confidence=level) as connection:
-            ends.append(connection.execute("SELECT COUNT(*) FROM app").result.level)
-    assert ends == [0.5, 0.99]
-
-
 def test_errors_are_those_of_the_file(remote):
     with pytest.raises(QueryError, match="agee") as caught:
         remote.execute("SELECT COUNT(*) FROM app\nWHERE agee > 3")
@@ -109,26 +85,6 @@ def test_errors_are_those_of_the_file(remote):
     assert caught.value.caret().splitlines()[1].strip() == "^^^^"
     with pytest.raises(NotSupportedError, match="of type bytes cannot be sent"):
         remote.execute(SQL, [b"x"])
-    for call in (
-        lambda: remote.register("regions", {"a": [1]}),
-        lambda: remote.add_lookup({"a": [1]}, "regions"),
-        lambda: remote.remove_lookup("regions"),
-    ):
-        with pytest.raises(NotSupportedError, match="where the database is"):
-            call()
-
-
-def test_look_up_tables_are_those_of_the_file(served, remote):
-    with ldpsql.connect(served[3], read_only=True) as local:
-        assert [table.name for table in remote.lookups] == ["regions"]
-        assert remote.lookups[0].rows.equals(local.lookups[0].rows)
-    sql = "SELECT COUNT(*) FROM app JOIN regions ON app.age = regions.age WHERE half = 'low'"
-    assert remote.execute(sql).fetchall()
-
-
-def test_made_up_people_are_those_of_the_file(served, remote):
-    with ldpsql.connect(served[3], read_only=True) as local:
-        assert remote.synthesize(40, seed=3).equals(local.synthesize(40, seed=3))
 
 
 def test_an_admin_brings_reports_and_repeats_count_once(served, remote, tmp_path):
