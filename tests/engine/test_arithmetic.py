@@ -259,9 +259,9 @@ def test_intervals_agree_with_the_spread_of_draws(text: str) -> None:
     assert coverage_fits(int(((bars.low <= truth) & (truth <= bars.high)).sum()), RUNS, LEVEL)
 
 
-@pytest.mark.parametrize("text", MOVING)
+@pytest.mark.parametrize("text", ["n + sx", "ax", "ax * ay"])
 def test_a_covariance_taken_for_its_half_is_caught(text: str) -> None:
-    """The negative control of the test above."""
+    """The negative control of the test above, for a form of each class."""
     matrix = covariance(0.1)[0]
     drawn = np.random.default_rng(9).multivariate_normal(VALUES[0], matrix, RUNS)
     at_truth = Sums(VALUES[:1], matrix[None] / 2.0, LEVEL)

@@ -16,7 +16,7 @@ from ldpsql.parser.catalog import COLUMNS, describe, relations
 from ldpsql.store import open_store
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
     survey = survey_of_two()
     with known(survey), stored(survey) as opened:
