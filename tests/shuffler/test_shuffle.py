@@ -219,13 +219,6 @@ def test_memory_does_not_grow_with_the_reports(tmp_path, monkeypatch):
     assert bounded < keys < whole
 
 
-def test_a_smaller_batch_than_designed_is_refused(survey, tmp_path):
-    spool(reports(survey, USERS - 1), tmp_path / "a.parquet")
-    with pytest.raises(ReportError, match=r"999 reports are fewer than the 1,000"):
-        shuffle_reports(survey, [tmp_path / "a.parquet"], tmp_path / "batch.parquet")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
-
-
 def test_a_local_survey_needs_no_shuffler(tmp_path):
     plain = Survey.of("app", SCHEMA, "1", "hio")
     with pytest.raises(SurveyError, match="trusts no shuffler"):

@@ -1,4 +1,5 @@
 import shutil
+from datetime import date
 
 import pytest
 from support.fake_survey import FakeMechanism, fake_survey, reports_of
@@ -37,3 +38,14 @@ def path(filled, tmp_path):
     """A copy of that store, with its snapshot and all that lies beside it."""
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     return tmp_path / "s.duckdb"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Sets the day on which reports arrive, at first the first of March 2026."""
+
+    def to(day):
+        monkeypatch.setattr("ldpsql.store.store.utc_today", lambda: day)
+
+    to(date(2026, 3, 1))
+    return to

@@ -23,17 +23,6 @@ from ldpsql_device.survey import canonical
 TODAY = date(2026, 3, 1)
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    """Sets the day on which reports arrive."""
-
-    def to(day):
-        monkeypatch.setattr("ldpsql.store.store.utc_today", lambda: day)
-
-    to(TODAY)
-    return to
-
-
 def rows_of(survey, table):
     [batch] = table.combine_chunks().to_batches()
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))

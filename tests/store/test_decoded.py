@@ -268,17 +268,6 @@ def test_another_version_of_the_decoder_starts_anew(monkeypatch: pytest.MonkeyPa
         compare(store, asked, SELECTIONS)
 
 
-def test_counting_anew_decodes_anew() -> None:
-    asked = survey()
-    with open_store(None, read_only=False) as store:
-        fill(store, asked)
-        store.catch_up()
-        with store._read_snapshot() as cursor:
-            cursor.execute("UPDATE sums_app SET sums = (SELECT min(sums) FROM sums_app)")
-        store.refresh("app")
-        compare(store, asked, SELECTIONS)
-
-
 def test_sums_that_cannot_be_written_leave_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of a transaction or nothing, wherever it ends."""
     asked = survey()

@@ -2,21 +2,11 @@ from __future__ import annotations
 
 import pytest
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
-from support.histograms import counts_of
+from support.histograms import counts_of, everything
 
 from ldpsql.store import Selection, fold
 
 SMALL = 10_000
-
-
-def everything(store):
-    """The histogram by all public columns, as one mapping."""
-    keys = tuple(column.name for column in store.survey("app").schema.public)
-    return {
-        (key, row): count
-        for key, histogram in store.histograms("app", Selection(None, keys))
-        for row, count in counts_of(histogram, 3).items()
-    }
 
 
 def table_rows(store):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
-from support.histograms import counts_of
+from support.histograms import everything
 from support.store_files import files_in
 from support.surveys import boolean, integer, public, survey_toml
 
@@ -18,7 +18,7 @@ from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.sql.lookups import PublicTable
-from ldpsql.store import Selection, merge_stores, open_store
+from ldpsql.store import merge_stores, open_store
 from ldpsql.store import store as store_module
 from ldpsql.store.intake import Intake
 from ldpsql.store.store import Store
@@ -45,15 +45,6 @@ def make(tmp_path):
         return path
 
     return run
-
-
-def everything(store, table="app"):
-    keys = tuple(column.name for column in store.survey(table).schema.public)
-    return {
-        (key, row): count
-        for key, histogram in store.histograms(table, Selection(None, keys))
-        for row, count in counts_of(histogram, 3).items()
-    }
 
 
 @pytest.mark.fast(1)

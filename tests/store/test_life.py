@@ -15,51 +15,22 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.decoded_survey import fourier, reports
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
-from support.histograms import counts_of
+from support.histograms import everything
 from support.store_files import files_in
-from support.surveys import boolean, integer, public, survey_toml
 
-from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
-from ldpsql.randomize.table import randomize_batch
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import Selection, decoded, fold, layout, open_store, read_store, vacuum_store
 from ldpsql.store.intake import Intake
 from ldpsql_device.errors import DataError, StoreError
 from ldpsql_device.survey import utc_today
-from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 STORES = Path(__file__).parents[1] / "data" / "stores"
 NO_ROOM = StoreError("no room")
 BOTH = pytest.mark.parametrize("options", [PLAIN, UNARY], ids=["plain", "unary"])
-
-
-def everything(store, table="app"):
-    """The histogram by all public columns, as one mapping."""
-    keys = tuple(column.name for column in store.survey(table).schema.public)
-    return {
-        (key, row): count
-        for key, histogram in store.histograms(table, Selection(None, keys))
-        for row, count in counts_of(histogram, 3).items()
-    }
-
-
-def fourier(table="app"):
-    columns = (integer("age", 0, 8), boolean("member"), public("kind", "text"))
-    return design(survey_toml(*columns, table=table, epsilon="2", mechanism="fourier"))
-
-
-def reports(survey, size, seed):
-    people = pa.table(
-        {
-            "age": [(seed + row) % 9 for row in range(size)],
-            "member": [row % 3 == 0 for row in range(size)],
-            "kind": [("a", "b", None)[row % 3] for row in range(size)],
-        }
-    )
-    return randomize_batch(survey, people, SeededEntropy(seed), policy=accept_everything(survey))[0]
 
 
 def test_batches_say_what_brought_them_when_and_how_many(store, tmp_path):
@@ -310,15 +281,6 @@ def test_deleted_reports_keep_their_counts(store, options):
     assert store.sizes("app").sum() == 100
     with pytest.raises(DataError, match="deleted once counted"):
         store.withdraw("app", [1])
-
-
-def test_deleted_reports_are_in_the_decoded_sums(store):
-    survey = fourier()
-    store.ingest_table(reports(survey, 100, 0), survey)
-    store.delete_reports("app", [1])
-    [answer] = Session(store).execute("SELECT COUNT(*) AS n FROM app").table.to_pylist()
-    assert answer["n"] == pytest.approx(100)
-    assert store.check() == []
 
 
 def test_a_removed_survey_leaves_nothing_and_its_name_is_free(store):

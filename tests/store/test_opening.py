@@ -12,7 +12,7 @@ import pytest
 from support.fake_survey import fake_survey, reports_of
 from support.store_files import files_in
 
-from ldpsql.store import Selection, open_store
+from ldpsql.store import open_store
 from ldpsql.store.opening import guard
 from ldpsql_device.errors import StoreError
 
@@ -31,11 +31,6 @@ def held(path, mode, seconds=60.0):
         assert process.stdout.readline() == b"held\n"
         yield process.pid
         process.kill()
-
-
-def people(store):
-    [(_, histogram)] = store.histograms("app", Selection())
-    return histogram.people
 
 
 def test_a_missing_store_is_refused_and_not_made(tmp_path):
@@ -58,12 +53,12 @@ def test_a_locked_store_is_reported_with_the_process_that_holds_it(path, read_on
 
 def test_a_store_that_is_let_go_in_time_is_opened(path):
     with held(path, "w", 0.5), open_store(path, read_only=False, patience=20) as store:
-        assert people(store) == 10
+        assert store.sizes("app").sum() == 10
 
 
 def test_readers_share_a_store(path):
     with held(path, "r"), open_store(path, read_only=True, patience=0) as store:
-        assert people(store) == 10
+        assert store.sizes("app").sum() == 10
 
 
 def test_a_store_open_for_reading_in_this_process_cannot_be_opened_for_writing(path):
@@ -100,7 +95,7 @@ def test_an_empty_file_is_no_store_yet(tmp_path):
     with open_store(path, read_only=False) as store:
         store.ingest_table(reports_of(survey, 10), survey)
     with open_store(path, read_only=True) as store:
-        assert people(store) == 10
+        assert store.sizes("app").sum() == 10
     assert files_in(tmp_path) == [path.name]
 
 
@@ -153,7 +148,7 @@ def test_a_store_that_could_not_be_made_is_made_by_the_next(tmp_path, how):
                 assert list(tmp_path.glob(f"*{path.name}*")) == []
         with open_store(path, read_only=False) as store:
             store.ingest_table(reports_of(survey, 10), survey)
-            assert people(store) == 10
+            assert store.sizes("app").sum() == 10
         assert files_in(tmp_path, f"*{path.name}*") == [path.name]
     assert failed >= 3
     broken = tmp_path / "broken.duckdb"
@@ -298,7 +293,7 @@ def test_a_damaged_log_says_what_to_do(path):
         open_store(path, read_only=True)
     log.unlink()
     with open_store(path, read_only=True) as store:
-        assert people(store) == 10
+        assert store.sizes("app").sum() == 10
 
 
 def test_damage_found_while_reading_says_what_to_do(tmp_path):
@@ -314,7 +309,7 @@ def test_damage_found_while_reading_says_what_to_do(tmp_path):
         pytest.raises(StoreError, match=r"damaged|cannot be used") as caught,
         open_store(path, read_only=True) as store,
     ):
-        people(store)
+        store.sizes("app").sum()
     assert "\n" not in str(caught.value)
     assert os.fspath(path) in str(caught.value)
 

@@ -12,18 +12,15 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from support.decoded_survey import fourier, reports
 from support.fake_survey import PUBLIC, UNARY, fake_survey, reports_of
-from support.surveys import boolean, integer, public, survey_toml
+from support.histograms import counts_of
 
-from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.randomize.table import randomize_batch
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import Selection, companion, open_store, read_store, vacuum_store
 from ldpsql_device.errors import InterfaceError, NotSupportedError, StoreError
-from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 HEADERS, BLOCK = 3 * 4096, 1 << 18
 """Bytes at the start of a file of DuckDB, and of a block after it."""
@@ -37,22 +34,6 @@ with open_store(sys.argv[1], read_only=False) as store:
             store._rows("UPDATE batches SET name = 'other'")
         print("changed", flush=True)
 """
-
-
-def fourier(table="app"):
-    columns = (integer("age", 0, 8), boolean("member"), public("kind", "text"))
-    return design(survey_toml(*columns, table=table, epsilon="2", mechanism="fourier"))
-
-
-def reports(survey, size, seed):
-    people = pa.table(
-        {
-            "age": [(seed + row) % 9 for row in range(size)],
-            "member": [row % 3 == 0 for row in range(size)],
-            "kind": [("a", "b", None)[row % 3] for row in range(size)],
-        }
-    )
-    return randomize_batch(survey, people, SeededEntropy(seed), policy=accept_everything(survey))[0]
 
 
 def add(path, size, seed, patience=0.0):
@@ -118,14 +99,6 @@ def test_a_damaged_snapshot_is_not_taken_for_the_store(path):
     assert told
 
 
-def test_a_statement_is_answered_from_one_state(path):
-    with read_store(path) as reader, reader.snapshot():
-        before = reader.version("app")
-        add(path, 5, 1)
-        assert people(reader) == 10
-        assert reader.version("app") == before
-
-
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("options", [{"limits": [[5, 3], [4, 2]]}, UNARY])
 @pytest.mark.parametrize("sizes", [(40, 30), (9_000, 5_000)])
@@ -152,14 +125,9 @@ def test_a_snapshot_gives_the_histograms_of_its_store(tmp_path, options, sizes):
 def read(store, selection):
     """A selection's histograms in an order of their own."""
     return [
-        (key, found.sizes.tolist(), [rows_of(found, each) for each in range(len(found.sizes))])
+        (key, found.sizes.tolist(), counts_of(found, len(found.sizes)))
         for key, found in store.histograms("app", selection)
     ]
-
-
-def rows_of(histogram, report_type):
-    rows = histogram.load(report_type)
-    return sorted(zip(*(c.tolist() for c in rows.columns), rows.counts.tolist(), strict=True))
 
 
 class not_opened:
@@ -520,18 +488,3 @@ def test_a_reader_answers_while_its_own_process_writes(path):
         writer._publish(at_once=True)
         with reader.snapshot():
             assert reader.lag() is None
-
-
-def test_files_are_ingested_while_somebody_reads(path, tmp_path):
-    survey = fake_survey()
-    for seed in (1, 2):
-        pq.write_table(reports_of(survey, 10, seed), tmp_path / f"{seed}.parquet")
-    seen = []
-    with read_store(path) as reader, open_store(path, read_only=False) as store:
-        store.ingest(
-            [tmp_path / "1.parquet", tmp_path / "2.parquet"],
-            survey=survey,
-            tell=lambda _: seen.append(None),
-        )
-        assert people(reader) == 30
-    assert len(seen) == 2

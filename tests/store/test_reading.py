@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from collections import Counter
-
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pytest
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
-from support.histograms import counts_of
 
 from ldpsql.algebra.boxes import Weight
 from ldpsql.store import Selection
@@ -29,43 +25,11 @@ def query(table: pa.Table, sql: str) -> pa.Table:
         return connection.sql(sql).to_arrow_table()
 
 
-def plain_counts(table: pa.Table) -> Counter:
-    names = [name for name in table.column_names if name.startswith(("ldpsql_q", "ldpsql_a"))]
-    return Counter(zip(*(table.column(name).to_pylist() for name in names), strict=True))
-
-
-def unary_counts(table: pa.Table) -> Counter:
-    group, *words = (
-        table.column(f"ldpsql_{name}").to_numpy() for name in ("question", "answer0", "answer1")
-    )
-    found: Counter = Counter()
-    for report_type in range(3):
-        chosen = group == report_type
-        found[report_type, -1] = int(chosen.sum())
-        for number, word in enumerate(words):
-            for bit in range(32):
-                found[report_type, 32 * number + bit] = int((word[chosen] >> bit & 1).sum())
-    return +found
-
-
-CASES = pytest.mark.parametrize(
-    ("options", "expected"), [(PLAIN, plain_counts), (UNARY, unary_counts)], ids=["plain", "unary"]
-)
+CASES = pytest.mark.parametrize("options", [PLAIN, UNARY], ids=["plain", "unary"])
 
 
 @CASES
-def test_a_histogram_counts_what_numpy_counts(store, options, expected):
-    survey = fake_survey(options=options, public=PUBLIC)
-    table = reports_of(survey, 3000)
-    store.ingest_table(table, survey)
-    [(key, histogram)] = store.histograms("app", Selection())
-    assert key == ()
-    assert counts_of(histogram, 3) == expected(table)
-    assert histogram.sizes.tolist() == np.bincount(table["ldpsql_question"].to_numpy()).tolist()
-
-
-@CASES
-def test_rows_are_distinct_reports(store, options, expected):
+def test_rows_are_distinct_reports(store, options):
     survey = fake_survey(options=options, public=PUBLIC)
     for seed in range(3):
         store.ingest_table(reports_of(survey, 500, seed), survey)
@@ -76,19 +40,7 @@ def test_rows_are_distinct_reports(store, options, expected):
 
 
 @CASES
-def test_a_condition_on_public_columns_selects_reports(store, options, expected):
-    survey = fake_survey(options=options, public=PUBLIC)
-    table = reports_of(survey, 3000)
-    store.ingest_table(table, survey)
-    condition = '"amount" >= 1 AND "group" IS NULL OR "day" = DATE \'2026-01-02\''
-    chosen = query(table, f"SELECT * FROM raw WHERE {condition}")
-    [(_, histogram)] = store.histograms("app", Selection(condition))
-    assert histogram.people == chosen.num_rows > 0
-    assert counts_of(histogram, 3) == expected(chosen)
-
-
-@CASES
-def test_moments_are_those_of_the_raw_reports(store, options, expected):
+def test_moments_are_those_of_the_raw_reports(store, options):
     survey = fake_survey(options=options, public=PUBLIC)
     table = reports_of(survey, 3000)
     store.ingest_table(table, survey)
@@ -129,43 +81,6 @@ def raw_moments(table: pa.Table, condition: str) -> dict:
     sums = ", ".join(f"coalesce(sum({sql[a]} * {sql[b]}), 0)::DOUBLE" for a, b in ALL)
     found = query(table, f"SELECT {sums} FROM raw WHERE {condition}")
     return dict(zip(ALL, (column[0].as_py() for column in found.columns), strict=True))
-
-
-@pytest.mark.fast(1)
-@CASES
-def test_keys_split_the_reports(store, options, expected):
-    survey = fake_survey(options=options, public=PUBLIC)
-    table = reports_of(survey, 3000)
-    for part in (table.slice(0, 1000), table.slice(1000)):
-        store.ingest_table(part, survey)
-    selection = Selection('"amount" > 0', ("DAY", "group"), MOMENTS)
-    found = store.histograms("app", selection)
-    keys = [key for key, _ in found]
-    in_order = query(
-        table,
-        'SELECT DISTINCT "day", "group" FROM raw WHERE "amount" > 0 ORDER BY ALL ASC NULLS LAST',
-    )
-    assert keys == [tuple(row.values()) for row in in_order.to_pylist()]
-    assert (None, None) in keys
-    for (day, group), histogram in found:
-        where = (
-            f'"amount" > 0 AND "day" IS NOT DISTINCT FROM {literal(day)} '
-            f'AND "group" IS NOT DISTINCT FROM {literal(group)}'
-        )
-        chosen = query(table, f"SELECT * FROM raw WHERE {where}")
-        assert histogram.people == chosen.num_rows
-        assert counts_of(histogram, 3) == expected(chosen)
-        truth = raw_moments(table, where)
-        assert {p: histogram.totals[p] for p in ALL} == pytest.approx(truth)
-        report_type = int(chosen["ldpsql_question"][0].as_py())
-        assert (
-            histogram.load(report_type).moment(AMOUNT, AMOUNT).shape
-            == histogram.load(report_type).counts.shape
-        )
-
-
-def literal(value) -> str:
-    return "NULL" if value is None else f"'{value}'"
 
 
 def test_without_reports_there_is_one_empty_histogram_and_none_by_keys(store):

@@ -15,7 +15,7 @@ from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
 from ldpsql.mechanisms.base import find_epsilon
 from ldpsql.randomize.table import randomize_batch
-from ldpsql.shuffler import shuffle_reports, shuffle_table
+from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.intake import Intake, expand
@@ -59,21 +59,6 @@ def refused(survey, table, words, kind=ReportError, **options):
         assert store.surveys() == []
 
 
-def test_a_shuffled_file_is_taken_and_raw_reports_are_not(survey, tmp_path):
-    pq.write_table(raw_reports(survey, USERS), tmp_path / "raw.parquet")
-    shuffle_reports(survey, [tmp_path / "raw.parquet"], tmp_path / "batch.parquet")
-    survey.write(tmp_path / "app.survey.json")
-    with open_store(None, read_only=False) as store:
-        with pytest.raises(ReportError, match=r"raw.parquet was not shuffled"):
-            store.ingest([tmp_path / "raw.parquet"])
-        assert store.surveys() == []
-        (taken,) = store.ingest([tmp_path / "batch.parquet"])
-        assert (taken.reports, taken.known) == (USERS, False)
-        assert store.smallest_batch("APP") == USERS
-        (again,) = store.ingest([tmp_path / "batch.parquet"])
-        assert again.known
-
-
 def test_text_says_nothing_of_its_shuffling(survey, batch, tmp_path):
     pacsv.write_csv(batch, tmp_path / "batch.csv")
     with open_store(None, read_only=False) as store:
@@ -110,13 +95,6 @@ def test_skipping_bad_rows_does_not_make_a_batch_smaller_unseen(survey, batch):
     refused(survey, bad, "999 reports, fewer than the 1,000", skip_invalid=True)
 
 
-def test_a_small_batch_may_be_taken_knowingly(survey, batch):
-    with open_store(None, read_only=False) as store:
-        store.ingest_table(batch, survey)
-        store.ingest_table(small(survey, batch, 400), accept_smaller_batch=True)
-        assert store.smallest_batch("app") == 400
-
-
 def test_local_surveys_ask_nothing_of_their_reports(survey):
     local = Survey.of("app", survey.schema, "1", "hio")
     with open_store(None, read_only=False) as store:
@@ -143,16 +121,6 @@ def test_files_directories_and_globs_are_expanded_in_order(tmp_path):
 def test_names_without_files_are_refused(tmp_path, given, reason):
     with pytest.raises(ReportError, match=reason):
         expand([str(tmp_path / given)], SUFFIXES)
-
-
-def test_reports_of_another_survey_are_refused(store, tmp_path):
-    mine, other = fake_survey(), fake_survey(epsilon="2")
-    pq.write_table(reports_of(other, 10), tmp_path / "r.parquet")
-    store.register(mine)
-    with pytest.raises(FingerprintError, match="a survey this store does not know"):
-        store.ingest([tmp_path])
-    with pytest.raises(FingerprintError, match="another survey"):
-        store.ingest([tmp_path], survey=mine)
 
 
 def test_a_file_names_a_survey_that_may_lie_beside_it(store, tmp_path):

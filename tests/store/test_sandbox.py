@@ -205,13 +205,6 @@ def test_replace_replaces(sandbox):
     assert sandbox.evaluate(sql, {"r": RELATION}).to_pylist() == [{"r": "bc", "n": None}]
 
 
-def test_ctrl_c_as_duckdb_tells_it_is_a_keyboard_interrupt(sandbox):
-    said = RuntimeError("Query interrupted")
-    assert isinstance(sandbox._explain(said), KeyboardInterrupt)
-    other = RuntimeError("something else")
-    assert sandbox._explain(other) is other
-
-
 def test_closing_ends_what_other_threads_evaluate():
     sandbox, caught = Sandbox(), []
 

@@ -6,37 +6,16 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of, with_new_ids
+from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey, reports_of
 
 from ldpsql.errors import QueryError
 from ldpsql.store import Selection, open_store
-from ldpsql_device.errors import FingerprintError, InterfaceError, StoreError, SurveyError
+from ldpsql_device.errors import InterfaceError, SurveyError
 
 
 def people(store, table="app"):
     [(_, histogram)] = store.histograms(table, Selection())
     return histogram.people
-
-
-def test_surveys_are_found_whatever_the_case_of_their_name(store):
-    survey = fake_survey("app")
-    store.register(survey)
-    assert store.survey("aPP") == survey
-    assert [s.table for s in store.surveys()] == ["app"]
-
-
-def test_an_unknown_survey_is_refused_with_those_there_are(store):
-    store.register(fake_survey("app"))
-    with pytest.raises(QueryError, match=r"no survey 'shop'.*app"):
-        store.survey("shop")
-
-
-def test_registering_twice_changes_nothing_and_another_survey_of_the_name_is_refused(store):
-    store.register(fake_survey("app"))
-    store.register(fake_survey("app"))
-    with pytest.raises(FingerprintError, match="another survey app"):
-        store.register(fake_survey("app", epsilon="2"))
-    assert len(store.surveys()) == 1
 
 
 def test_two_surveys_live_in_one_file(tmp_path):
@@ -72,14 +51,6 @@ def test_a_survey_of_a_newer_version_stops_no_other(tmp_path):
             store.intake("shop")
         with pytest.raises(QueryError, match=r"the store has: app$"):
             store.survey("other")
-
-
-def test_equal_reports_in_memory_count_as_often_as_they_have_ids(store):
-    survey = fake_survey()
-    one = reports_of(survey, 1)
-    batches = [store.ingest_table(table, survey) for table in (one, with_new_ids(one), one)]
-    assert [(batch.reports, batch.repeats) for batch in batches] == [(1, 0), (1, 0), (0, 1)]
-    assert people(store) == 2
 
 
 def test_a_table_in_memory_says_itself_to_which_survey_it_belongs(store):
@@ -129,26 +100,6 @@ def test_within_a_snapshot_a_thread_sees_no_reports_that_arrive(store):
         assert other.submit(state).result()[:4] == (15, 15, 15, 5)
     assert before[:4] == (10, 10, 10, 10)
     assert state()[:4] == (15, 15, 15, 5)
-
-
-def test_sizes_are_those_of_the_selected_reports(store):
-    survey = fake_survey(options=UNARY, public=PUBLIC)
-    store.ingest_table(reports_of(survey, 1000), survey)
-    condition = '"amount" > 0.5'
-    [(_, histogram)] = store.histograms("app", Selection(condition))
-    assert 0 < histogram.people < 1000
-    assert store.sizes("app", condition).tolist() == histogram.sizes.tolist()
-
-
-def test_a_reader_cannot_write(tmp_path):
-    path, survey = tmp_path / "s.duckdb", fake_survey()
-    with open_store(path, read_only=False) as store:
-        store.register(survey)
-    with open_store(path, read_only=True) as store:
-        with pytest.raises(StoreError, match="read-only"):
-            store.ingest_table(reports_of(survey, 1), survey)
-        with pytest.raises(StoreError, match="read-only"):
-            store.refresh("app")
 
 
 def test_a_closed_store_refuses_and_closes_twice(store):

@@ -62,15 +62,6 @@ def test_writers_wait_for_each_other_and_for_nobody_who_was_killed(path):
     open_store(path, read_only=False, patience=0).close()
 
 
-@pytest.mark.parametrize("read_only", [True, False])
-def test_who_writes_is_named(path, read_only):
-    with writer("a", path) as process:
-        go(process)
-        assert process.stdout.readline() == "has it\n"
-        with pytest.raises(StoreError, match=rf"is locked by process {process.pid} \("):
-            open_store(path, read_only=read_only, patience=0)
-
-
 def test_threads_of_a_process_share_a_store(path):
     found = []
 
