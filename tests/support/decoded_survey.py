@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from support.surveys import boolean, integer, public, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.survey import Survey
 from ldpsql_lab.simulation import SeededEntropy, accept_everything
-
-from .surveys import boolean, integer, public, survey_toml
 
 
 def fourier(table: str = "app") -> Survey:
