@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.estimators.base import make_estimator
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.reports.report import Histogram
@@ -13,7 +14,7 @@ from ldpsql_lab.simulation import SeededEntropy
 
 def estimator_of(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> FourierEstimator:
     """Randomize codes and signs, shape (n, d + k), and count equal reports."""
-    return made.estimator(histogram_from(made, codes, seed))
+    return make_estimator(made, histogram_from(made, codes, seed))
 
 
 def histogram_from(made: FourierDesign, codes: NDArray[np.int64], seed: int) -> Histogram:

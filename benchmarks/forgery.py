@@ -24,6 +24,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import AnyDesign, PlannedQuery
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.forgery import find_signs
 from ldpsql.reports.report import Histogram, Reports, question_shares
 from ldpsql_device.epsilon import Epsilon
@@ -272,7 +273,7 @@ def listed() -> Iterator[tuple[str, AnyDesign]]:
     """What is attacked: every mechanism that asks once, and trees by least squares."""
     for name in sorted(MECHANISMS):
         design = find_design(name, "1")
-        if design.asks_in_rounds:
+        if isinstance(design, Rounds):
             continue
         yield title(design), design
         if name in TREES:

@@ -29,6 +29,7 @@ from ldpsql.engine.plan import QueryPlan, make_plans
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Estimators, Sample
 from ldpsql.parser import parse
+from ldpsql.reports.channel import enumerate_law
 from ldpsql.reports.report import Histogram
 from ldpsql.sql.aggregates import Quantile, Target, expand
 from ldpsql.store.base import Selection
@@ -189,7 +190,7 @@ class Trial:
     @cached_property
     def law(self) -> tuple[NDArray[np.int64], Floats]:
         """Every report as a row, and how likely it is of somebody who is drawn."""
-        law, schema = self.survey.design.law(), self.survey.schema
+        law, schema = enumerate_law(self.survey.design.plan), self.survey.schema
         names = [column.name for column in (*schema.dimensions, *schema.measures)]
         people = self.table.group_by(names).aggregate([([], "count_all")])
         counts = dict.fromkeys(law.inputs, 0.0)

@@ -11,6 +11,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DeclaredQuery, Workload
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import make_estimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.simulation import SeededEntropy, histogram_of
@@ -87,7 +88,7 @@ def _measured(design: Design, queries: list[LinearQuery], runs: int) -> float:
     errors = []
     for seed in range(runs):
         histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
-        values = design.estimator(histogram).answer(planned).values
+        values = make_estimator(design, histogram).answer(planned).values
         errors.append(np.mean((values - truths) ** 2))
     return float(np.mean(errors))
 

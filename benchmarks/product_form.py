@@ -18,6 +18,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery, Side
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Kind, Workload
 from ldpsql.designer.fairness import weigh_fairly
+from ldpsql.estimators.base import make_estimator
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.recipe import mean_variance
 from ldpsql.reports.report import Histogram
@@ -188,7 +189,7 @@ def coverage(case: Case, surveys: int, width: float = 1.96) -> tuple[str, str]:
     hits = np.zeros(len(asked))
     for seed in range(surveys):
         codes = everybody[np.random.default_rng(seed).integers(0, len(everybody), PEOPLE)]
-        found = design.estimator(histogram_of(design, codes, 100 + seed)).answer(queries)
+        found = make_estimator(design, histogram_of(design, codes, 100 + seed)).answer(queries)
         errors = np.abs(found.values - expected * len(codes))
         hits += errors <= width * np.sqrt(np.diag(found.covariance))
     kinds = np.array([query.measure is None for query in asked])

@@ -22,6 +22,7 @@ from typing import Any
 from benchmarks.tables import print_table
 from ldpsql.designer import DesignedSurvey, design_survey
 from ldpsql.designer.forecast import sample_queries
+from ldpsql.mechanisms.fourier.group import is_coarse
 
 SURVEYS = 300
 TARGET = Path("out/random_surveys.jsonl")
@@ -72,7 +73,7 @@ def design_one(text: str) -> dict[str, Any]:
         "error": designed.forecast.error,
         "reduced": any(" is reduced to " in note for note in designed.notes),
         "merged": any("no declared query tells" in note for note in designed.notes),
-        "coarse": designed.survey.design.is_coarse,
+        "coarse": is_coarse(designed.survey.design),
     }
 
 

@@ -16,6 +16,7 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Kind, QueryClass, Workload
 from ldpsql.bounds.least_error import spectral_bound
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import make_estimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.simulation import SeededEntropy, histogram_of
@@ -151,7 +152,7 @@ def _repeated(design: Design, places: np.ndarray) -> tuple[np.ndarray, np.ndarra
         random = np.random.default_rng([number, 23])
         codes = places[random.integers(0, len(places), PEOPLE)][:, None]
         reports = design.randomize(codes, SeededEntropy(number))
-        given = design.estimator(histogram_of(reports)).answer(planned)
+        given = make_estimator(design, histogram_of(reports)).answer(planned)
         found.append((given.values - truth, given.stderr))
     errors, spread = zip(*found, strict=True)
     return np.array(errors), np.array(spread)

@@ -10,6 +10,7 @@ from benchmarks.tables import print_table
 from benchmarks.uldp_tables import Floats, Setting, exact_error
 from ldpsql.algebra.estimate import quantile
 from ldpsql.dbapi.connection import Connection
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.cells import sum_cells
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.reports.report import Histogram
@@ -128,7 +129,7 @@ def _covered(made: CellDesign, *, anew: bool) -> Floats:
     asked = [sum_cells(row) for row in np.eye(len(truth))]
     inside = np.zeros(len(truth))
     for counts in surveys(made, COVERAGE_RUNS, anew=anew):
-        answer = made.estimator(_histogram(counts)).answer(asked)
+        answer = make_estimator(made, _histogram(counts)).answer(asked)
         inside += np.abs(answer.values - truth) <= quantile(0.95) * answer.stderr
     return inside / COVERAGE_RUNS
 

@@ -171,8 +171,8 @@ def tried():
 def test_auto_ranks_at_derived_local_epsilons(tried):
     chosen, local = tried
     designs = [candidate.forecast.design for candidate in chosen.ranking.ranked]
-    assert {d.epsilon for d in designs if not d.states_blankets} == {local}
-    assert all(d.epsilon.value > local.value for d in designs if d.states_blankets)
+    assert {d.epsilon for d in designs if not d.blankets()} == {local}
+    assert all(d.epsilon.value > local.value for d in designs if d.blankets())
     for design_ in designs:
         check_promise(design_, TRUST)
     assert chosen.people == 20_000

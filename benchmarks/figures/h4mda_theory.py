@@ -25,6 +25,7 @@ from benchmarks.figures.verdicts import Value, in_every_case, is_near, tally
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.channel import enumerate_law
 from ldpsql.workbench.pictures import Panel, Role, draw_figure
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.simulation import SeededEntropy, histogram_of
@@ -70,7 +71,7 @@ def measure_promises(
 def _promise(name: str, fakes: int, epsilon: str) -> list[Row]:
     options = {"fanout": 2, **({"fakes": fakes} if name == "lgrr-fd" else {})}
     design = mechanism(name).design(domain_of(name, 4, 1), Epsilon.parse(epsilon), options)
-    law = design.law()
+    law = enumerate_law(design.plan)
     odds = law.worst().odds
     return [
         {

@@ -15,6 +15,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.mechanisms.registry import mechanism as registered
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.reports.report import Histogram, Reports
 from ldpsql.store import Selection
@@ -142,7 +143,7 @@ def _answered(name: str, codes: np.ndarray, point: Point, mechanism: str, run: i
 def _collect(survey: Survey, table: pa.Table, run: int) -> tuple[Survey, Histogram]:
     """The survey of the last round, and how often every report is there. Where one round does it
     needs no store, which would decode rich reports once more."""
-    if survey.design.asks_in_rounds:
+    if isinstance(survey.design, Rounds):
         last, store = collect(survey, table, seed=run)
         ((_, histogram),) = store.histograms("people", Selection())
         return last, histogram

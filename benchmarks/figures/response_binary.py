@@ -34,6 +34,7 @@ from benchmarks.figures.response_work import (
     symmetric,
     truthful,
 )
+from ldpsql.reports.channel import enumerate_law
 from ldpsql.workbench.pictures import Panel, draw_figure
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def measure_delta(
             for delta in deltas:
                 prior = [share, 1.0 - share]
                 design = truthful(prior, epsilon, delta)
-                divergence = design.law().divergence(design.epsilon.odds)
+                divergence = enumerate_law(design.plan).divergence(design.epsilon.odds)
                 rows.append(
                     {
                         "epsilon": float(epsilon),

@@ -35,6 +35,7 @@ from benchmarks.figures.response_work import (
     symmetric,
     truthful,
 )
+from ldpsql.reports.channel import enumerate_law
 from ldpsql.workbench.pictures import Panel, draw_figure
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def measure_delta(
                     "delta": float(delta),
                     "formula": _formula(prior, float(epsilon), float(delta)),
                     "optimum": agreement(design, prior),
-                    "spent": float(design.law().divergence(design.epsilon.odds)),
+                    "spent": float(enumerate_law(design.plan).divergence(design.epsilon.odds)),
                     "program": program,
                     "program_spent": needed,
                 }

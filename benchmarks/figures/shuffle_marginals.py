@@ -31,7 +31,7 @@ from benchmarks.figures.verdicts import (
 )
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.estimators.base import Codes
+from ldpsql.estimators.base import Codes, make_estimator
 from ldpsql.estimators.linear import EvenSource, LinearEstimator
 from ldpsql.marginals.decoder import CollectedMarginals
 from ldpsql.marginals.designs import ArrDesign
@@ -242,7 +242,7 @@ def measured(design: CollectedMarginals, people: People, seeds: Sequence[int]) -
     found = []
     for seed in seeds:
         reports = design.randomize(people.codes, SeededEntropy(seed))
-        values = design.estimator(histogram_of(reports)).values(planned)
+        values = make_estimator(design, histogram_of(reports)).values(planned)
         found.append(float(((values / len(people.codes) - truth) ** 2).sum()))
     return Value.over(found)
 

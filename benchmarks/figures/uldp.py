@@ -20,6 +20,7 @@ from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.figures.verdicts import Value, band, in_every_case, is_near, tally
 from benchmarks.uldp_tables import Floats, Setting, exact_error
 from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.estimators.base import make_estimator
 from ldpsql.sensitive.people_tables import climb_likelihood
 from ldpsql.sensitive.recipes import CellDesign
 from ldpsql.workbench import pictures as plots
@@ -291,7 +292,7 @@ def _time_rows(setting: Setting, name: str, epsilon: str, runs: int) -> list[Row
         started = time.process_time()
         reports = made.randomize(codes, SeededEntropy(run))
         drawn = time.process_time()
-        made.estimator(histogram_of(reports)).answer(cells)
+        make_estimator(made, histogram_of(reports)).answer(cells)
         if run:
             spent["randomize"].append(drawn - started)
             spent["estimate"].append(time.process_time() - drawn)

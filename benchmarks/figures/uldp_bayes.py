@@ -31,7 +31,7 @@ from benchmarks.uldp_tables import CLASS
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.numerics import project_on_simplex
 from ldpsql.designer import design
-from ldpsql.estimators.base import AnyDesign
+from ldpsql.estimators.base import AnyDesign, make_estimator
 from ldpsql.workbench.pictures import Curve, Panel, Role, draw_figure
 from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
@@ -79,7 +79,7 @@ def estimate(made: AnyDesign, pairs: Codes, seed: int) -> Floats:
     histogram = histogram_of(made.randomize(pairs[:, None], SeededEntropy(seed)))
     (size,) = made.domain.sizes
     cells = (LinearQuery.count(Box((((code, code + 1),),))) for code in range(size))
-    return made.estimator(histogram).values([made.prepare(cell) for cell in cells])
+    return make_estimator(made, histogram).values([made.prepare(cell) for cell in cells])
 
 
 def learn(tables: Sequence[Floats]) -> tuple[Floats, list[Floats]]:

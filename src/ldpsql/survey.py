@@ -27,6 +27,7 @@ from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.estimators.base import Codes
 from ldpsql.mechanisms.base import Promise, check_promise
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.persons import PersonRule
 from ldpsql.reports.report import Histogram
 from ldpsql.reports.survey_file import write_survey
@@ -164,7 +165,7 @@ class Survey(Published):
         """SurveyError unless the survey names the rounds before it, if there are any."""
         named = (self.previous, self.first)
         require_hashes(*named)
-        if not self.design.asks_in_rounds:
+        if not isinstance(self.design, Rounds):
             if named != (None, None):
                 raise SurveyError(f"{self.design.name} does not ask in rounds")
             return
@@ -426,7 +427,7 @@ class Survey(Published):
         key: its author's, who must be that of this one. SurveyError for another one, for a
         mechanism that does not ask in rounds, and after the last round.
         """
-        if not self.design.asks_in_rounds:
+        if not isinstance(self.design, Rounds):
             raise SurveyError(f"{self.table}: {self.design.name} does not ask in rounds")
         if self.author != (key.author if key else None):
             whose = "nobody has signed" if self.author is None else f"{self.author} has signed"

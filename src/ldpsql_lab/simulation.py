@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ldpsql.algebra.estimate import CONFIDENCE
 from ldpsql.dbapi.connection import Connection
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.reports.report import Histogram, Integers, Reports
 from ldpsql.shuffler import shuffle_table
@@ -98,7 +99,7 @@ def collect(
     spent, design = spent or Spent(), survey.design
     entropy, store = SeededEntropy(seed), open_store(None, read_only=False)
     parts = [table]
-    if design.asks_in_rounds:
+    if isinstance(design, Rounds):
         survey = replace(survey, author=None, signature=None)  # nobody signs the rounds to come
         left = design.rounds - design.round + 1
         chosen = np.random.default_rng([seed, left]).integers(0, left, table.num_rows)

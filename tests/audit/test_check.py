@@ -18,10 +18,10 @@ from support.broken_promises import (
 )
 from support.later_rounds import at_round
 
-from ldpsql.audit import audit_design
-from ldpsql.audit.exact import domain_of_codes, enumerate_channel
-from ldpsql.estimators.base import Design
+from ldpsql.audit import audit_design, check
+from ldpsql.audit.exact import domain_of_codes, enumerate_channel, worst_odds
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.reports.channel import enumerate_law
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.mechanisms.ahead import AheadDesign
 
@@ -78,7 +78,7 @@ def test_a_large_design_states_its_odds_and_is_checked_on_a_smaller_one(
     design = made(name, domain, measures, **options)
     found = audit_design(design, options)
     assert (found.method, found.holds) == ("integers", True)
-    assert found.odds == design.worst_odds() > ONE.odds * (1 - Fraction(1, 10**9))
+    assert found.odds == worst_odds(design) > ONE.odds * (1 - Fraction(1, 10**9))
     small = found.enumerated.design.domain
     assert len(small.sizes) == len(design.domain.sizes) or name == "ahio"
     assert all(a <= b for a, b in zip(small.sizes, design.domain.sizes, strict=False))
@@ -90,7 +90,7 @@ def test_a_later_round_is_audited_on_its_own_grid(oracle):
     design = at_round(made("ahead", "64x64", oracle=oracle), 4)
     found = audit_design(design, {"oracle": oracle})
     assert (found.method, found.holds) == ("integers", True)
-    assert found.odds == design.worst_odds() > ONE.odds * (1 - Fraction(1, 10**9))
+    assert found.odds == worst_odds(design) > ONE.odds * (1 - Fraction(1, 10**9))
 
 
 def test_a_later_round_that_tells_the_truth_is_caught(monkeypatch):
@@ -142,7 +142,7 @@ def test_unbounded_odds_come_with_a_witness(kind):
     assert (found.holds, found.odds, found.epsilon) == (False, None, None)
     assert "the odds of some report are unbounded" in found.problems
     assert ("the mechanism promises nothing" in found.problems) == (kind == "none")
-    witness, law = found.witness, design.law()
+    witness, law = found.witness, enumerate_law(design.plan)
     column = law.outputs.index(witness.report)
     chance = {
         record: row[column] for record, row in zip(law.inputs, law.probabilities, strict=True)
@@ -197,7 +197,7 @@ def test_a_combination_of_roots_without_a_sign_tells_nothing():
 
 
 def test_a_design_that_understates_its_odds_is_caught(monkeypatch):
-    monkeypatch.setattr(Design, "worst_odds", lambda design: ONE.odds / 2)
+    monkeypatch.setattr(check, "worst_odds", lambda design: ONE.odds / 2)
     for domain in ("4", "30x30"):
         assert "the odds from the design's integers are below those of its enumerated channel" in (
             audit_design(made("hgrr", domain)).problems

@@ -23,8 +23,8 @@ from support.surveys import (
 )
 
 from ldpsql import __version__
+from ldpsql.audit import check
 from ldpsql.designer import design
-from ldpsql.estimators.base import Design
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
@@ -259,7 +259,7 @@ def test_a_page_is_written_to_be_printed_and_signed(published, tmp_path):
 def test_a_page_says_that_a_promise_does_not_hold_and_escapes_text(
     published, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(Design, "worst_odds", lambda design: Epsilon.parse("1").odds)
+    monkeypatch.setattr(check, "worst_odds", lambda design: Epsilon.parse("1").odds)
     target = tmp_path / "page.html"
     toml = survey_toml(category("sex", "<script>alert(1)</script>", "b"), epsilon="2")
     published.write_text(design(toml).to_json())
@@ -325,7 +325,7 @@ def test_a_delta_is_established_over_sets_of_reports():
 
 def test_a_broken_promise_is_exit_code_1(published, monkeypatch):
     right = Epsilon.parse("2").odds
-    monkeypatch.setattr(Design, "worst_odds", lambda design: right * 2)
+    monkeypatch.setattr(check, "worst_odds", lambda design: right * 2)
     shown = run(*QUICK, published)
     assert shown.exit_code == 1
     assert "problem      the odds of some report are above e^2" in shown.stdout

@@ -8,6 +8,7 @@ import pytest
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.designer import design_survey
 from ldpsql.designer.forecast import MOST_LENGTHS, demand_curves, error_curves, information_curves
+from ldpsql.reports.channel import enumerate_law
 
 HEAD = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "{}"\n'
 AGE = '[dimension.age]\ntype = "int"\ndomain = [0, {}]\n'
@@ -20,7 +21,7 @@ def survey(mechanism: str, size: int = 8, more: str = ""):
 
 def eigenvalues(design) -> np.ndarray:
     """lambda_f of Q' D^-1 Q by its definition, from the exact channel of one dimension."""
-    law = design.law()
+    law = enumerate_law(design.plan)
     channel = np.array([[float(p) for p in row] for row in law.probabilities]).T
     size = channel.shape[1]
     information = channel.T @ (channel / channel.sum(axis=1, keepdims=True))

@@ -26,6 +26,7 @@ from ldpsql.designer.forecast import (
     predicate_of,
     sample_queries,
 )
+from ldpsql.estimators.base import make_estimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
@@ -295,7 +296,7 @@ def test_forecasts_come_true(name: str, sizes: tuple[int, ...]) -> None:
     for seed in range(FORECAST_RUNS):
         codes = random.integers(0, sizes, (FORECAST_PEOPLE, len(sizes)))
         reports = design.randomize(codes, SeededEntropy(seed))
-        answer = design.estimator(histogram_of(reports)).answer(planned)
+        answer = make_estimator(design, histogram_of(reports)).answer(planned)
         errors = np.asarray(answer.values) - FORECAST_PEOPLE * np.array(shares)
         squares.append(float(weights @ errors**2))
     mean = float(np.mean(squares))

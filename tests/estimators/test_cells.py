@@ -14,6 +14,7 @@ from support.tiers import runs
 
 from ldpsql.algebra.boxes import Box, LinearQuery, Weight
 from ldpsql.algebra.estimate import quantile
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.cells import MatrixChannel
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.report import Histogram, Rows
@@ -68,7 +69,7 @@ def answers(epsilon: str, data: str, drop_out: float = 0.0) -> tuple[np.ndarray,
         counts = np.bincount(answer, minlength=len(design.weights))
         seen = np.flatnonzero(counts)
         histogram = Histogram(1, (np.zeros_like(seen), seen), counts[seen])
-        given = design.estimator(histogram).answer(plans)
+        given = make_estimator(design, histogram).answer(plans)
         found.append((given.values, given.stderr))
     values, errors = zip(*found, strict=True)
     return np.array(values), np.array(errors)
@@ -111,7 +112,7 @@ def test_covariance_adds_up():
     histogram = histogram_of(design.randomize(people("spiky", 1), SeededEntropy(1)))
     parts = [LinearQuery.count(Box((((a, b),),))) for a, b in ((0, 5), (5, 9), (9, 12))]
     whole = LinearQuery.count(Box((((0, 9),),)))
-    estimator = design.estimator(histogram)
+    estimator = make_estimator(design, histogram)
     found = estimator.answer([design.prepare(query) for query in (*parts, whole)])
     assert found.values[0] + found.values[1] == pytest.approx(found.values[3])
     assert sum(found.values[:3]) == pytest.approx(PEOPLE)
@@ -122,7 +123,9 @@ def test_covariance_adds_up():
 def test_nobody_tells_nothing():
     design = design_of("1")
     histogram = histogram_of(design.randomize(np.zeros((0, 2), dtype=np.int64), SeededEntropy(1)))
-    found = design.estimator(histogram).answer([design.prepare(query) for query in queries()[:2]])
+    found = make_estimator(design, histogram).answer(
+        [design.prepare(query) for query in queries()[:2]]
+    )
     assert np.isnan(found.values).all()
     assert np.isinf(np.diagonal(found.covariance)).all()
 
@@ -143,7 +146,7 @@ def test_public_weights_are_summed():
     columns = (np.zeros(size, dtype=np.int64), np.arange(size))
     histogram = Histogram(1, columns, np.bincount(answer, minlength=size), moments)
     query = LinearQuery(((1.0, Box((((1, 3),),))),), None, weight)
-    found = design.estimator(histogram).answer([design.prepare(query)])
+    found = make_estimator(design, histogram).answer([design.prepare(query)])
     truth = amount[(codes >= 1) & (codes < 3)].sum()
     assert abs(found.values[0] - truth) < 5 * found.stderr[0] < 0.1 * truth
 

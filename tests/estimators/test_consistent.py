@@ -12,6 +12,7 @@ from support.tiers import keep_fast, runs
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import make_estimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.trees import AxisDetails, Tree, balance
 from ldpsql_device.epsilon import Epsilon
@@ -67,8 +68,8 @@ def simulated(request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray, n
     for seed in range(RUNS):
         signs = np.random.default_rng([seed, 1]).random(PEOPLE) < x / 8
         codes = np.stack([x, y, signs.astype(np.int64)], axis=1)
-        answer = design.estimator(
-            histogram_of(design.randomize(codes, SeededEntropy(seed)))
+        answer = make_estimator(
+            design, histogram_of(design.randomize(codes, SeededEntropy(seed)))
         ).answer(planned)
         values.append(answer.values)
         covariances.append(answer.covariance)

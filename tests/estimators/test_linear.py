@@ -12,6 +12,7 @@ from support.histograms import histogram_of
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators import linear
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.linear import limit_jointly, merge_entries
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
@@ -32,7 +33,7 @@ def smallest_variance(name: str, options: dict[str, Any]) -> float:
         people = (5, 10, 20)[seed % 3]
         codes = np.random.default_rng(seed).integers(0, 4, (people, 1)) * (seed % 2)
         histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
-        covariance = design.estimator(histogram).answer(planned).covariance
+        covariance = make_estimator(design, histogram).answer(planned).covariance
         for i, j in combinations(range(4), 2):
             if np.isfinite(covariance[[i, j], [i, j]]).all():
                 spread = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]

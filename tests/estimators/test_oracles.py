@@ -8,10 +8,12 @@ import pytest
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators import oracles
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.nodes import NodeDesign, OracleAnswer
 from ldpsql.estimators.oracles import Grr, Olh, Oracle, Oue, prime_from
 from ldpsql.mechanisms.oracles import LARGEST, choose_oracle, hash_values, make_oracle, odds_words
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.channel import enumerate_law
 from ldpsql.reports.report import Histograms
 from ldpsql_device.draw import invert
 from ldpsql_device.epsilon import Epsilon
@@ -40,7 +42,7 @@ def test_support_probabilities_are_those_of_the_law(name: str, nodes: int) -> No
     design = mechanism(name).design(domain, Epsilon.parse("1.2"), options)
     assert isinstance(design, NodeDesign)
     (answer,) = design.answers
-    oracle, law = answer.oracle, design.law()
+    oracle, law = answer.oracle, enumerate_law(design.plan)
     singles = np.zeros((nodes, nodes))
     pairs = np.zeros((nodes, nodes, nodes))
     for own in range(nodes):
@@ -173,6 +175,6 @@ def test_sets_of_people_have_words_of_more_bits_than_nodes(name: str) -> None:
     planned = made.prepare(LinearQuery.count(Box((((1, 4),),))))
     found = made.answer_sets("unbiased", Histograms.of_one((), people), [[planned]])
     assert found is not None
-    own = made.estimator(people).answer([planned])
+    own = make_estimator(made, people).answer([planned])
     assert found[0][0, 0] == pytest.approx(own.values)
     assert found[1][0, 0] == pytest.approx(own.covariance)

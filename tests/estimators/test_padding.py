@@ -18,6 +18,7 @@ from support.significance import variance_fits
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.estimators.groups import Group
 from ldpsql.estimators.linear import LinearEstimator
@@ -167,7 +168,7 @@ def test_an_answer_that_padding_makes_lopsided_is_predicted() -> None:
         for seed in range(200):
             codes = np.random.default_rng([seed, 1]).integers(0, 130, (1_000, 1))
             histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
-            values.append(design.estimator(histogram).answer([planned]).values[0])
+            values.append(make_estimator(design, histogram).answer([planned]).values[0])
         predicted = design.variance([planned], 1_000)[0]
         assert variance_fits(np.array(values), predicted)
         # The negative control: as if every second person were there, which is 2.2 errors for one.

@@ -13,6 +13,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery, Weight
 from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.linear import pseudo_squares
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.report import Histogram, Reports
@@ -60,7 +61,7 @@ def test_no_error_is_nothing(
         people = (5, 60, 600)[seed % 3]
         codes = np.zeros((people, 1 + len(domain.bounds)), dtype=np.int64)
         histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
-        told = np.diagonal(design.estimator(histogram).answer(planned).covariance)
+        told = np.diagonal(make_estimator(design, histogram).answer(planned).covariance)
         least.append(np.min(told, initial=np.inf, where=np.isfinite(told)))
     assert min(least) > 0.0
 
@@ -109,12 +110,12 @@ def test_few_people_who_weigh_nothing_are_no_proof_of_nothing(
     told = []
     for seed in range(40):
         reports = design.randomize(codes, SeededEntropy(seed))
-        answer = design.estimator(weighted(reports, pay)).answer(planned)
+        answer = make_estimator(design, weighted(reports, pay)).answer(planned)
         told.append(answer.stderr[0])
         assert np.linalg.eigvalsh(answer.covariance).min() > -1e-9
-        alone = design.estimator(weighted(reports, pay)).values(planned)
+        alone = make_estimator(design, weighted(reports, pay)).values(planned)
         assert alone == pytest.approx(answer.values, rel=1e-9, abs=1e-9)
-        nobody = design.estimator(weighted(reports, np.zeros(60))).answer(planned[:1])
+        nobody = make_estimator(design, weighted(reports, np.zeros(60))).answer(planned[:1])
         assert nobody.values[0] == 0.0
         assert nobody.stderr[0] == 0.0
     assert min(told) > 0.05 * np.median(told)
@@ -137,7 +138,7 @@ def simulated(design: Design, offset: float) -> tuple[np.ndarray, np.ndarray, np
         codes = random.choice(16, (PEOPLE, 1), p=chance)
         pay = offset + 10.0 * random.random(PEOPLE)
         reports = design.randomize(codes, SeededEntropy(seed))
-        answer = design.estimator(weighted(reports, pay)).answer(planned)
+        answer = make_estimator(design, weighted(reports, pay)).answer(planned)
         errors.append(answer.values - truth)
         covariances.append(answer.covariance)
     return np.array(errors), np.array(covariances), truth

@@ -19,6 +19,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.estimate import Ratio, quantile
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.linear import ReportedSource
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.report import Reports
@@ -66,7 +67,7 @@ def simulated(name: str, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
             signs = np.random.default_rng([seed, 7]).random(PEOPLE) < fraction
             private = np.column_stack([codes, signs.astype(np.int64)])
         reports = design.randomize(private, SeededEntropy(seed))
-        answer = design.estimator(histogram_of(reports)).answer(planned)
+        answer = make_estimator(design, histogram_of(reports)).answer(planned)
         values.append(answer.values)
         covariances.append(answer.covariance)
     return np.array(values), np.array(covariances)
@@ -188,7 +189,7 @@ def after_drop_outs(name: str, runs: int = 200) -> np.ndarray:
         kept = Reports(
             reports.format, {column: rows[stays] for column, rows in reports.columns.items()}
         )
-        estimator = design.estimator(histogram_of(kept))
+        estimator = make_estimator(design, histogram_of(kept))
         shares.append(estimator.answer([planned]).values[0] / len(kept))
     return np.array(shares)
 
@@ -228,7 +229,7 @@ def test_a_standard_error_without_the_assignment_noise_is_caught() -> None:
     values, variances, assigned = [], [], []
     for seed in range(RUNS):
         histogram = histogram_of(design.randomize(private, SeededEntropy(seed)))
-        answer = design.estimator(histogram).answer([planned])
+        answer = make_estimator(design, histogram).answer([planned])
         values.append(answer.values[0])
         variances.append(answer.covariance[0, 0])
         assigned.append(PEOPLE**2 * share * (1.0 - share) / histogram.sizes[cells.group])

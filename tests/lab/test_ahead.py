@@ -23,6 +23,7 @@ from ldpsql.algebra.numerics import project_on_simplex
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.cli.forecast import expectations
 from ldpsql.designer import design, design_survey
+from ldpsql.estimators.base import make_estimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
@@ -143,7 +144,7 @@ def after_all_rounds(domain: RecordDomain, epsilon: str, codes: np.ndarray, seed
         reports = design.randomize(codes[chosen == design.round], entropy)
         histogram = histogram_of(reports)
         if design.round == design.rounds:
-            return design, design.estimator(histogram)
+            return design, make_estimator(design, histogram)
         design = design.design_next(histogram)
 
 
@@ -323,7 +324,7 @@ def unequal(runs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             if last < 6_000:
                 design = design.design_next(histogram)
         planned = design.prepare(LinearQuery.count(Box((((0, 4),),))))
-        answer = design.estimator(histogram).answer([planned])
+        answer = make_estimator(design, histogram).answer([planned])
         predicted = np.sqrt(design.variance([planned], 6_000)[0])
         found.append((answer.values[0], answer.stderr[0], predicted))
     values, told, predicted = np.array(found).T
@@ -353,7 +354,7 @@ def test_a_last_round_without_reports_answers_from_the_others() -> None:
         empty = histogram_of(design.randomize(np.zeros((0, 1), dtype=np.int64), SeededEntropy(2)))
         boxes = (Box((((0, 2),),)), Box((((0, 1),),)))
         planned = [design.prepare(LinearQuery.count(box)) for box in boxes]
-        answer = design.estimator(empty).answer(planned)
+        answer = make_estimator(design, empty).answer(planned)
     assert answer.values[0] == pytest.approx(600, abs=150)
     assert answer.stderr[0] < 100
     assert np.isnan(answer.values[1])

@@ -20,8 +20,10 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.audit import audit_design
 from ldpsql.designer import design
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.cells import TableEstimator
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.channel import enumerate_law
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Rows
@@ -52,7 +54,7 @@ def made(epsilons, epsilon="4", sizes=(5,)) -> GradedDesign:
 def test_every_record_keeps_its_own_epsilon_exactly(epsilons, epsilon, sizes):
     """In fractions, over the whole channel; and spends it to the last billionth."""
     design = made(epsilons, epsilon, sizes)
-    law = design.law()
+    law = enumerate_law(design.plan)
     assert law.inputs == tuple(product(*map(range, sizes)))
     least = [min(column) for column in zip(*law.probabilities, strict=True)]
     for row, limit in zip(law.probabilities, design.limits, strict=True):
@@ -89,8 +91,10 @@ def test_an_audit_says_who_is_safe():
 def test_one_epsilon_for_all_is_randomized_response():
     grr = mechanism("grr").design(domain_of((6,)), Epsilon.parse("1"), {})
     for same in (made(["1"] * 6, "1", (6,)), made(None, "1", (6,))):
-        found = np.array(same.law().probabilities, dtype=float)
-        assert found == pytest.approx(np.array(grr.law().probabilities, dtype=float), abs=1e-15)
+        found = np.array(enumerate_law(same.plan).probabilities, dtype=float)
+        assert found == pytest.approx(
+            np.array(enumerate_law(grr.plan).probabilities, dtype=float), abs=1e-15
+        )
         assert same.guarantee == grr.guarantee
 
 
@@ -98,8 +102,12 @@ def test_large_epsilons_are_those_of_values_that_are_not_sensitive():
     """At 20 the channel is urr's, to what e^-20 leaves."""
     domain = RecordDomain(("x",), (5,), (), (), (), (), ((0, 1),))
     urr = mechanism("urr").design(domain, Epsilon.parse("1"), {})
-    found = np.array(made(["1", "1", "20", "20", "20"], "20").law().probabilities, dtype=float)
-    assert found == pytest.approx(np.array(urr.law().probabilities, dtype=float), abs=1e-8)
+    found = np.array(
+        enumerate_law(made(["1", "1", "20", "20", "20"], "20").plan).probabilities, dtype=float
+    )
+    assert found == pytest.approx(
+        np.array(enumerate_law(urr.plan).probabilities, dtype=float), abs=1e-8
+    )
 
 
 def variances(epsilons, shares) -> np.ndarray:
@@ -132,7 +140,7 @@ def test_intervals_hold_of_few_people_who_hardly_name_a_value(epsilon: str) -> N
     for seed in range(runs):
         held = random.choice(3, people, p=shares)[:, None]
         histogram = histogram_of(design.randomize(held, SeededEntropy(seed)))
-        usual = design.estimator(histogram)
+        usual = make_estimator(design, histogram)
         for place, own in enumerate((usual, TableEstimator(usual.source, without))):
             found = own.answer(planned)
             inside[place] += np.abs(found.values - people * shares) <= 1.96 * found.stderr

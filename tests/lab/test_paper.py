@@ -10,6 +10,7 @@ import pytest
 from support.command_line import run
 
 from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.audit.exact import worst_odds
 from ldpsql.mechanisms.lgrr.recipe import LgrrDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.randomize.columns import round_to_levels
@@ -50,7 +51,7 @@ def test_a_node_among_four_is_named_by_e_over_e_plus_three() -> None:
                 expected = (odds if report[1] == own else 1) / (odds + 3)
                 assert float(probability / chance) == pytest.approx(float(expected), abs=1e-12)
     assert float(odds / (odds + 3)) == pytest.approx(np.e / (np.e + 3), abs=1e-9)
-    assert design.worst_odds() <= odds
+    assert worst_odds(design) <= odds
 
 
 def test_combinations_of_levels_and_paths() -> None:

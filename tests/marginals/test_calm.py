@@ -72,7 +72,7 @@ def test_the_chosen_marginals_have_the_least_error(name: str) -> None:
     ]
 
     def error(**options: int) -> float:
-        return made(name, "2", sizes, **options).expected_variance(pairs, 1)
+        return made(name, "2", sizes, **options).expected_variances([pairs], 1)[0]
 
     best = error(ways=0, cover=2)
     assert best == pytest.approx(min(error(ways=w, cover=2) for w in (2, 3, 4, 5)))

@@ -15,6 +15,7 @@ from ldpsql.algebra.boxes import Weight
 from ldpsql.algebra.estimate import quantile
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import make_estimator
 from ldpsql.marginals.decoder import fit_share
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
@@ -106,7 +107,7 @@ def test_collected_questions_are_answered_as_ever() -> None:
         design.prepare(count(3, a0=((0, 1),))),
         design.prepare(count(3, a1=((0, 1),), a2=((0, 2),))),
     ]
-    plain = design.estimator(histogram).answer(asked)
+    plain = make_estimator(design, histogram).answer(asked)
     both = design.estimators["maxent"](histogram).answer([*asked, design.prepare(ALL_THREE)])
     assert both.values[:2] == pytest.approx(plain.values)
     assert both.covariance[:2, :2] == pytest.approx(plain.covariance)
@@ -134,9 +135,9 @@ def test_the_unbiased_estimator_refuses_what_can_only_be_fitted(name: str) -> No
     planned = design.prepare(ALL_THREE)
     reports = design.randomize(np.zeros((9, 3), dtype=np.int64), SeededEntropy(0))
     with pytest.raises(UnsupportedSQL, match=r"a0 and a1 and a2 together.*ways = 3"):
-        design.estimator(histogram_of(reports)).answer([planned])
+        make_estimator(design, histogram_of(reports)).answer([planned])
     with pytest.raises(UnsupportedSQL, match=r"a0 and a1 and a2 together"):
-        design.estimator(histogram_of(reports)).values([planned])
+        make_estimator(design, histogram_of(reports)).values([planned])
     assert design.variance([planned], 1000)[0] == np.inf
     assert "maxent" in design.describe(planned)[0]
 

@@ -17,8 +17,10 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DeclaredQuery, Workload
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import make_estimator
 from ldpsql.marginals.recipes import local_budget
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.channel import enumerate_law
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central
@@ -46,13 +48,15 @@ class TestBudgets:
         assert float(local_budget(Epsilon.parse(answered), attributes)) == pytest.approx(
             local, abs=5e-5
         )
-        law = made("arr-ss", answered, domain_of(2, 3), calibration="published").law()
+        law = enumerate_law(made("arr-ss", answered, domain_of(2, 3), calibration="published").plan)
         assert math.log(law.worst().odds) == pytest.approx(local, abs=5e-5)
 
     def test_a_tight_arr_ss_is_the_channel_of_psrr_ss(self) -> None:
         """For attributes of one size: cell 3 j + y of one is the report (j, y) of the other."""
         domain = domain_of(3, 3)
-        one, other = (made(name, "1.5", domain).law() for name in ("arr-ss", "psrr-ss"))
+        one, other = (
+            enumerate_law(made(name, "1.5", domain).plan) for name in ("arr-ss", "psrr-ss")
+        )
         rows = {(0, 3 * j + y): (j, y) for j, y in other.outputs}
         order = [other.outputs.index(rows[row]) for row in one.outputs]
         for left, right in zip(one.probabilities, other.probabilities, strict=True):
@@ -81,7 +85,7 @@ class TestBudgets:
         reports = design.randomize(codes.astype(np.int64), SeededEntropy(1))
         asked = [count(2, a0=((1, 2),)), *(count(2, a1=((c, c + 1),)) for c in (0, 5, 36))]
         planned = [design.prepare(query) for query in asked]
-        answer = design.estimator(histogram_of(reports)).answer(planned)
+        answer = make_estimator(design, histogram_of(reports)).answer(planned)
         truth = np.array([10_000, 20_000 / 7, 0, 20_000 / 7])
         assert (np.abs(answer.values - truth) < 5.0 * answer.stderr).all()
 
@@ -111,7 +115,7 @@ class TestBudgets:
 def exact_variance(design: Design, cell: tuple[int, int]) -> float:
     """Variance of one person's contribution to the estimated frequency of attribute = code, for
     evenly spread records, from the exact channel alone, over the people who are asked."""
-    law = design.law()
+    law = enumerate_law(design.plan)
     axis, code = cell
     holds = np.array([row[axis] == code for row in law.inputs])
     channel = np.array([[float(chance) for chance in row] for row in law.probabilities])
@@ -167,7 +171,7 @@ def simulated(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for seed in range(RUNS):
         codes = population(seed, sizes)
         reports = design.randomize(codes, SeededEntropy(seed))
-        answer = design.estimator(histogram_of(reports)).answer(planned)
+        answer = make_estimator(design, histogram_of(reports)).answer(planned)
         values.append(answer.values)
         variances.append(np.diagonal(answer.covariance))
         truths.append([inside(codes).sum() for _, inside in asked])
@@ -202,7 +206,7 @@ def test_noise_alone_is_not_the_error() -> None:
     spread = []
     for seed in range(RUNS):
         reports = design.randomize(population(seed, SIZES), SeededEntropy(seed))
-        spread.append(design.estimator(histogram_of(reports)).answer([query]).values[0])
+        spread.append(make_estimator(design, histogram_of(reports)).answer([query]).values[0])
     support = design.answers[0].oracle
     noise = PEOPLE * 3 * support.p * (1 - support.p) / (support.p - support.q) ** 2
     assert not variance_fits(np.array(spread), noise)

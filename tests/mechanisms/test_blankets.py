@@ -13,10 +13,12 @@ from support.exact_shuffle import batch_law, blanket_delta, true_delta
 from support.marginals import NAMES, domain_of
 from support.tiers import keep_fast
 
+from ldpsql.audit.exact import worst_odds
 from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.marginals.decoder import CollectedMarginals
 from ldpsql.marginals.designs import NamedAnswer
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.channel import enumerate_law
 from ldpsql.shuffle.accountant import UNEVEN, delta_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import WORDS
@@ -38,7 +40,7 @@ def design_of(name: str, epsilon: str) -> Design:
 
 def channel_of(design: Design) -> list[dict]:
     """Per record, report -> probability."""
-    law = design.law()
+    law = enumerate_law(design.plan)
     return [
         {row: float(chance) for row, chance in zip(law.outputs, chances, strict=True) if chance}
         for chances in law.probabilities
@@ -74,7 +76,7 @@ def truth_of(name: str, epsilon: str) -> float:
 def test_no_batch_tells_more_than_the_accountant_says(name: str, epsilon: str) -> None:
     """Nor much less: the bound is of use."""
     design = design_of(name, epsilon)
-    assert design.states_blankets
+    assert design.blankets()
     stated = delta_of(design.blankets(), PEOPLE.get(name, 3), CENTRAL)
     true = truth_of(name, epsilon)
     assert true <= stated <= true * 1.7 + 1e-6
@@ -92,7 +94,7 @@ def test_a_blanket_lies_below_the_channel_that_runs(name: str) -> None:
     """And spends the odds that the design states, up to the unevenness of 64-bit draws."""
     design = design_of(name, "1")
     odds = [blanket.odds for blanket in design.blankets()]
-    assert max(odds) == pytest.approx(float(design.worst_odds()), rel=1e-12)
+    assert max(odds) == pytest.approx(float(worst_odds(design)), rel=1e-12)
 
 
 def test_the_accountant_agrees_with_counting() -> None:
@@ -111,7 +113,7 @@ def test_marginals_that_are_asked_unevenly(name: str) -> None:
     assert isinstance(design, CollectedMarginals)
     shares = np.array([0.9, *[0.1 / (len(design.marginals) - 1)] * (len(design.marginals) - 1)])
     uneven = replace(design, weights=tuple(round(1000 * share) for share in shares))
-    assert uneven.states_blankets
+    assert uneven.blankets()
     stated = delta_of(uneven.blankets(), 4, CENTRAL)
     true = float(true_delta(channel_of(uneven), 4, float(CENTRAL.odds)))
     assert true <= stated <= true * 1.7 + 1e-6

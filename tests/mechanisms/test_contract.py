@@ -28,10 +28,10 @@ from support.recipe_cases import (
 from support.significance import chi_square, chi_square_bound
 
 from ldpsql.algebra.boxes import Box, LinearQuery
-from ldpsql.audit.exact import Criterion
-from ldpsql.estimators.base import AnyDesign
+from ldpsql.audit.exact import Criterion, worst_odds
+from ldpsql.estimators.base import AnyDesign, make_estimator
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
-from ldpsql.reports.channel import Law, Outcome
+from ldpsql.reports.channel import Law, Outcome, enumerate_law
 from ldpsql.reports.report import question_shares
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -106,7 +106,7 @@ def tells_records_apart(design: AnyDesign, law: Law) -> bool:
 def test_stated_odds_are_those_of_the_channel(case: Case) -> None:
     """They are what is checked where the channel is too large; never below, and hardly above."""
     design, worst = design_of(case), definition_of(design_of(case)).worst(law_of(case)).odds
-    stated = design.worst_odds()
+    stated = worst_odds(design)
     if worst is None:
         assert stated is None
     else:
@@ -119,8 +119,8 @@ def test_odds_five_percent_off_are_caught(name: str) -> None:
     """The negative control of the tests above."""
     design = mechanism(name).design(DOMAINS["5"], Epsilon.parse("0.5"), {})
     wrong = replace(design, plan=replace(design.plan, odds=(design.plan.odds[0] * 21 // 20,)))
-    assert not definition_of(wrong).holds(wrong.law(), wrong.epsilon)
-    assert wrong.worst_odds() > wrong.epsilon.odds
+    assert not definition_of(wrong).holds(enumerate_law(wrong.plan), wrong.epsilon)
+    assert worst_odds(wrong) > wrong.epsilon.odds
 
 
 def misfit(design: AnyDesign, law: Law) -> Outcome | None:
@@ -154,7 +154,7 @@ def test_a_sampler_that_lies_too_little_is_caught(name: str) -> None:
     """The negative control of the test above: devices have odds that are 40 % too high."""
     right = mechanism(name).design(DOMAINS["5"], Epsilon.parse("2"), {})
     wrong = replace(right, plan=replace(right.plan, odds=(right.plan.odds[0] * 7 // 5,)))
-    assert misfit(wrong, right.law()) is not None
+    assert misfit(wrong, enumerate_law(right.plan)) is not None
 
 
 @pytest.mark.parametrize("case", CASES, scope="module")
@@ -239,7 +239,7 @@ def test_what_needs_no_question_is_exact(case: Case) -> None:
     design = design_of(case)
     dimensions = len(design.domain.sizes)
     codes = np.zeros((50, dimensions + len(design.domain.bounds)), dtype=np.int64)
-    estimator = design.estimator(histogram_of(design.randomize(codes, SeededEntropy(0))))
+    estimator = make_estimator(design, histogram_of(design.randomize(codes, SeededEntropy(0))))
     everybody = design.prepare(LinearQuery.count(Box.whole(dimensions)))
     answer = estimator.answer([everybody, design.prepare(LinearQuery.count())])
     assert answer.values.tolist() == [50.0, 0.0]

@@ -16,6 +16,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.estimators.linear import LinearEstimator
 from ldpsql.estimators.nodes import NodeDesign
@@ -158,7 +159,7 @@ def simulated(design: Design) -> tuple[np.ndarray, np.ndarray]:
         signs = np.random.default_rng([seed, 1]).random(chances.shape) < chances
         codes = np.column_stack([x, signs.astype(np.int64)])
         histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
-        answer = design.estimator(histogram).answer(planned)
+        answer = make_estimator(design, histogram).answer(planned)
         values.append(answer.values)
         covariances.append(answer.covariance)
     return np.array(values), np.array(covariances)
@@ -208,7 +209,7 @@ def test_levels_taken_for_independent_are_caught() -> None:
     for seed in range(RUNS):
         x = np.random.default_rng([seed, 2]).choice(4, (PEOPLE, 1), p=[0.6, 0.05, 0.3, 0.05])
         histogram = histogram_of(design.randomize(x, SeededEntropy(seed)))
-        estimator = design.estimator(histogram)
+        estimator = make_estimator(design, histogram)
         answer = estimator.answer([query])
         values.append(answer.values[0])
         told.append(answer.covariance[0, 0])

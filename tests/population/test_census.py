@@ -20,7 +20,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.estimate import Estimates, quantile
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.estimators.base import AnyDesign, Estimator
+from ldpsql.estimators.base import AnyDesign, Estimator, make_estimator
 from ldpsql.mechanisms.fourier.contributions import SecondMoments
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.registry import MECHANISMS
@@ -55,7 +55,7 @@ def shares_inside(name: str) -> dict[bool, list[int]]:
         for is_census in (False, True):
             asked = CensusDesign(made) if is_census else made
             row = [asked.prepare(count(low, end)) for low, end in pairwise(EDGES)]
-            (own,) = asked.estimator(histogram).answer_rows([row])
+            (own,) = make_estimator(asked, histogram).answer_rows([row])
             inside = np.abs(own.values - truth) <= quantile(0.95) * own.stderr
             for place in np.flatnonzero(inside):
                 found[is_census][place] += 1
@@ -89,7 +89,7 @@ def test_values_alone_are_those_of_answers(name: str) -> None:
     made: AnyDesign = MECHANISMS[name].design(domain_of((8,)), Epsilon.parse("4"), {})
     row = [made.prepare(count(low, end)) for low, end in pairwise(EDGES)]
     codes = np.random.default_rng(1).integers(0, 8, (100, 1))
-    estimator = made.estimator(histogram_of(made.randomize(codes, SeededEntropy(1))))
+    estimator = make_estimator(made, histogram_of(made.randomize(codes, SeededEntropy(1))))
     expected = estimator.answer(row).values
     np.testing.assert_allclose(estimator.values(row), expected, rtol=1e-9, atol=1e-9)
 
@@ -99,7 +99,7 @@ def count_covariances(monkeypatch: pytest.MonkeyPatch) -> int:
     made: AnyDesign = MECHANISMS["fourier"].design(domain_of((8,)), Epsilon.parse("4"), {})
     codes = np.random.default_rng(1).integers(0, 8, (100, 1))
     census = CensusDesign(made)
-    estimator = census.estimator(histogram_of(made.randomize(codes, SeededEntropy(1))))
+    estimator = make_estimator(census, histogram_of(made.randomize(codes, SeededEntropy(1))))
     asked, sums = [], SecondMoments.sums
 
     def noted(self: SecondMoments, queries: Any, *others: Any) -> Any:

@@ -23,7 +23,7 @@ from ldpsql.engine.plan import Key, make_plans
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Sample
 from ldpsql.engine.session import Session
-from ldpsql.estimators.base import AnyEstimator
+from ldpsql.estimators.base import AnyEstimator, make_estimator
 from ldpsql.mechanisms import registry
 from ldpsql.parser import parse
 from ldpsql.population.margins import Margins, read_margins
@@ -114,8 +114,8 @@ class World:
         cells = random.choice(shares.size, answered, p=shares / shares.sum())
         signs = random.random(answered) < self.pay.ravel()[cells] / 10.0
         codes = np.stack([cells // 2, cells % 2, signs], axis=1).astype(np.int64)
-        return survey.design.estimator(
-            histogram_of(survey.design.randomize(codes, SeededEntropy(seed)))
+        return make_estimator(
+            survey.design, histogram_of(survey.design.randomize(codes, SeededEntropy(seed)))
         )
 
 

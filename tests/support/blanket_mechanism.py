@@ -8,14 +8,13 @@ from support.partial_designs import PartialRecipe
 
 from ldpsql.audit.exact import enumerate_blankets
 from ldpsql.mechanisms.hierarchical.recipe import GRR
+from ldpsql.reports.channel import enumerate_law
 from ldpsql.shuffle.accountant import Blanket, largest_local
 from ldpsql_device.epsilon import Epsilon
 
 
 class StatingDesign:
     """Another design, which states blankets besides."""
-
-    states_blankets = True
 
     def __init__(self, design, blankets) -> None:
         self._design = design
@@ -35,7 +34,7 @@ class StatingGrr(PartialRecipe):
 
     def make(self, task):
         design = GRR.design(task.domain, task.epsilon, {})
-        return StatingDesign(design, enumerate_blankets(design.law()))
+        return StatingDesign(design, enumerate_blankets(enumerate_law(design.plan)))
 
 
 class LyingGrr(StatingGrr):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.survey import Survey
 from ldpsql_device.signature import SigningKey
 from ldpsql_lab.simulation import SeededEntropy, histogram_of
@@ -14,7 +15,7 @@ def at_round(design: Design, number: int, people: int = 200_000) -> Design:
     """The design of a later round, after people that are spread evenly have answered each."""
     sizes = design.domain.sizes
     codes = np.random.default_rng(1).integers(0, sizes, (people, len(sizes)))
-    while design.asks_in_rounds and design.round < number:
+    while isinstance(design, Rounds) and design.round < number:
         reports = design.randomize(codes, SeededEntropy(design.round))
         design = design.design_next(histogram_of(reports))
     return design

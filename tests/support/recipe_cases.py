@@ -20,7 +20,7 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import AnyDesign
 from ldpsql.mechanisms.base import AnyRecipe
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
-from ldpsql.reports.channel import Law
+from ldpsql.reports.channel import Law, enumerate_law
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central
@@ -178,7 +178,7 @@ def law_for(case: Case) -> Law | None:
     if design.report_format.bits_per_report > 17 or max(design.report_format.bits or [0]) > 12:
         return None
     try:
-        return design.law()
+        return enumerate_law(design.plan)
     except ValueError:
         return None
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.channel import enumerate_law
 from ldpsql.reports.report import Rows
 from ldpsql_device.epsilon import Epsilon
 
@@ -28,7 +29,7 @@ def made(name, sizes, sensitive, epsilon, **options):
 
 def matrix(design):
     """C[record, cell] in floats, from the exact channel of a design that reports cells."""
-    law, outputs = design.law(), named_by(design)
+    law, outputs = enumerate_law(design.plan), named_by(design)
     found = np.zeros((len(law.inputs), design.channel.cells))
     for cell in np.flatnonzero(outputs >= 0):
         found[:, cell] = [float(row[outputs[cell]]) for row in law.probabilities]
@@ -43,7 +44,7 @@ def noise(channel, people, weights):
 
 def named_by(design):
     """Per cell the place among the outputs of the law of the report that names it, -1 for none."""
-    answers = np.array(design.law().outputs, dtype=np.int64)[:, 1:]
+    answers = np.array(enumerate_law(design.plan).outputs, dtype=np.int64)[:, 1:]
     numbers = np.arange(len(answers)) + 1
     counted = design.channel.counts(Rows(tuple(answers.T), numbers), (None, None))
     return counted.astype(int) - 1
@@ -54,7 +55,7 @@ def names_strangers(design):
 
     Definition 3 forbids it by its conditions 2 to 4 (docs/spec/uldp.md#1.2).
     """
-    law, domain = design.law(), design.domain
+    law, domain = enumerate_law(design.plan), design.domain
     for cell, output in enumerate(named_by(design)):
         named = np.unravel_index(cell, domain.sizes)
         others = [j for j, code in enumerate(named) if code not in domain.sensitive_codes(j)]

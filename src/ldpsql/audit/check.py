@@ -20,6 +20,7 @@ from ldpsql.audit.exact import (
     exceeding,
     find_exposures,
     find_graded_exposures,
+    worst_odds,
 )
 from ldpsql.errors import pluralize
 from ldpsql.estimators.base import AnyDesign as Design
@@ -161,7 +162,7 @@ class Audit:
             # The definitions of sensitive values do not speak of questions.
             if kind in ("local", "none") and not channel.asks_blindly:
                 yield "the question of a report depends on the record"
-        stated = channel.design.worst_odds()
+        stated = worst_odds(channel.design)
         if stated is not None and (worst is None or stated < worst):
             yield "the odds from the design's integers are below those of its enumerated channel"
 
@@ -306,7 +307,7 @@ def audit_design(
     return Audit(
         design,
         channel,
-        own.worst.odds if own else design.worst_odds(),
+        own.worst.odds if own else worst_odds(design),
         divergence,
         run_device(design, channel, reports, source) if reports else None,
         check,
@@ -366,11 +367,11 @@ def audit_central(survey: Survey, reports: int | None = None) -> CentralAudit | 
             f"a batch of {count:,} reports does not keep epsilon {trust.epsilon} at delta "
             f"{trust.delta}"
         )
-    channel = enumerate_channel(design, survey.options) if design.states_blankets else None
+    channel = enumerate_channel(design, survey.options) if design.blankets() else None
     if channel is not None and not blankets_cover(channel.design, channel.law):
         problems.append(
             "the blankets that the design states are not those of its enumerated channel"
         )
     stated, clones = "the blankets of the design", "clones: the local epsilon alone"
-    by = stated if design.states_blankets else clones
+    by = stated if design.blankets() else clones
     return CentralAudit(trust, count, find_epsilon(design, trust, count), by, tuple(problems))

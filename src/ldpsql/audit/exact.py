@@ -29,12 +29,14 @@ import numpy as np
 
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import Auditor
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.reports.channel import Law, Outcome, Worst
+from ldpsql.reports.channel import Law, Outcome, Worst, enumerate_law
 from ldpsql.shuffle.accountant import Blanket, delta_of
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
 from ldpsql_device.law import count_reports
+from ldpsql_device.odds import Definition, odds
 
 MOST_PROBABILITIES = 1 << 17
 LARGEST_RECORDS = 4096
@@ -145,7 +147,7 @@ def enumerate_channel(design: Design, options: Mapping[str, Any]) -> EnumeratedC
             if domain is not design.domain:
                 made = mechanism(design.name).design(domain, design.epsilon, options)
             if count_records(domain) * count_reports(made.plan) <= MOST_PROBABILITIES:
-                return EnumeratedChannel(made, made.law())
+                return EnumeratedChannel(made, enumerate_law(made.plan))
         except (Error, ValueError):
             continue
     return None
@@ -322,15 +324,22 @@ def _least(law: Law) -> list[Fraction]:
     return [min(column) for column in zip(*law.probabilities, strict=True)]
 
 
+def worst_odds(design: Auditor) -> Fraction | None:
+    """The largest odds that the definition of the guarantee limits, from the integers of the plan;
+    None if unbounded."""
+    return odds(design.plan, Definition(design.guarantee.kind, design.domain.sensitive))
+
+
 # -- what shuffled reports hide among -------------------------------------------------------------
 
 
-def blankets_cover(design: Design, law: Law) -> bool:
+def blankets_cover(design: Auditor, law: Law) -> bool:
     """Whether the blankets that a design states cover every pair of records of its channel; also
     where it states none."""
-    if not design.states_blankets:
+    stated = design.blankets()
+    if not stated:
         return True
-    stated, exact = design.blankets(), enumerate_blankets(law)
+    exact = enumerate_blankets(law)
     return all(
         delta_of(exact, people, epsilon) <= delta_of(stated, people, epsilon) * (1 + _BEYOND)
         for people, epsilon in _CROWDS

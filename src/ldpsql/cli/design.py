@@ -16,6 +16,7 @@ import click
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.atomic import replace_file
 from ldpsql.errors import pluralize
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.sql import domains
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import Document, write_document
@@ -179,7 +180,7 @@ def _next_round(finished: Path, key: SigningKey | None) -> Survey:
     from ldpsql.store.base import Selection  # noqa: PLC0415
 
     with open_store(finished, read_only=True) as store:
-        surveys = [s for s in store.surveys() if s.design.asks_in_rounds]
+        surveys = [s for s in store.surveys() if isinstance(s.design, Rounds)]
         if len(surveys) != 1:
             raise SurveyError(
                 f"{finished} holds {len(surveys)} surveys that ask in rounds, not one; keep every "
@@ -191,7 +192,10 @@ def _next_round(finished: Path, key: SigningKey | None) -> Survey:
 
 def _rounds_to_come(survey: Survey, users: int | None) -> Iterator[tuple[str, str]]:
     """How many people have answered, and how many of all are left for each round from this on."""
-    design, left = survey.design, pluralize(survey.design.rounds - survey.design.round + 1, "round")
+    design = survey.design
+    if not isinstance(design, Rounds):
+        return
+    left = pluralize(design.rounds - design.round + 1, "round")
     yield "people", f"{design.earlier:,} answered in {pluralize(design.round - 1, 'round')}"
     if users is None:
         return
@@ -217,7 +221,7 @@ def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
         yield "author", survey.author
     if survey.schedule != ANY_DAY:
         yield "answered", describe_schedule(survey.schedule)
-    number = f", round {design.round} of {design.rounds}" if design.asks_in_rounds else ""
+    number = f", round {design.round} of {design.rounds}" if isinstance(design, Rounds) else ""
     yield "mechanism", f"{design.name}{number}{how}"
     if (trust := survey.shuffled) is not None:
         people = f", of which {trust.people_of(trust.users):,} count as honest"
@@ -257,7 +261,7 @@ def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
     )
     for remark in design.remarks:
         yield "note", remark
-    if design.asks_in_rounds and survey.author is None:
+    if isinstance(design, Rounds) and survey.author is None:
         yield "note", "devices with a ledger answer no later round unless all are signed (--sign)"
 
 

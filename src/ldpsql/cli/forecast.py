@@ -10,6 +10,7 @@ from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Candidate, Ranking
 from ldpsql.designer.forecast import ExpectedError, least_users
 from ldpsql.designer.predicates import find_costs
+from ldpsql.mechanisms.fourier.group import Spectral, is_coarse
 from ldpsql.terminal.text import WIDTH, cut, fill, labelled_lines, table_lines
 from ldpsql.wording.numbers import about, significant
 from ldpsql_device.epsilon import LARGEST_EPSILON
@@ -134,7 +135,7 @@ def distance(designed: DesignedSurvey) -> list[tuple[str, str]]:
     least = significant(_HALF * math.sqrt(bound * designed.people))
     # Predicted errors leave out what bins may be off by, so a coarse design can be below.
     own = f"is at {ratio:.2f} of it"
-    if designed.forecast.design.is_coarse:
+    if is_coarse(designed.forecast.design):
         own = "cannot be held against it, because its bins answer with a bias"
     text = (
         f"no {designed.survey.epsilon}-LDP survey with unbiased answers can do better than "
@@ -145,7 +146,7 @@ def distance(designed: DesignedSurvey) -> list[tuple[str, str]]:
 
 def predicates(designed: DesignedSurvey) -> list[tuple[str, str]]:
     """What other numbers of predicates would cost; nothing where that is not known."""
-    if designed.survey.design.spectral_information is None:
+    if not isinstance(designed.survey.design, Spectral):
         return []
     costs = find_costs(designed.workload, is_fair=designed.is_fair)
     others = [
@@ -203,7 +204,7 @@ def comparison(ranking: Ranking, people: int) -> list[str]:
             break
     lines = fill(f"± expected with {people:,} people ({_LEVEL} intervals), by mechanism:") + table
     facts = [("options", names) for names in _options(ranked)]
-    coarse = [candidate.name for candidate in ranked if candidate.forecast.design.is_coarse]
+    coarse = [candidate.name for candidate in ranked if is_coarse(candidate.forecast.design)]
     if coarse:
         facts.append(
             (

@@ -19,6 +19,7 @@ from ldpsql.designer.file import WEIGHTS, read_file, read_workload
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
 from ldpsql.mechanisms.base import Promise
 from ldpsql.mechanisms.registry import mechanism as registered
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
@@ -62,7 +63,7 @@ class DesignedSurvey:
         """
         design = self.survey.design
         promise = design.guarantee
-        if promise.kind != "local" or promise.delta or design.asks_in_rounds:
+        if promise.kind != "local" or promise.delta or isinstance(design, Rounds):
             return None
         return self.ranking.bound if self.ranking else bound_of(self.workload, self._promise)
 
@@ -78,7 +79,7 @@ class DesignedSurvey:
         promise, guarantee = self._promise, self.survey.guarantee
         is_local = guarantee.kind == "local" and not guarantee.delta
         is_known = isinstance(promise, Epsilon) and float(promise) < BOUND_BELOW and is_local
-        if not self.is_fair or not is_known or self.survey.design.asks_in_rounds:
+        if not self.is_fair or not is_known or isinstance(self.survey.design, Rounds):
             return ()
         assert isinstance(promise, Epsilon)
         return find_distances(self.survey.design, self.workload, promise, self.people)

@@ -27,6 +27,7 @@ from ldpsql.estimators.base import AnyDesign
 from ldpsql.limits import Clock, deadline
 from ldpsql.mechanisms.base import AnyOptions, AnyRecipe, Promise
 from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
@@ -200,6 +201,6 @@ def _competing(
     design = recipe.design(workload.domain, promise, options, workload)
     if design.guarantee.kind not in ("local", "uldp"):
         raise SurveyError(f"it is {design.guarantee}")
-    if design.asks_in_rounds:
+    if isinstance(design, Rounds):
         raise SurveyError("it asks in rounds, and its error is unknown before the first")
     return design

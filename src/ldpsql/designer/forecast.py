@@ -24,10 +24,13 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import hides_bias
 from ldpsql.limits import check
+from ldpsql.mechanisms.fourier.group import Spectral
 from ldpsql.mechanisms.fourier.recipe import group_of
 from ldpsql.mechanisms.fourier.spectra import demand
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql_device.epsilon import LARGEST_EPSILON, SMALLEST_EPSILON, Epsilon
 from ldpsql_device.errors import Error, SurveyError
 
@@ -282,7 +285,7 @@ class Forecast:
         An answer with a bias that no error holds has no expected error, and neither has one from a
         grid that later rounds refine where people are.
         """
-        if design.asks_in_rounds:
+        if isinstance(design, Rounds):
             raise SurveyError(
                 f"what {design.name} asks depends on the answers of earlier rounds, so its error "
                 "depends on the people; ldpsql bench measures it on a table of your own"
@@ -290,7 +293,7 @@ class Forecast:
         if design.biases:
             name = next(iter(design.estimators))
             for sample in samples:
-                if any(design.hides_bias(design.prepare(q), name) for q in sample.queries):
+                if any(hides_bias(design, design.prepare(q), name) for q in sample.queries):
                     raise SurveyError(
                         f"answers to {sample.text} are biased by an amount that reports do not "
                         "reveal"
@@ -490,9 +493,8 @@ def demand_curves(design: Design, workload: Workload) -> tuple[DimensionCurve, .
     dimension; for any other design on circles of the dimensions' own sizes, large ones in coarse
     bins. Source: docs/spec/fourier.md#1.2.
     """
-    known = design.spectral_information
-    if known is not None:
-        group, _ = known
+    if isinstance(design, Spectral):
+        group = design.group
     else:
         # Bins so coarse that the spectrum of any workload is a small computation.
         most = max(map(len, workload.supports), default=1)
@@ -506,8 +508,9 @@ def information_curves(design: Design) -> tuple[DimensionCurve, ...]:
 
     None for designs that do not ask about frequencies. Source: docs/spec/fourier.md#2.1.
     """
-    known = design.spectral_information
-    return () if known is None else _curves_over_frequencies(known[1], known[0].dimensions)
+    if not isinstance(design, Spectral):
+        return ()
+    return _curves_over_frequencies(design.spectral_information, design.group.dimensions)
 
 
 def _curves_over_frequencies(

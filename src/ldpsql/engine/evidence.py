@@ -18,6 +18,7 @@ from ldpsql.engine.plan import make_plans
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Estimators, Sample, Source
 from ldpsql.engine.sources import RESPONDENTS, AskedSurvey, Sources, sources_of_everybody
+from ldpsql.mechanisms.rounds import count_earlier
 from ldpsql.parser.query import Query
 from ldpsql.reports.forgery import Spread, signs_within_groups
 from ldpsql.reports.report import Integers
@@ -125,7 +126,7 @@ class Evidence:
 
     def people(self, subject: Subject, condition: str | None = None) -> int:
         """How many people there are; the last round answers for those of all of them."""
-        return subject.survey.design.earlier + int(self.sizes(subject, condition).sum())
+        return count_earlier(subject.survey.design) + int(self.sizes(subject, condition).sum())
 
     def signs(self, subject: Subject) -> list[str]:
         """Signs that reports are forged; within groups where all were read for an answer anyway."""

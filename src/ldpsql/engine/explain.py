@@ -22,6 +22,8 @@ from ldpsql.engine.plan import QueryPlan, make_plans
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import selection
 from ldpsql.engine.where import Slice
+from ldpsql.estimators.base import hides_bias
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.sql import domains
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql.wording.numbers import tell_forged
@@ -178,12 +180,12 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float)
         planned = plan.planned[place][0][number]
         lines.append(target.label)
         note = " per unit of the public column" if target.weight else ""
-        is_known = not design.asks_in_rounds and not design.hides_bias(planned, default)
+        is_known = not isinstance(design, Rounds) and not hides_bias(design, planned, default)
         if reports.people and is_known:
             stderr = float(np.sqrt(design.variance([planned], reports.people)[0]))
             lines.append(f"  predicted standard error: {_with_interval(stderr, level)}{note}")
-        if design.hides_bias(planned, estimator):
-            lines.append(f"  no error: {design.biases[estimator]}")
+        if hides_bias(design, planned, estimator):
+            lines.append(f"  no error: {design.biases[estimator].text}")
         elif reports.errors is not None:
             shown = _with_interval(reports.errors[number], level)
             lines.append(f"  standard error of these reports: {shown}")

@@ -253,7 +253,7 @@ def notes_on_estimator(relation: Relation, estimator: str) -> list[str]:
         )
     bias = design.biases.get(estimator)
     if bias is not None:
-        notes.append(f"{survey.table}: estimator {estimator} is biased: {bias}")
+        notes.append(f"{survey.table}: estimator {estimator} is biased: {bias.text}")
     if survey.guarantee.kind == "none":
         notes.append(f"{survey.table}: {design.guarantee} ({design.name})")
     return notes

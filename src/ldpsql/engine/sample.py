@@ -20,7 +20,7 @@ from ldpsql import limits
 from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.where import Slice
-from ldpsql.estimators.base import AnyDesign, AnyEstimator, PlannedQuery
+from ldpsql.estimators.base import AnyDesign, AnyEstimator, PlannedQuery, hides_bias, prefers_sets
 from ldpsql.reports.report import Decoded, Histogram, Histograms, Integers
 from ldpsql.store.base import Moment, Selection
 
@@ -97,7 +97,7 @@ class Estimators(Mapping[Key, AnyEstimator]):
         return np.array([self._places.get(key, -1) for key in keys], dtype=np.int64)
 
     def answer_all(self, rows: Sequence[Sequence[PlannedQuery]]) -> tuple[Array, Array] | None:
-        """What all of them answer to some rows, see `Design.answer_sets`; None where one after the
+        """All answers to some rows, as `Decoder.answer_sets` gives them; None where one after the
         other is faster."""
         found = self._found
         if not isinstance(found, Histograms):
@@ -107,7 +107,7 @@ class Estimators(Mapping[Key, AnyEstimator]):
             if not isinstance(people, Histogram) or not people.people:
                 return None
             found = Histograms.of_one(key, people)
-        if not self.design.prefers_sets(found, rows):
+        if not prefers_sets(self.design, found, rows):
             return None
         return self.design.answer_sets(self.name, found, rows)
 
@@ -275,7 +275,7 @@ class Sample(Source):
         found = np.zeros((len(self.plan.private_rows), len(self.plan.targets)), dtype=bool)
         if name in design.biases:
             for planned, _ in self._list_asked(key):
-                found |= [[design.hides_bias(each, name) for each in row] for row in planned]
+                found |= [[hides_bias(design, each, name) for each in row] for row in planned]
         return found
 
     def ask(self, key: Key, row: int) -> list[tuple[Slice, Sequence[PlannedQuery]]]:

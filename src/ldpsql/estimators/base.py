@@ -1,7 +1,8 @@
 """The contract of designs and estimators: planned queries in, estimates with covariance out.
 
-What a mechanism need not offer has a default on `Design`, so that nobody has to ask which class a
-design is of.
+A design has three readers, each of whom takes its own part of the contract: a `Designer` forecasts,
+a `Decoder` answers, an `Auditor` holds the design to its promise. `Design` joins them for whoever
+makes one, and for whoever needs several.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +21,13 @@ from ldpsql.algebra.boxes import LinearQuery
 from ldpsql.algebra.estimate import Array, Estimates, rows_of
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.limits import check
-from ldpsql.reports.channel import Law, enumerate_law
 from ldpsql.reports.report import Histogram, Histograms, ReportFormat, Reports, question_shares
-from ldpsql.shuffle.accountant import Blanket, clones
+from ldpsql.shuffle.accountant import Blanket
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import SurveyError
-from ldpsql_device.odds import Definition, odds
 from ldpsql_device.plan import Plan
-
-if TYPE_CHECKING:
-    from ldpsql.mechanisms.fourier.group import Group
 
 Codes = NDArray[np.int64]
 _BATCH = 24
@@ -60,7 +54,7 @@ class Estimator(ABC, Generic[_Asked_contra]):
     """
 
     def answer(self, queries: Sequence[_Asked_contra]) -> Estimates:
-        """Values (k,) and covariance (k, k) of k planned queries (`Design.prepare`); NaN and inf
+        """Values (k,) and covariance (k, k) of k planned queries (`Decoder.prepare`); NaN and inf
         where no report could tell."""
         return self.answer_rows([queries])[0]
 
@@ -100,7 +94,7 @@ class JointEstimator(Estimator[_Asked_contra]):
 
     @abstractmethod
     def answer(self, queries: Sequence[_Asked_contra]) -> Estimates:
-        """See `Estimator`."""
+        """Values and covariance of all of them."""
 
     def answer_rows(self, rows: Sequence[Sequence[_Asked_contra]]) -> list[Estimates]:
         """One joint answer per row."""
@@ -136,7 +130,7 @@ class SmoothingEstimator(Estimator[Any]):
         return [self._smooth(row, own) for row, own in zip(rows, plain, strict=True)]
 
     def influence(self, queries: Sequence[Any], slopes: Array) -> Array:
-        """See `Estimator`."""
+        """That of the unbiased answers."""
         return self.unbiased.influence(queries, slopes)
 
     def _smooth(self, row: Sequence[Any], plain: Estimates) -> Estimates:
@@ -152,7 +146,7 @@ class SmoothingEstimator(Estimator[Any]):
 
 @dataclass(frozen=True)
 class Decoding:
-    """What of reports a store keeps decoded, so that no question has to read them.
+    """Sums over reports that a store keeps, so that no question has to read the reports.
 
     version: of `decode`; what another version made is made anew.  numbers: how many numbers the
     arrays are at most.  entries: how many they are, which may take time to tell.  decode: of every
@@ -170,33 +164,83 @@ class Decoding:
     recall: Callable[[Mapping[str, Array]], None] | None
 
 
-class Design(ABC, Generic[Q]):
+@dataclass(frozen=True)
+class Bias:
+    """The bias of an estimator, of which every answer of it tells.
+
+    text: what biases it, and what its errors leave out: a sentence without full stop.  hides:
+    whether the answer to a planned query may have a bias that its covariance leaves out; such an
+    answer has no error, and no interval.
+    """
+
+    text: str
+    hides: Callable[[Any], bool] = lambda planned: False
+
+
+class DesignValue(ABC):
     """A mechanism made ready for one record domain and one epsilon; immutable.
 
     name: of its recipe.  domain: sizes and bounds it was made for.  epsilon: local budget of one
     report.  plan: the questions, how often each is asked, and how it is answered; what devices
-    report follows from its integers.  Type parameter: what `prepare` makes of a query.
-
-    asks_in_rounds: whether later questions depend on earlier answers.  states_blankets: whether
-    `blankets` says more than the local epsilon does.
+    report follows from its integers.
     """
 
     name: str
     domain: RecordDomain
     epsilon: Epsilon
-    asks_in_rounds: ClassVar[bool] = False
-    states_blankets: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # a field of some designs, and computed by others
 
         @property
         def plan(self) -> Plan:
-            """See the class."""
+            """The questions to devices."""
+
+    @cached_property
+    def report_format(self) -> ReportFormat:
+        """The columns of the plan; reports of single bits are counted bit by bit."""
+        return ReportFormat.of(self.plan)
+
+    @cached_property
+    def question_shares(self) -> Array:
+        """Probability of every question, shape (questions,)."""
+        return question_shares(self.plan)
+
+
+class Designer(DesignValue, Generic[Q]):
+    """The part of a design that forecasts how well it will answer."""
+
+    @abstractmethod
+    def variance(self, queries: Sequence[Q], people: int) -> Array:
+        """Predicted variance of planned queries, shape (k,), for records spread evenly."""
+
+    @abstractmethod
+    def influence(self, queries: Sequence[Q], slopes: Array, people: int) -> Array:
+        """As `Estimator.influence`, for records spread evenly, shape (2, m)."""
+
+    @abstractmethod
+    def expected_variances(
+        self, samples: Sequence[Sequence[LinearQuery]], people: int
+    ) -> list[float]:
+        """Mean predicted variance of the queries of each sample, for records spread evenly.
+
+        Infinite where one is not answered; UnsupportedSQL for what is not collected.
+        """
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """Notes for whoever designs a survey: sentences without a full stop."""
+        return ()
+
+    def reuse(self, other: Self) -> None:
+        """Take over what a design of the same plan has worked out that takes long, if any."""
+
     @abstractmethod
-    def guarantee(self) -> StatedGuarantee:
-        """What the person behind a report is promised."""
+    def to_json(self) -> Mapping[str, Any]:
+        """Plain data from which `Recipe.restore` makes the design again."""
+
+
+class Decoder(DesignValue, Generic[Q]):
+    """The part of a design that answers queries from reports. Q: what `prepare` makes of one."""
 
     @abstractmethod
     def prepare(self, query: LinearQuery) -> Q:
@@ -215,33 +259,67 @@ class Design(ABC, Generic[Q]):
         and says why in `biases`.
         """
 
-    def estimator(self, histogram: Histogram) -> Estimator[Q]:
-        """The default estimator on one histogram."""
-        return next(iter(self.estimators.values()))(histogram)
+    @property
+    def biases(self) -> Mapping[str, Bias]:
+        """By estimator; nothing for unbiased ones, and for those that bring replicates."""
+        return {}
 
     @property
     def decoding(self) -> Decoding | None:
-        """What estimators take in the place of a histogram; None where that is its histogram."""
+        """How reports become what estimators take in the place of a histogram; None where they
+        take the histogram."""
         return None
 
-    @abstractmethod
-    def variance(self, queries: Sequence[Q], people: int) -> Array:
-        """Predicted variance of planned queries, shape (k,), for records spread evenly."""
+    def answer_sets(
+        self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[Q]]
+    ) -> tuple[Array, Array] | None:
+        """The answers of an estimator to each of many histograms, without making one for each.
 
-    @abstractmethod
-    def influence(self, queries: Sequence[Q], slopes: Array, people: int) -> Array:
-        """As `Estimator.influence`, for records spread evenly, shape (2, m)."""
-
-    def expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
-        """Mean predicted variance of queries, for records spread evenly; infinite where one is not
-        answered. UnsupportedSQL for what is not collected.
+        rows: R rows of T queries each. Values (G, R, T) and covariances within rows (G, R, T, T),
+        the same as one by one; None where nothing is faster than that.
         """
-        return self.expected_variances([queries], people)[0]
+        return None
+
+
+class Auditor(DesignValue):
+    """The part of a design that says, and shows, how private a report is."""
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> StatedGuarantee:
+        """The promise to the person behind a report."""
+
+    @property
+    def limits(self) -> tuple[Epsilon, ...]:
+        """How far a report may speak for each record, row by row, where records have epsilons of
+        their own: no report is e^that times likelier than under another record. Else empty."""
+        return ()
+
+    def blankets(self) -> Sequence[Blanket]:
+        """How well a report hides among those of others; empty where nothing is known beyond the
+        local epsilon.
+
+        A shuffled batch is as private as the worst of them.
+        """
+        return ()
+
+    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
+        """One report per row of `codes`, int64 (n, d + k): d codes, then k signs, as a device
+        draws it.
+
+        A sign is 1 where the measure was rounded to its upper bound, else 0. The number of
+        words drawn and the time taken do not depend on the values.
+        """
+        return Reports.pack(self.report_format, draw(self.plan, codes, entropy))
+
+
+class Design(Designer[Q], Decoder[Q], Auditor):
+    """A design as a whole, which is what a mechanism makes."""
 
     def expected_variances(
         self, samples: Sequence[Sequence[LinearQuery]], people: int
     ) -> list[float]:
-        """The same of each of several samples.
+        """The mean of `variance` over each sample.
 
         Designs with many cells override it where they can tell it from the sizes of boxes or from
         spectra.
@@ -255,127 +333,36 @@ class Design(ABC, Generic[Q]):
         ends = list(accumulate(map(len, samples)))
         return [float(np.mean(own)) for own in np.split(np.concatenate(variances), ends[:-1])]
 
-    def answer_sets(
-        self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[Q]]
-    ) -> tuple[Array, Array] | None:
-        """What an estimator answers of each of many histograms, without making one for each.
-
-        rows: R rows of T queries each. Values (G, R, T) and covariances within rows (G, R, T, T),
-        the same as one by one; None where nothing is faster than that.
-        """
-        return None
-
-    def prefers_sets(self, histograms: Histograms, rows: Sequence[Sequence[Q]]) -> bool:
-        """Whether `answer_sets` is faster than one histogram after the other."""
-        return len(histograms) >= MANY_SETS
-
-    def reuse(self, other: Self) -> None:
-        """Take over what a design of the same plan has worked out that takes long, if any."""
-
-    @abstractmethod
-    def to_json(self) -> Mapping[str, Any]:
-        """Plain data from which `Recipe.restore` makes the design again."""
-
-    # -- what follows from the plan ---------------------------------------------------------------
-
-    @cached_property
-    def report_format(self) -> ReportFormat:
-        """The columns of the plan; reports of single bits are counted bit by bit."""
-        return ReportFormat.of(self.plan)
-
-    @cached_property
-    def question_shares(self) -> Array:
-        """Probability of every question, shape (questions,)."""
-        return question_shares(self.plan)
-
-    def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
-        """One report per row of `codes`, int64 (n, d + k): d codes, then k signs, as a device
-        draws it.
-
-        A sign is 1 where the measure was rounded to its upper bound, else 0. The number of
-        words drawn and the time taken do not depend on the values.
-        """
-        return Reports.pack(self.report_format, draw(self.plan, codes, entropy))
-
-    def law(self) -> Law:
-        """The exact channel over all codes and signs; ValueError where it is too large."""
-        return enumerate_law(self.plan)
-
-    def worst_odds(self) -> Fraction | None:
-        """The largest odds that the definition of the guarantee limits, from the integers of the
-        plan; None if unbounded."""
-        return odds(self.plan, Definition(self.guarantee.kind, self.domain.sensitive))
-
-    # -- what not every design has to say ---------------------------------------------------------
-
-    @property
-    def biases(self) -> Mapping[str, str]:
-        """Estimator -> what biases it, and what its errors leave out: a sentence without full stop.
-
-        Every answer of such an estimator says so. Nothing for unbiased ones, and for those that
-        bring replicates.
-        """
-        return {}
-
-    def hides_bias(self, planned: Q, estimator: str) -> bool:
-        """Whether an answer of an estimator may have a bias that its covariance leaves out.
-
-        Such an answer has no error, and no interval.
-        """
-        return False
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Notes for whoever designs a survey: sentences without a full stop."""
-        return ()
-
-    @property
-    def limits(self) -> tuple[Epsilon, ...]:
-        """How far a report may speak for each record, row by row, where records have epsilons of
-        their own: no report is e^that times likelier than under another record. Else empty."""
-        return ()
-
-    @property
-    def is_coarse(self) -> bool:
-        """Whether several codes are collected as one bin: answers are then interpolated inside
-        bins, and no predicted error contains that."""
-        return False
-
-    @property
-    def spectral_information(self) -> tuple[Group, Mapping[tuple[int, ...], Array]] | None:
-        """A group of the codes, and by its faces what one report tells about every frequency, at
-        most 1; None where the design does not ask about frequencies."""
-        return None
-
-    def blankets(self) -> Sequence[Blanket]:
-        """How well a report hides among those of others; by default what the local epsilon says.
-
-        A shuffled batch is as private as the worst of them.
-        """
-        return (clones(self.epsilon.odds),)
-
-    @property
-    def round(self) -> int:
-        """Number of this round, from 1. Each person answers one round."""
-        return 1
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds there are."""
-        return 1
-
-    @property
-    def earlier(self) -> int:
-        """People who answered the rounds before: this round's estimator speaks of them too."""
-        return 0
-
-    def design_next(self, histogram: Histogram) -> Design[Any]:
-        """The next round's design, from this one's reports.
-
-        SurveyError after the last round, and where there are too few reports.
-        """
-        raise SurveyError(f"{self.name} does not ask in rounds")
-
 
 AnyDesign = Design[Any]
 """A design of whatever recipe: its planned queries are passed from `prepare` to its estimators."""
+AnyDesigner = Designer[Any]
+AnyDecoder = Decoder[Any]
+
+
+def make_estimator(design: Decoder[Q], histogram: Histogram) -> Estimator[Q]:
+    """The default estimator of a design on one histogram."""
+    return next(iter(design.estimators.values()))(histogram)
+
+
+def hides_bias(design: AnyDecoder, planned: PlannedQuery, estimator: str) -> bool:
+    """Whether an estimator's answer may have a bias that its covariance leaves out."""
+    bias = design.biases.get(estimator)
+    return bias is not None and bias.hides(planned)
+
+
+class SetChooser(ABC):
+    """A decoder that knows when it answers many sets of people faster together."""
+
+    @abstractmethod
+    def prefers_sets(self, histograms: Histograms, rows: Sequence[Sequence[Any]]) -> bool:
+        """Whether `Decoder.answer_sets` is faster than one histogram after the other."""
+
+
+def prefers_sets(
+    design: AnyDecoder, histograms: Histograms, rows: Sequence[Sequence[PlannedQuery]]
+) -> bool:
+    """Whether a design answers many sets of people faster together: of many sets it does."""
+    if isinstance(design, SetChooser):
+        return design.prefers_sets(histograms, rows)
+    return len(histograms) >= MANY_SETS

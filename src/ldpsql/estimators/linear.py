@@ -141,8 +141,8 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Answer(ABC):
-    """How the people of one group answer.
+class AskedGroup:
+    """The people who answer one part of a question.
 
     question: theirs.  nodes: how many the group has.  moments: of a report's contributions.
     path: how many nodes each person is at; one in all but LGRR.  has_shares: whether estimates are
@@ -154,8 +154,15 @@ class Answer(ABC):
     moments: Moments
     path: int = field(default=1, kw_only=True)
     has_shares: bool = field(default=True, kw_only=True)
+
+
+class Answer(AskedGroup, ABC):
+    """How the people of one group answer.
+
+    adds_up: whether it tells row by row how much reports contribute.
+    """
+
     adds_up: ClassVar[bool] = False
-    """Whether it tells row by row what reports contribute."""
 
     @abstractmethod
     def estimate(self, rows: Rows, pair: Pair, size: float, mean: float, nodes: Codes) -> Array:
@@ -189,8 +196,8 @@ class Answer(ABC):
 
 
 @dataclass
-class Source(ABC):
-    """Where node estimates come from; here of people who all weigh 1.
+class GroupedPeople:
+    """How many people answered, by group; here they all weigh 1.
 
     sizes: people per group, shape (groups,).  answers: how every group answers.  shape: of whatever
     is one number for a set of people; a source of many sets has an axis more.
@@ -200,6 +207,18 @@ class Source(ABC):
     sizes: Array
     answers: Sequence[Answer]
     shape: ClassVar[tuple[int, ...]] = ()
+
+    def total(self, weight: Weight | None) -> float:
+        """Sum of a public weight over all people; their number for None."""
+        return self.people
+
+    def size(self, group: int) -> float:
+        """People in a group."""
+        return float(self.sizes[group])
+
+
+class Source(GroupedPeople, ABC):
+    """Where node estimates come from."""
 
     @abstractmethod
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
@@ -215,14 +234,6 @@ class Source(ABC):
     ) -> Array:
         """The same with products of the weights of two lists of queries, shape (..., k, l)."""
         return np.asarray((left * self.at(group, nodes, pair)) @ right.T)
-
-    def total(self, weight: Weight | None) -> float:
-        """Sum of a public weight over all people; their number for None."""
-        return self.people
-
-    def size(self, group: int) -> float:
-        """People in a group."""
-        return float(self.sizes[group])
 
     def mean(self, group: int, pair: Pair) -> float:
         """Mean of u v over the people of a group."""

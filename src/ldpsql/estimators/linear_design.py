@@ -57,7 +57,7 @@ class LinearDesign(Design[Q]):
     def answer_sets(
         self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[Q]]
     ) -> tuple[Array, Array] | None:
-        """See `Design`: where answers are weighted sums of what reports contribute, and no more."""
+        """Where answers are weighted sums of what reports contribute, and no more."""
         if estimator != "unbiased" or not all(answer.adds_up for answer in self.answers):
             return None
         one = self.combine_unbiased(histograms[0][1])
@@ -80,7 +80,7 @@ class LinearDesign(Design[Q]):
         return np.diagonal(self._spread_evenly(people).answer(queries).covariance).copy()
 
     def influence(self, queries: Sequence[Q], slopes: Array, people: int) -> Array:
-        """See `Design`."""
+        """The extremes of the unbiased estimator, people spread evenly."""
         return self._spread_evenly(people).influence(queries, slopes)
 
     def _spread_evenly(self, people: int) -> Estimator[Q]:

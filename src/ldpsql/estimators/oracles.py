@@ -51,7 +51,7 @@ MOST_EXACT = 1 << 11
 
 
 @dataclass(frozen=True)
-class Oracle(ABC):
+class Support:
     """The probabilities of support, for one group; they follow from the integers of the plan.
 
     size: how many nodes its reports can be about.  p: the person's own node is supported.
@@ -64,7 +64,6 @@ class Oracle(ABC):
     q: float
     joint_own: float
     joint_other: float
-    kind: ClassVar[str]
 
     @cached_property
     def moments(self) -> Moments:
@@ -81,6 +80,15 @@ class Oracle(ABC):
             cross=(own - other - q * (p - q)) / scale,
             own=(p - q - 2.0 * own + 2.0 * other) / scale,
         )
+
+
+class Oracle(Support, ABC):
+    """A frequency oracle: which nodes a report supports, with the probabilities of support.
+
+    kind: its name among options.
+    """
+
+    kind: ClassVar[str]
 
     @abstractmethod
     def supporters(self, coins: Coins, answer: Codes, amounts: Array, nodes: Codes) -> Array:

@@ -25,7 +25,7 @@ from ldpsql.algebra.numerics import central_slopes, fit_marginals
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import spectrum
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimators.base import Codes, Estimators, JointEstimator, SmoothingEstimator
+from ldpsql.estimators.base import Bias, Codes, Estimators, JointEstimator, SmoothingEstimator
 from ldpsql.estimators.cells import find_cells
 from ldpsql.estimators.linear import (
     Alternative,
@@ -394,7 +394,6 @@ class CollectedMarginals(LinearDesign[CellQuery]):
     epsilon: Epsilon
     marginals: tuple[Axes, ...]
     weights: tuple[int, ...]
-    states_blankets = True
 
     def __post_init__(self) -> None:
         axes = range(len(self.domain.sizes))
@@ -559,7 +558,7 @@ class CollectedMarginals(LinearDesign[CellQuery]):
     def answer_sets(
         self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[CellQuery]]
     ) -> tuple[Array, Array] | None:
-        """See `Design`; UnsupportedSQL for what can only be fitted."""
+        """As any linear design; UnsupportedSQL for what can only be fitted."""
         if estimator == "unbiased":
             _require_collected(rows)
         return super().answer_sets(estimator, histograms, rows)
@@ -583,17 +582,14 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         return SmoothMarginals(self, source, UnbiasedEstimator(source))
 
     @property
-    def biases(self) -> Mapping[str, str]:
-        """See `Design.biases`."""
+    def biases(self) -> Mapping[str, Bias]:
+        """Of fits, and of answers that are made consistent and non-negative."""
         if not self.fits:
             return {}
-        return {"maxent": BIAS, **({"calm": CONSISTENT} if self.can_smooth else {})}
-
-    def hides_bias(self, planned: CellQuery, estimator: str) -> bool:
-        """See `Design.hides_bias`: what is fitted, and what is made consistent and non-negative."""
-        if estimator == "calm":
-            return planned.is_asked
-        return estimator == "maxent" and isinstance(planned, FittedQuery)
+        biases = {"maxent": Bias(BIAS, lambda planned: isinstance(planned, FittedQuery))}
+        if self.can_smooth:
+            biases["calm"] = Bias(CONSISTENT, lambda planned: planned.is_asked)
+        return biases
 
     def spread_evenly(self) -> list[Array]:
         """The share of people at each node of each group of reports, where records are even."""

@@ -259,7 +259,7 @@ class MarginalDesign(CollectedMarginals):
         return named.atoms, named.uneven
 
     def blankets(self) -> tuple[Blanket, ...]:
-        """Of two people who differ in all attributes; see `Design.blankets`."""
+        """Of two people who differ in all attributes."""
         groups = range(len(self.marginals))
         if self.visible:
             return tuple(dict.fromkeys(self.blanket_of(number) for number in groups))

@@ -154,7 +154,7 @@ def choose_cover(
         if max(math.prod(domain.sizes[axis] for axis in axes) for axes in marginals) > MOST_CELLS:
             break
         try:
-            error = make(marginals).expected_variance(queries, 1)
+            error = make(marginals).expected_variances([queries], 1)[0]
         except SurveyError:
             break  # more cells than its oracle can serve
         if best is None or error < best[0]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
@@ -19,15 +19,23 @@ from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.errors import did_you_mean
-from ldpsql.estimators.base import AnyDesign
-from ldpsql.shuffle.accountant import epsilon_of_batch, keeps, largest_local, largest_local_of_any
+from ldpsql.estimators.base import AnyDesign, Auditor
+from ldpsql.mechanisms.rounds import Rounds
+from ldpsql.shuffle.accountant import (
+    Blanket,
+    clones,
+    epsilon_of_batch,
+    keeps,
+    largest_local,
+    largest_local_of_any,
+)
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Plan
 from ldpsql_device.shuffled import Central, Shuffled
 
 Promise = Epsilon | Central
-"""What is promised to each person: by the report alone, or once it is shuffled."""
+"""The promise to each person: by the report alone, or once it is shuffled."""
 
 AnyOptions = Mapping[str, Any]
 """Options as a survey file writes them: a name and a plain value each."""
@@ -122,10 +130,10 @@ def read_options(kind: type[O], given: AnyOptions, name: str) -> O:
 
 @dataclass(frozen=True)
 class Task(Generic[O]):
-    """What a design is made for.
+    """The domain, budget and workload that a design is made for.
 
     epsilon: local budget of a report.  options: read and checked.  workload: what it should
-    answer best, where somebody has said so.  weigh: see `Recipe.design`.
+    answer best, where somebody has said so.  weigh: as of `Maker.design`.
     """
 
     domain: RecordDomain
@@ -136,37 +144,43 @@ class Task(Generic[O]):
 
     @property
     def asked(self) -> Workload:
-        """What it should answer best, with how much each query counts; by default a bit of
+        """The queries it should answer best, with how much each query counts; by default a bit of
         everything."""
         if self.weigh is not None:
             return self.weigh()
         return self.workload or Workload.everyday(self.domain)
 
 
-class Recipe(ABC, Generic[O]):
-    """A mechanism: what it takes, and how its designs are made.
+class Requirements(ABC):
+    """The part of a recipe that says for what it makes designs.
 
     name: in the registry.  takes: the record domains.  options: a frozen dataclass with defaults.
-    estimator_names: of its designs; some may be missing where a domain or options do not allow it.
-    calibrates: whether it chooses its local budgets itself from a central promise (`calibrate`).
-    can_be_reserved: whether `reserved` may name a reason for some domain.  decoding: the version
-    of what is decoded of its designs' reports (`Decoding`), of those for which that is done.
     """
 
     name: str
     takes: Takes = Takes()
     options: type[Any] = NoOptions
-    estimator_names: tuple[str, ...] = ("unbiased",)
+
+    def refusal(self, domain: RecordDomain) -> str | None:
+        """Why it does not take a record domain; None where it does."""
+        return self.takes.refusal(self.name, domain)
+
+    def _check(self, domain: RecordDomain) -> None:
+        refusal = self.refusal(domain)
+        if refusal is not None:
+            raise SurveyError(refusal)
+
+
+class Maker(Requirements, ABC, Generic[O]):
+    """The part of a recipe that makes designs.
+
+    calibrates: whether it chooses its local budgets itself from a central promise (`calibrate`).
+    """
+
     calibrates: ClassVar[bool] = False
-    can_be_reserved: ClassVar[bool] = False
-    decoding: ClassVar[int | None] = None
 
     def make(self, task: Task[O]) -> AnyDesign:
         """The design for a task; SurveyError where there is none."""
-        raise NotImplementedError
-
-    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
-        """See `restore`."""
         raise NotImplementedError
 
     def calibrate(self, task: Task[O], central: Central) -> AnyDesign:
@@ -176,28 +190,6 @@ class Recipe(ABC, Generic[O]):
         reports. SurveyError where no local epsilon from `central.epsilon` on keeps the promise.
         """
         raise NotImplementedError
-
-    def refusal(self, domain: RecordDomain) -> str | None:
-        """Why it does not take a record domain; None where it does."""
-        return self.takes.refusal(self.name, domain)
-
-    def reserved(self, workload: Workload) -> str | None:
-        """Why `auto` leaves it out for a workload unless asked by name; None: it competes."""
-        return None
-
-    def least_variance(self, workload: Workload, epsilon: Epsilon) -> float:
-        """What the mean variance per person of the workload certainly exceeds, with any of the
-        variants; found without a design. 0 where nothing is known."""
-        return 0.0
-
-    def variants(self, workload: Workload, promise: Promise, people: int) -> Iterable[AnyOptions]:
-        """Options worth trying for a workload, the defaults first."""
-        return ({},)
-
-    def smooth_options(self, options: AnyOptions, people: int) -> AnyOptions:
-        """Options for a survey of so many people that is answered by `smooth`; the same where
-        the design cannot help it."""
-        return options
 
     def design(
         self,
@@ -235,12 +227,55 @@ class Recipe(ABC, Generic[O]):
             return design
 
         design = at(largest_local_of_any(promise))
-        if not design.states_blankets:
+        if not design.blankets():
             return design
         return at(largest_local(lambda local: at(local).blankets(), promise))
 
+
+class Candidate(Requirements, ABC):
+    """The part of a recipe that `auto` asks before it tries one.
+
+    estimator_names: of its designs; some may be missing where a domain or options do not allow it.
+    can_be_reserved: whether `reserved` may name a reason for some domain.
+    """
+
+    estimator_names: tuple[str, ...] = ("unbiased",)
+    can_be_reserved: ClassVar[bool] = False
+
+    def reserved(self, workload: Workload) -> str | None:
+        """Why `auto` leaves it out for a workload unless asked by name; None: it competes."""
+        return None
+
+    def least_variance(self, workload: Workload, epsilon: Epsilon) -> float:
+        """A bound that the mean variance per person of the workload certainly exceeds, with any of
+        the variants; found without a design. 0 where nothing is known."""
+        return 0.0
+
+    def variants(self, workload: Workload, promise: Promise, people: int) -> Iterable[AnyOptions]:
+        """Options worth trying for a workload, the defaults first."""
+        return ({},)
+
+    def smooth_options(self, options: AnyOptions, people: int) -> AnyOptions:
+        """Options for a survey of so many people that is answered by `smooth`; the same where
+        the design cannot help it."""
+        return options
+
+
+class Restorer(Requirements, ABC):
+    """The part of a recipe that makes designs again which were written down.
+
+    decoding: the version of what is decoded of its designs' reports (`Decoding`), of those for
+    which that is done.
+    """
+
+    decoding: ClassVar[int | None] = None
+
+    def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
+        """The design that `to_json` of one wrote as `data`, of a domain that it takes."""
+        raise NotImplementedError
+
     def restore(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
-        """The design that `Design.to_json` wrote as `data`; SurveyError where they do not fit.
+        """The design that `Designer.to_json` wrote as `data`; SurveyError where they do not fit.
 
         In a published survey `plan` is in the part for devices; `data` holds it in any case, as
         JSON or as the `Plan` that was read.
@@ -263,27 +298,32 @@ class Recipe(ABC, Generic[O]):
         """
         return None
 
-    def _check(self, domain: RecordDomain) -> None:
-        refusal = self.refusal(domain)
-        if refusal is not None:
-            raise SurveyError(refusal)
+
+class Recipe(Maker[O], Candidate, Restorer):
+    """A mechanism: for what domains it is, and how its designs are made, chosen and restored."""
 
 
 AnyRecipe = Recipe[Any]
 
 
-def require_local(design: AnyDesign) -> None:
+def require_local(design: Auditor) -> None:
     """SurveyError for a design whose reports cannot be accounted for once shuffled."""
     if design.guarantee.kind != "local" or design.guarantee.delta:
         raise SurveyError(
             f'trust = "shuffle" needs a mechanism that is locally private for every record; '
             f"{design.name} is {design.guarantee}"
         )
-    if design.asks_in_rounds:
+    if isinstance(design, Rounds):
         raise SurveyError(f'{design.name} asks in rounds, which trust = "shuffle" does not support')
 
 
-def check_promise(design: AnyDesign, trust: Shuffled) -> None:
+def blankets_of(design: Auditor) -> Sequence[Blanket]:
+    """How well a report hides among those of others: as the design states, or else as the local
+    epsilon alone says."""
+    return design.blankets() or (clones(design.epsilon.odds),)
+
+
+def check_promise(design: Auditor, trust: Shuffled) -> None:
     """SurveyError unless shuffled batches of the designed size keep what the survey promises."""
     if not keeps_promise(design, trust, trust.users):
         found = find_epsilon(design, trust, trust.users)
@@ -294,16 +334,16 @@ def check_promise(design: AnyDesign, trust: Shuffled) -> None:
         )
 
 
-def keeps_promise(design: AnyDesign, trust: Shuffled, reports: int) -> bool:
+def keeps_promise(design: Auditor, trust: Shuffled, reports: int) -> bool:
     """Whether a shuffled batch of so many reports keeps what the survey promises."""
     people = trust.people_of(reports)
     if people < 2:
         return design.epsilon.value <= trust.epsilon.value
     require_local(design)
-    return keeps(design.blankets(), replace(trust.central, people=people), design.epsilon)
+    return keeps(blankets_of(design), replace(trust.central, people=people), design.epsilon)
 
 
-def find_epsilon(design: AnyDesign, trust: Shuffled, reports: int) -> Decimal | None:
+def find_epsilon(design: Auditor, trust: Shuffled, reports: int) -> Decimal | None:
     """The central epsilon of a shuffled batch of so many reports at the survey's delta.
 
     Rounded up to four significant digits; the local epsilon where others hide nothing, None where
@@ -313,4 +353,4 @@ def find_epsilon(design: AnyDesign, trust: Shuffled, reports: int) -> Decimal | 
     if people < 2:
         return design.epsilon.value
     require_local(design)
-    return epsilon_of_batch(design.blankets(), people, trust.central.delta, design.epsilon)
+    return epsilon_of_batch(blankets_of(design), people, trust.central.delta, design.epsilon)

@@ -25,11 +25,13 @@ from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import (
     AnyDesign,
     AnyEstimator,
+    Bias,
     Design,
     Estimator,
     Estimators,
     PlannedQuery,
 )
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.report import Histogram
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
@@ -60,29 +62,24 @@ class CensusDesign(Design[CensusQuery]):
 
     @property
     def guarantee(self) -> StatedGuarantee:
-        """See `Design`."""
+        """That of the design."""
         return self._own.guarantee
 
     @property
-    def biases(self) -> Mapping[str, str]:
-        """See `Design`."""
-        return self._own.biases
+    def biases(self) -> Mapping[str, Bias]:
+        """Those of the design."""
 
-    def hides_bias(self, planned: CensusQuery, estimator: str) -> bool:
-        """See `Design`."""
-        return self._own.hides_bias(planned.planned, estimator)
+        def of(bias: Bias) -> Bias:
+            return Bias(bias.text, lambda planned: bias.hides(planned.planned))
 
-    @property
-    def earlier(self) -> int:
-        """See `Design`."""
-        return self._own.earlier
+        return {name: of(bias) for name, bias in self._own.biases.items()}
 
     def prepare(self, query: LinearQuery) -> CensusQuery:
-        """See `Design`."""
+        """The design's form of the query, beside the query."""
         return CensusQuery(query, self._own.prepare(query))
 
     def describe(self, planned: CensusQuery) -> list[str]:
-        """See `Design`."""
+        """As the design."""
         return self._own.describe(planned.planned)
 
     @property
@@ -99,12 +96,40 @@ class CensusDesign(Design[CensusQuery]):
         return self._own.variance([query.planned for query in queries], people)
 
     def influence(self, queries: Sequence[CensusQuery], slopes: Array, people: int) -> Array:
-        """See `Design`."""
+        """As of the design."""
         return self._own.influence([query.planned for query in queries], slopes, people)
 
     def to_json(self) -> Mapping[str, Any]:
-        """See `Design`."""
+        """That of the design, which it stands for."""
         return self._own.to_json()
+
+
+class CensusRound(CensusDesign, Rounds):
+    """A round of a design that asks in rounds."""
+
+    def __init__(self, design: AnyDesign, rounds: Rounds) -> None:
+        """rounds: the same design."""
+        super().__init__(design)
+        self._rounds = rounds
+
+    @property
+    def round(self) -> int:
+        """Number of this round, from 1."""
+        return self._rounds.round
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        return self._rounds.rounds
+
+    @property
+    def earlier(self) -> int:
+        """People who answered the rounds before."""
+        return self._rounds.earlier
+
+    def design_next(self, histogram: Histogram) -> AnyDesign:
+        """That of the design, of no census."""
+        return self._rounds.design_next(histogram)
 
 
 @dataclass(frozen=True)
@@ -238,5 +263,7 @@ def subtract(covariance: Array, part: Array) -> Array:
 def of_census(survey: Survey) -> Survey:
     """The survey with intervals about those who answered it; its texts stay as they are."""
     made = copy(survey)  # not made anew: what is checked at its birth was
-    object.__setattr__(made, "design", CensusDesign(survey.design))
+    own = survey.design
+    design = CensusRound(own, own) if isinstance(own, Rounds) else CensusDesign(own)
+    object.__setattr__(made, "design", design)
     return made

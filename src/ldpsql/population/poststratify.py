@@ -37,7 +37,7 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.engine.plan import Key, QueryPlan, make_linear_queries
 from ldpsql.engine.sample import EstimatorsOf, Sample, Source, selection, whole_where_exact
 from ldpsql.errors import list_some
-from ldpsql.estimators.base import AnyEstimator
+from ldpsql.estimators.base import AnyEstimator, hides_bias
 from ldpsql.population.strata import Strata
 from ldpsql.store.base import Selection
 from ldpsql_device.errors import DataError, NotSupportedError
@@ -128,7 +128,7 @@ class Poststratified(Source):
         found = self.sample.hide_biases(key)
         if name in design.biases:
             strata = map(design.prepare, self._inside)
-            found |= any(design.hides_bias(planned, name) for planned in strata)
+            found |= any(hides_bias(design, planned, name) for planned in strata)
         return found
 
     # -- weights ------------------------------------------------------------------------------

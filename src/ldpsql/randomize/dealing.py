@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
 
@@ -32,11 +33,12 @@ class Deal:
     @classmethod
     def of(cls, survey: Survey) -> Deal:
         """SurveyError for a survey that does not ask in rounds."""
-        if not survey.design.asks_in_rounds:
+        design = survey.design
+        if not isinstance(design, Rounds):
             raise SurveyError(
-                f"{survey.table}: {survey.design.name} asks everybody at once; leave out --rounds"
+                f"{survey.table}: {design.name} asks everybody at once; leave out --rounds"
             )
-        return cls(survey.first or survey.fingerprint, survey.design.round, survey.design.rounds)
+        return cls(survey.first or survey.fingerprint, design.round, design.rounds)
 
     def choose(self, start: int, count: int) -> NDArray[np.bool_]:
         """Which of the rows start, start + 1, ... answer this round, shape (count,)."""

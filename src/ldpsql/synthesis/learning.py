@@ -20,6 +20,8 @@ from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery
 from ldpsql.algebra.numerics import Array
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyEstimator as Estimator
+from ldpsql.estimators.base import make_estimator
+from ldpsql.mechanisms.rounds import count_earlier
 from ldpsql.store.base import ReportSource, Selection
 from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import (
@@ -77,9 +79,9 @@ class ReportedShares:
         split = store.histograms(survey.table, Selection(keys=tuple(keys))) if keys else []
         return cls(
             survey,
-            design.earlier + histogram.people,
-            design.estimator(histogram),
-            tuple(design.estimator(part) for _, part in split),
+            count_earlier(design) + histogram.people,
+            make_estimator(design, histogram),
+            tuple(make_estimator(design, part) for _, part in split),
         )
 
     def ask(self, axes: Sequence[ModelAxis]) -> NoisyShares | None:

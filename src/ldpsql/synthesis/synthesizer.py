@@ -137,7 +137,7 @@ class Synthesizer:
         ]
         estimator = next(iter(design.estimators))
         if estimator in design.biases:
-            notes.append(f"estimator {estimator} is biased: {design.biases[estimator]}")
+            notes.append(f"estimator {estimator} is biased: {design.biases[estimator].text}")
         notes += [*_keep_tables(self.learned), *_tables_left_out(self.learned)]
         notes.append(
             "nothing else is kept: beyond these tables, columns are as independent as they can be "

@@ -22,12 +22,13 @@ from ldpsql.algebra.boxes import LinearQuery
 from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.numerics import project_on_simplex
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.estimators.base import Design, Estimators
+from ldpsql.estimators.base import Bias, Design, Estimators
 from ldpsql.estimators.cells import make_flat_terms
 from ldpsql.estimators.linear import ReportedSource, describe_known, split_known
 from ldpsql.estimators.nodes import answers_of
 from ldpsql.mechanisms.base import Recipe, Takes, Task, read_options
 from ldpsql.mechanisms.oracles import LARGEST, ask, choose_oracle, make_oracle, odds_words
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.report import Histogram
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
 from ldpsql_device.epsilon import Epsilon
@@ -42,7 +43,7 @@ _BIAS = (
 
 
 @dataclass(frozen=True)
-class AheadDesign(Design[GridQuery]):
+class AheadDesign(Design[GridQuery], Rounds):
     """One round: the grids so far, with the people of the rounds before."""
 
     name: str
@@ -50,7 +51,6 @@ class AheadDesign(Design[GridQuery]):
     epsilon: Epsilon
     oracle: str
     partitions: tuple[Partition, ...]
-    asks_in_rounds = True
 
     def __post_init__(self) -> None:
         self.plan  # noqa: B018  SurveyError at birth for leaves that the oracle cannot serve
@@ -152,13 +152,13 @@ class AheadDesign(Design[GridQuery]):
         return GridEstimator(self.axes, tuple(grids), people, answers_of(self.plan), shares)
 
     @property
-    def biases(self) -> Mapping[str, str]:
-        """See `Design.biases`."""
-        return {"adaptive": _BIAS}
+    def biases(self) -> Mapping[str, Bias]:
+        """That of the grids, which errors hold."""
+        return {"adaptive": Bias(_BIAS)}
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """See `Design.remarks`: bits for every leaf may end a survey before its last round."""
+        """Whether bits for every leaf may end a survey before its last round."""
         codes, most = max(math.prod(p.sizes) for p in self.partitions), LARGEST["oue"]
         if self.oracle != "oue" or codes <= most:
             return ()
@@ -178,7 +178,7 @@ class AheadDesign(Design[GridQuery]):
         return np.diagonal(answers.covariance).copy()
 
     def influence(self, queries: Sequence[GridQuery], slopes: Array, people: int) -> Array:
-        """See `Design`; people as in `variance`."""
+        """The extremes over reports of this round; people as in `variance`."""
         return self._spread_evenly(people).influence(queries, slopes)
 
     def _spread_evenly(self, people: int) -> GridEstimator:
@@ -233,7 +233,7 @@ class Ahead(Recipe[AheadOptions]):
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
     ) -> AheadDesign:
-        """See `Recipe.remake`."""
+        """The round that was written down; SurveyError where its grids do not fit."""
         oracle = read_options(AheadOptions, {"oracle": data["oracle"]}, self.name).oracle
         depth, pairs = depth_for(domain), zip(find_shapes(domain), data["grids"], strict=True)
         partitions = tuple(Partition.from_json(sizes, depth, grid) for sizes, grid in pairs)

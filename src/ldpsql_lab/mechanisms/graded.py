@@ -67,7 +67,7 @@ class GradedDesign(RowsDesign):
 
     @property
     def limits(self) -> tuple[Epsilon, ...]:
-        """See `Design.limits`."""
+        """The epsilon of every record, row by row."""
         cells = product(*self.grades)
         return tuple(min(cell, key=lambda grade: grade.value) for cell in cells)
 

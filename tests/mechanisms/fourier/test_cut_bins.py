@@ -21,7 +21,7 @@ DOMAIN = RecordDomain(("x",), (CODES,), ("v",), ((0.0, 10.0),), (None,))
 def design() -> FourierDesign:
     made = mechanism("fourier").design(DOMAIN, Epsilon.parse("8"), {"bins": BINS})
     assert isinstance(made, FourierDesign)
-    assert made.is_coarse
+    assert made.group.is_coarse
     return made
 
 

@@ -28,6 +28,7 @@ from ldpsql.algebra.workload import Workload
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.fourier.recipe import Fourier
+from ldpsql.reports.channel import enumerate_law
 from ldpsql_device.epsilon import Epsilon
 
 DESIGNS = HAND_MADE
@@ -83,7 +84,7 @@ def test_the_mean_over_all_reports_is_the_truth_for_every_record(name: str) -> N
     """sum over reports of law x answer, for every record and query, to 1e-9."""
     design = DESIGNS[name]
     asked = queries(design)
-    law = design.law()
+    law = enumerate_law(design.plan)
     truths = [
         [count_record(query, record, design.domain) for query in asked] for record in law.inputs
     ]
@@ -92,7 +93,7 @@ def test_the_mean_over_all_reports_is_the_truth_for_every_record(name: str) -> N
 
 def means(design: FourierDesign, answers: np.ndarray) -> np.ndarray:
     """Of the answers, over the reports of every record."""
-    chances = [[float(p) for p in row] for row in design.law().probabilities]
+    chances = [[float(p) for p in row] for row in enumerate_law(design.plan).probabilities]
     return np.asarray(np.array(chances) @ answers)
 
 

@@ -90,7 +90,7 @@ def test_sums_of_contributions_and_of_their_products(form: str) -> None:
 def test_what_cut_bins_are_off_by_is_in_the_variances() -> None:
     """As enumerated, report by report; error bars of one decoded histogram hold them, too."""
     made = make("listed", "4", bins=4)
-    assert made.is_coarse
+    assert made.group.is_coarse
     together, parts = several(made, 5_000)
     boxes = [Box((((2, 7),), None, None)), Box((((2, 5),), ((0, 5),), None))]
     row = [made.prepare(LinearQuery.count(box)) for box in boxes]

@@ -30,6 +30,7 @@ from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyBatch, FamilyTable
 from ldpsql.mechanisms.fourier.group import gather_faces, mirror
 from ldpsql.mechanisms.fourier.recipe import Fourier, find_one_sided, group_of, is_mostly_one_sided
+from ldpsql.reports.channel import enumerate_law
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_lab.simulation import SeededEntropy
@@ -81,7 +82,7 @@ def real(design: FourierDesign) -> list[int]:
 @cache
 def law_of(case: tuple[tuple[int, ...], str, int]) -> np.ndarray:
     """Pr[report | record], shape (records, reports)."""
-    rows = made(*case[:2], "prefix", case[2]).law().probabilities
+    rows = enumerate_law(made(*case[:2], "prefix", case[2]).plan).probabilities
     return np.array([[float(p) for p in row] for row in rows])
 
 

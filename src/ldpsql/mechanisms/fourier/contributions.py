@@ -233,16 +233,29 @@ Spread = Callable[..., NDArray[np.complexfloating]]
 """Spectra, dense and flat over the sets of axes that it is called with, shape (k, cells)."""
 
 
-class SampledReports(Protocol):
-    """Reports that stand, with others, for all that tell about some faces.
-
-    A *cell* is what contributions to queries about these faces tell apart of them.
-
-    """
+class SampledCounts(Protocol):
+    """Numbers of reports that stand, with others, for all that tell about some faces."""
 
     @property
     def shares(self) -> Reals:
         """Of all reports, those for which each of them stands."""
+
+    def expect(self, people: Spread) -> Reals:
+        """Expected reports beyond their mean over a question's phases, of people of one spectrum
+        T^(f); their shape goes with that of `shares`."""
+
+    def bounds(self) -> tuple[Reals, Reals]:
+        """The least and the most that one person may add to `expect`, whoever it is."""
+
+    def sum_cells(self, values: Reals) -> Reals:
+        """Values in the shape of `expect`, summed up by cell, shape (cells,)."""
+
+
+class SampledReports(SampledCounts, Protocol):
+    """Such reports, by what they contribute to queries about these faces.
+
+    A *cell* is what contributions tell apart of them.
+    """
 
     @property
     def zero_apart(self) -> bool:
@@ -256,16 +269,6 @@ class SampledReports(Protocol):
 
     def contribute(self, divided: Spread) -> Reals:
         """Contributions c to k queries of spectra q^ / (N lambda), shape (k, cells)."""
-
-    def expect(self, people: Spread) -> Reals:
-        """Expected reports beyond their mean over a question's phases, of people of one spectrum
-        T^(f); their shape goes with that of `shares`."""
-
-    def bounds(self) -> tuple[Reals, Reals]:
-        """The least and the most that one person may add to `expect`, whoever it is."""
-
-    def sum_cells(self, values: Reals) -> Reals:
-        """Values in the shape of `expect`, summed up by cell, shape (cells,)."""
 
     def add_translates(
         self,
@@ -528,7 +531,7 @@ class SecondMoments:
         for part, amounts in limits.in_time(found):
             yield part, amounts, self._excess(part, pairs)
 
-    def _excess(self, part: SampledReports, pairs: Iterable[Pair]) -> Mapping[Pair, Reals]:
+    def _excess(self, part: SampledCounts, pairs: Iterable[Pair]) -> Mapping[Pair, Reals]:
         """Expected sums of products of weights per cell, less their mean over a question's phases,
         of the reports of a sample and those that they stand for, shape (cells,) each.
 

@@ -19,7 +19,7 @@ from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimators.base import Decoding, Design, Estimators
+from ldpsql.estimators.base import MANY_SETS, Decoding, Design, Estimators, SetChooser
 from ldpsql.estimators.linear import describe_known, split_known
 from ldpsql.mechanisms.fourier.contributions import (
     SharedContributions,
@@ -30,7 +30,7 @@ from ldpsql.mechanisms.fourier.contributions import (
 )
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator, move_most
 from ldpsql.mechanisms.fourier.families import FamilyTable
-from ldpsql.mechanisms.fourier.group import Axes, Group
+from ldpsql.mechanisms.fourier.group import Axes, Group, Spectral
 from ldpsql.mechanisms.fourier.spectra import (
     BoxQuery,
     Collected,
@@ -105,7 +105,7 @@ def _compare(error: float) -> str:
 
 
 @dataclass(frozen=True)
-class FourierDesign(Design[BoxQuery]):
+class FourierDesign(Design[BoxQuery], Spectral, SetChooser):
     """The families of a plan over the group of a record domain.
 
     A device draws a family, and reports its phase there by a subset response of exactly e^epsilon.
@@ -139,14 +139,9 @@ class FourierDesign(Design[BoxQuery]):
         return local_guarantee(self.epsilon)
 
     @property
-    def is_coarse(self) -> bool:
-        """Whether some dimension is collected in bins of several codes."""
-        return self.group.is_coarse
-
-    @property
-    def spectral_information(self) -> tuple[Group, Mapping[tuple[int, ...], Array]]:
-        """See `Design`: lambda_f, the eigenvalues of the information of a report."""
-        return self.group, self.collected.information
+    def spectral_information(self) -> Mapping[Axes, Array]:
+        """The eigenvalues of the information of a report."""
+        return self.collected.information
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -301,12 +296,12 @@ class FourierDesign(Design[BoxQuery]):
         return self.table.questions + 2 * sum(self.group.cells(face) for face in self.group.faces)
 
     def _count_entries(self) -> int:
-        """See `Decoding`: people by question, and a complex number per frequency."""
+        """The people by question, and two numbers per frequency that is asked."""
         frequencies = sum(known.size for known in self.collected.information.values())
         return self.table.questions + 2 * frequencies
 
     def _decode(self, histograms: Sequence[Histogram]) -> Iterator[Mapping[str, Array]]:
-        """See `Decoding`: real and imaginary parts by turns."""
+        """People by question, and sums by frequency, real and imaginary parts by turns."""
         step = MOST_KEPT // self._decoded_numbers  # as many as fill the numbers of the largest
         for first in range(0, len(histograms), step):
             some = histograms[first : first + step]
@@ -317,7 +312,7 @@ class FourierDesign(Design[BoxQuery]):
                 yield {TYPES: histogram.sizes.astype(np.float64), **arrays}
 
     def _derive(self) -> Mapping[str, Array]:
-        """See `Decoding`: what a report tells about every frequency, and the families."""
+        """How much a report tells about every frequency, and the families."""
         known = self.collected.information
         told = {face_name(face): np.asarray(known[face]).ravel() for face in known}
         return told | self.table.pack()
@@ -341,7 +336,7 @@ class FourierDesign(Design[BoxQuery]):
     def answer_sets(
         self, estimator: str, histograms: Histograms, rows: Sequence[Sequence[BoxQuery]]
     ) -> tuple[Array, Array] | None:
-        """See `Design`."""
+        """From what reports contribute to all queries together."""
         if estimator != "unbiased":
             return None
         from ldpsql.mechanisms.fourier.grouped import answer_sets  # noqa: PLC0415
@@ -349,9 +344,9 @@ class FourierDesign(Design[BoxQuery]):
         return answer_sets(self._shared, histograms, rows)
 
     def prefers_sets(self, histograms: Histograms, rows: Sequence[Sequence[BoxQuery]]) -> bool:
-        """See `Design`: also of several histograms, and of one that takes long to decode, where
-        contributions to the rows are fewer numbers than all phases of all of them."""
-        if super().prefers_sets(histograms, rows):
+        """Also of several histograms, and of one that takes long to decode, where contributions to
+        the rows are fewer numbers than all phases of all of them."""
+        if len(histograms) >= MANY_SETS:
             return True
         decoded = len(histograms) * int(self.table.phases.sum())
         is_quick = len(histograms) < SEVERAL and decoded < MOST_DECODED
@@ -377,7 +372,7 @@ class FourierDesign(Design[BoxQuery]):
         return np.array([people * self.collected.covariance(own, own) for own in spectra])
 
     def influence(self, queries: Sequence[BoxQuery], slopes: Array, people: int) -> Array:
-        """See `Design`."""
+        """The extremes over the answers of all families."""
         return move_most(self._shared, queries, slopes)
 
     def expected_variances(
@@ -408,7 +403,7 @@ class FourierDesign(Design[BoxQuery]):
         return made
 
     def reuse(self, other: FourierDesign) -> None:
-        """See `Design`: what reports tell."""
+        """Take over how much reports tell about every frequency."""
         self.collected.recall(other.collected.information)
 
     def to_json(self) -> Mapping[str, Any]:
@@ -468,7 +463,7 @@ class KeptDesign(FourierDesign):
 
     @property
     def decoding(self) -> Decoding | None:
-        """See `Design`."""
+        """As of the design that it was made from, but all is known."""
         decoding = super().decoding
         return decoding and replace(decoding, recall=None)
 

@@ -5,6 +5,7 @@ Source: docs/spec/fourier.md#1 and docs/spec/fourier.md#6.3.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -196,3 +197,24 @@ def mirror(dense: Numbers) -> Numbers:
     """The array at -f: every axis reversed, its zero left in place."""
     axes = tuple(range(dense.ndim))
     return np.roll(np.flip(dense, axes), 1, axes) if axes else dense
+
+
+class Spectral(ABC):
+    """A design that asks about frequencies.
+
+    group: of the codes.
+    """
+
+    group: Group
+
+    @property
+    @abstractmethod
+    def spectral_information(self) -> Mapping[Axes, Reals]:
+        """lambda_f by faces of the group: how much one report tells about every frequency, at most
+        1."""
+
+
+def is_coarse(design: object) -> bool:
+    """Whether a design collects several codes as one bin: answers are then interpolated inside
+    bins, and no predicted error contains that."""
+    return isinstance(design, Spectral) and design.group.is_coarse

@@ -32,7 +32,7 @@ from ldpsql.algebra.boxes import LinearQuery
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimators.base import AnyDesign, Codes, Estimators
+from ldpsql.estimators.base import AnyDesign, Bias, Codes, Estimators
 from ldpsql.estimators.groups import GroupTable, weigh_evenly, whole
 from ldpsql.estimators.linear import (
     Answer,
@@ -296,18 +296,14 @@ class LgrrDesign(LinearDesign[CellQuery]):
         }
 
     @property
-    def biases(self) -> Mapping[str, str]:
+    def biases(self) -> Mapping[str, Bias]:
         """Of virtual leaves and of the published estimator."""
-        biases = {"published": "it corrects for a randomization that the reports do not have"}
+        wrong = "it corrects for a randomization that the reports do not have"
+        biases = {"published": Bias(wrong, lambda planned: planned.is_asked)}
         if self.virtual_leaves:
-            biases["by_share"] = "leaves are answered as even shares of their parents"
+            even = "leaves are answered as even shares of their parents"
+            biases["by_share"] = Bias(even, lambda planned: isinstance(planned, LeafQuery))
         return biases
-
-    def hides_bias(self, planned: CellQuery, estimator: str) -> bool:
-        """See `Design.hides_bias`: of all that is asked, or of leaves answered from parents."""
-        if estimator == "published":
-            return planned.is_asked
-        return isinstance(planned, LeafQuery)
 
     def to_json(self) -> Mapping[str, Any]:
         """What `Recipe.restore` needs besides domain and epsilon."""
