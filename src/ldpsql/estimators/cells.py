@@ -82,7 +82,7 @@ class Channel(ABC):
 
     @abstractmethod
     def spread(self, weights: Array) -> Array:
-        """What one pseudo-report may add to a sum of squares of a query's weights, shape (k,).
+        """The most that a pseudo-report adds to a sum of squares of a query's weights, shape (k,).
 
         The square of the weight of a report that people in some cells never send, or hardly ever,
         if that is more than the mean square differs between cells.
@@ -139,7 +139,7 @@ class MatrixChannel(Channel):
 
     @cached_property
     def contributions(self) -> Array:
-        """What a report adds to the estimate of every cell, shape (reports, cells)."""
+        """Contribution of a report to the estimate of every cell, shape (reports, cells)."""
         return np.asarray((self.matrix / self._totals) @ self.inverse)
 
     def blind(self, amounts: Array) -> Array:
@@ -147,15 +147,15 @@ class MatrixChannel(Channel):
         return amounts - self.information @ (self.inverse @ amounts)
 
     def totals(self, rows: Rows, pair: Pair) -> Array:
-        """See `Channel.totals`."""
+        """X^-1 Q' D^-1 c, c the sums of u v over the reports of each kind."""
         return np.asarray(rows.moment(*pair) @ self.contributions[rows.columns[-1]])
 
     def weigh_reports(self, rows: Rows, weights: Array) -> Array:
-        """See `Channel.weigh_reports`."""
+        """The weights of the cells that a report contributes to, each times how much."""
         return np.asarray((weights @ self.contributions.T)[:, rows.columns[-1]])
 
     def second(self, totals: Array, left: Array, right: Array) -> Array:
-        """See `Channel.second`."""
+        """By the probabilities of all reports."""
         one = self.contributions @ left.T
         other = one if right is left else self.contributions @ right.T
         sets, pairs = math.prod(totals.shape[:-1]), len(left) * len(right)
@@ -169,7 +169,7 @@ class MatrixChannel(Channel):
         return np.asarray((one.T * reports[..., None, :]) @ other)
 
     def spread(self, weights: Array) -> Array:
-        """See `Channel.spread`."""
+        """By the reports that are rare in some cell."""
         squares = (self.contributions @ weights.T) ** 2
         # Reports that come from some cells only, or hardly from others.
         least, most = self.matrix.min(axis=1), self.matrix.max(axis=1)
@@ -178,7 +178,7 @@ class MatrixChannel(Channel):
         return np.asarray(np.maximum(np.ptp(self.matrix.T @ squares, axis=0), partial))
 
     def extremes(self, weights: Array) -> Array:
-        """See `Channel.extremes`."""
+        """Over all reports."""
         amounts = self.contributions @ weights.T
         return np.array([amounts.min(axis=0), amounts.max(axis=0)])
 
@@ -198,11 +198,11 @@ class TableAnswer(Answer):
         return self.channel.totals(rows, pair)[nodes] / size
 
     def contributions(self, rows: Rows, nodes: Codes, weights: Array) -> Array:
-        """See `Answer`."""
+        """The weights of the reports, as the channel gives them."""
         return self.channel.weigh_reports(rows, self._weigh_all(nodes, weights))
 
     def extremes(self, nodes: Codes, weights: Array) -> Array:
-        """See `Answer`."""
+        """The extremes of the channel."""
         return self.channel.extremes(self._weigh_all(nodes, weights))
 
     def _weigh_all(self, nodes: Codes, weights: Array) -> Array:
@@ -222,7 +222,7 @@ class TableEstimator(LinearEstimator):
     channel: Channel
 
     def _group(self, part: GroupPart) -> tuple[Array, Array]:
-        """See `LinearEstimator`; the nodes are all cells."""
+        """Means and covariance for a report; the nodes are all cells."""
         group, nodes, weights, kinds = part.group, part.nodes, part.weights, part.kinds
         members: dict[Weight | None, list[int]] = {}
         for row, kind in enumerate(kinds):
@@ -324,7 +324,7 @@ class TableDesign(LinearDesign[CellQuery]):
     @property
     @abstractmethod
     def channel(self) -> Channel:
-        """What the collector knows of how reports come about."""
+        """How reports come about, as far as the collector knows."""
 
     @property
     def answers(self) -> tuple[TableAnswer, ...]:
@@ -333,7 +333,7 @@ class TableDesign(LinearDesign[CellQuery]):
 
     @property
     def nodes_of_sets(self) -> int:
-        """See `LinearDesign`: a variance is that of people who are in no cell less than nobody."""
+        """All cells: a variance is that of people of whom no cell has less than nobody."""
         return self.channel.cells
 
     def even_shares(self, group: int, nodes: Codes) -> Array:

@@ -114,11 +114,11 @@ class ConsistentEstimator(Estimator[DetailQuery]):
         return self.direct.answer_rows([[self._weigh_nodes(q) for q in row] for row in rows])
 
     def values(self, queries: Sequence[DetailQuery]) -> Array:
-        """See `Estimator`."""
+        """The values alone, from the nodes of all groups."""
         return self.direct.values([self._weigh_nodes(query) for query in queries])
 
     def influence(self, queries: Sequence[DetailQuery], slopes: Array) -> Array:
-        """See `Estimator`."""
+        """The extremes over the nodes of all groups."""
         return self.direct.influence([self._weigh_nodes(query) for query in queries], slopes)
 
     def _weigh_nodes(self, query: DetailQuery) -> CellQuery:

@@ -243,7 +243,7 @@ class GroupTable:
 
 @dataclass(frozen=True)
 class InformationTable:
-    """What a report of each group tells about each class of details.
+    """Information of a report of each group about each class of details.
 
     It informs every class whose levels are at most the group's, each by codes per node / V; the
     sign of a measure halves the codes per node. moments: of each group's contributions.

@@ -348,7 +348,7 @@ class LinearEstimator(Estimator[CellQuery]):
         return answers
 
     def values(self, queries: Sequence[CellQuery]) -> Array:
-        """See `Estimator`. Sums of public weights are answered with their variance."""
+        """The values alone. Sums of public weights are answered with their variance."""
         source = self.source
         values = np.array([query.known * source.total(query.weight) for query in queries])
         pieces, unanswerable = self.pieces(queries)
@@ -400,7 +400,7 @@ class LinearEstimator(Estimator[CellQuery]):
         return pieces, unanswerable
 
     def influence(self, queries: Sequence[CellQuery], slopes: Array) -> Array:
-        """See `Estimator`.
+        """The extremes over all that a report may contribute.
 
         An answer is N (known + sum over groups of m_g), m_g the mean contribution to it in a group
         of n_g people. One more report that contributes c to group g makes N one more, which adds

@@ -34,7 +34,7 @@ class LinearDesign(Design[Q]):
 
     @abstractmethod
     def even_shares(self, group: int, nodes: Codes) -> Array:
-        """What the estimates at nodes of a group are for people spread evenly over all records."""
+        """The estimates at nodes of a group for people spread evenly over all records."""
 
     def solve(self, source: Source) -> Estimator[Q]:
         """The unbiased estimator on a source."""

@@ -60,12 +60,12 @@ class OracleAnswer(Answer):
         return np.asarray((counted / size - oracle.q * mean) / (oracle.p - oracle.q))
 
     def contributions(self, rows: Rows, nodes: Codes, weights: Array) -> Array:
-        """See `Answer`."""
+        """Support, less q, over p - q, times the weights and added."""
         coins = [rows.columns[place] for place in self.coins]
         return self.oracle.contributions(coins, rows.columns[self.column], nodes, weights)
 
     def extremes(self, nodes: Codes, weights: Array) -> Array:
-        """See `Answer`; of many hashed nodes further out, see `Olh.extremes`."""
+        """Those of the oracle's support; `Olh.extremes` may be further out, of many nodes."""
         oracle = self.oracle
         supported = oracle.extremes(nodes, weights) - oracle.q * weights.sum(axis=1)
         return np.asarray(supported / (oracle.p - oracle.q))
@@ -123,7 +123,7 @@ class GroupDesign(LinearDesign[Q]):
         return f", {self.answers[group].oracle.kind}"
 
     def to_json(self) -> Mapping[str, Any]:
-        """What `Recipe.restore` needs besides domain and epsilon."""
+        """The groups and the oracle; domain and epsilon are written elsewhere."""
         return {**self.table.to_json(), "oracle": self.oracle}
 
 

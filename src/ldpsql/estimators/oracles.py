@@ -313,7 +313,7 @@ class Olh(Oracle):
     def _hash(
         self, coins: Coins, answer: Codes, labels: Codes
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-        """What tells which of c labels each of r reports supports: places (c,), and slopes, starts
+        """How each of r reports supports some of c labels: places (c,), and slopes, starts
         and limits, each (r, 1). It supports those with slope x place + start < limit modulo 2^64.
 
         A residue modulo P is compared as the fraction r / P of 2^64, which a multiplication that

@@ -90,7 +90,7 @@ def ask(
 
 
 def make_oracle(kind: str, size: int, epsilon: Epsilon) -> Oracle:
-    """What the collector will know of an oracle over so many nodes."""
+    """An oracle over so many nodes, as the collector will know it."""
     part, _ = ask(kind, Digit((), size), [size], epsilon)
     return oracle_of((odds_words(epsilon),), part)
 

@@ -141,7 +141,7 @@ class CensusEstimator(Estimator[CensusQuery]):
     people: int
 
     def answer_rows(self, rows: Sequence[Sequence[CensusQuery]]) -> list[Estimates]:
-        """See `Estimator`."""
+        """One joint answer per row, whose covariance is that of its noise where it can be told."""
         found = self.own.answer_rows([[query.planned for query in row] for row in rows])
         if not self.people:
             return found
@@ -174,11 +174,11 @@ class CensusEstimator(Estimator[CensusQuery]):
         return found
 
     def values(self, queries: Sequence[CensusQuery]) -> Array:
-        """See `Estimator`."""
+        """The values of the estimator."""
         return self.own.values([query.planned for query in queries])
 
     def influence(self, queries: Sequence[CensusQuery], slopes: Array) -> Array:
-        """See `Estimator`."""
+        """The extremes of the estimator."""
         return self.own.influence([query.planned for query in queries], slopes)
 
     def _without_sample(
@@ -217,7 +217,7 @@ def explain(shared: Array, sampled: Array, queries: Sequence[LinearQuery]) -> Ar
 
 
 def products(queries: Sequence[LinearQuery]) -> list[LinearQuery] | None:
-    """The sums that a row needs: of every query how many people it counts; of every pair, row by
+    """The queries to know of a row: of every query how many people it counts; of every pair, row by
     row of the upper triangle, how many the product of both does; and of every sum of a measure what
     it and the product with each query make. None where that is too much, or no linear query."""
     if len(queries) > _MOST_QUERIES or any(query.weight is not None for query in queries):

@@ -204,7 +204,7 @@ class AheadDesign(Design[GridQuery], Rounds):
         return replace(self, partitions=tuple(grown))
 
     def to_json(self) -> Mapping[str, Any]:
-        """Plain data for `restore`, besides domain and epsilon."""
+        """The oracle and the grids; domain and epsilon are written elsewhere."""
         grids = [partition.to_json() for partition in self.partitions]
         return {"oracle": self.oracle, "grids": grids}
 
