@@ -23,7 +23,7 @@ from ldpsql.audit.exact import (
     worst_odds,
 )
 from ldpsql.errors import pluralize
-from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import Auditor
 from ldpsql.mechanisms.base import find_epsilon, keeps_promise
 from ldpsql.reports.channel import Worst
 from ldpsql.survey import Survey
@@ -62,7 +62,7 @@ class Audit:
     made-up records; None if nobody looked.
     """
 
-    design: Design
+    design: Auditor
     enumerated: EnumeratedChannel | None
     odds: Fraction | None
     divergence: Fraction | None
@@ -274,7 +274,7 @@ def _text(number: Fraction | Decimal | None) -> str | None:
 
 
 def audit_design(
-    design: Design,
+    design: Auditor,
     options: Mapping[str, Any] | None = None,
     *,
     reports: int = 0,

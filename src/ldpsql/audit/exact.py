@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.estimators.base import Auditor
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import Law, Outcome, Worst, enumerate_law
@@ -111,7 +110,7 @@ class Criterion:
 class EnumeratedChannel:
     """A design small enough to enumerate, and its law."""
 
-    design: Design
+    design: Auditor
     law: Law
 
     @cached_property
@@ -136,7 +135,7 @@ class EnumeratedChannel:
         return sum(shares[0].values()) == 1 and all(share == shares[0] for share in shares)
 
 
-def enumerate_channel(design: Design, options: Mapping[str, Any]) -> EnumeratedChannel | None:
+def enumerate_channel(design: Auditor, options: Mapping[str, Any]) -> EnumeratedChannel | None:
     """The design's channel if it is small, else that of the largest smaller design that is.
 
     options: the mechanism's, for the smaller design. None where no channel is small enough.

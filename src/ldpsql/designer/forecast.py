@@ -24,7 +24,7 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign as Design
-from ldpsql.estimators.base import hides_bias
+from ldpsql.estimators.base import DesignValue, hides_bias
 from ldpsql.limits import check
 from ldpsql.mechanisms.fourier.group import Spectral
 from ldpsql.mechanisms.fourier.recipe import group_of
@@ -486,7 +486,7 @@ class DimensionCurve:
     y: Array
 
 
-def demand_curves(design: Design, workload: Workload) -> tuple[DimensionCurve, ...]:
+def demand_curves(design: DesignValue, workload: Workload) -> tuple[DimensionCurve, ...]:
     """gamma_f, the mean of |q^(f)|^2 / N^2 over the workload, over f on each dimension alone.
 
     Frequency f turns f times around the circle on which a Fourier design lays the values of a
@@ -503,7 +503,7 @@ def demand_curves(design: Design, workload: Workload) -> tuple[DimensionCurve, .
     return _curves_over_frequencies(demand(workload, group), group.dimensions)
 
 
-def information_curves(design: Design) -> tuple[DimensionCurve, ...]:
+def information_curves(design: DesignValue) -> tuple[DimensionCurve, ...]:
     """lambda_f, what one report tells about frequency f of each dimension alone, at most 1.
 
     None for designs that do not ask about frequencies. Source: docs/spec/fourier.md#2.1.

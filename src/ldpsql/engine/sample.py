@@ -20,7 +20,7 @@ from ldpsql import limits
 from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.where import Slice
-from ldpsql.estimators.base import AnyDesign, AnyEstimator, PlannedQuery, hides_bias, prefers_sets
+from ldpsql.estimators.base import AnyDecoder, AnyEstimator, PlannedQuery, hides_bias, prefers_sets
 from ldpsql.reports.report import Decoded, Histogram, Histograms, Integers
 from ldpsql.store.base import Moment, Selection
 
@@ -42,7 +42,7 @@ class Estimators(Mapping[Key, AnyEstimator]):
     """
 
     def __init__(
-        self, design: AnyDesign, name: str, found: Sequence[tuple[Key, Histogram | Decoded]]
+        self, design: AnyDecoder, name: str, found: Sequence[tuple[Key, Histogram | Decoded]]
     ) -> None:
         self.design, self.name, self._found = design, name, found
         self._made: dict[Key, AnyEstimator] = {}

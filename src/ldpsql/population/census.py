@@ -23,6 +23,7 @@ from ldpsql.algebra.boxes import LinearQuery, multiply
 from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import (
+    AnyDecoder,
     AnyDesign,
     AnyEstimator,
     Bias,
@@ -137,7 +138,7 @@ class CensusEstimator(Estimator[CensusQuery]):
     """The answers of an estimator of a design, whose covariance lacks the part of the sample."""
 
     own: AnyEstimator
-    design: AnyDesign
+    design: AnyDecoder
     people: int
 
     def answer_rows(self, rows: Sequence[Sequence[CensusQuery]]) -> list[Estimates]:

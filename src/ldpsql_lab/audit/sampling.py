@@ -24,7 +24,7 @@ import numpy as np
 from ldpsql.algebra.numerics import Array, bound_probability
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.audit.exact import Criterion, EnumeratedChannel
-from ldpsql.estimators.base import AnyDesign as Design
+from ldpsql.estimators.base import Auditor
 from ldpsql.reports.channel import Outcome
 from ldpsql.reports.report import question_shares
 from ldpsql_device.entropy import Entropy, Words
@@ -88,7 +88,7 @@ class _Sample(NamedTuple):
     """Reports of several records, each as one 64-bit number: `keys`, shape (records, calls, reports
     per call); and how often each question was drawn, shape (records, questions)."""
 
-    design: Design
+    design: Auditor
     records: tuple[Outcome, ...]
     keys: Words
     questions: Integers
@@ -112,7 +112,7 @@ class _Event(NamedTuple):
 
 
 def run_device(
-    design: Design, channel: EnumeratedChannel | None, reports: int, entropy: Entropy
+    design: Auditor, channel: EnumeratedChannel | None, reports: int, entropy: Entropy
 ) -> Empirical:
     """Run the device code of the design, and of its enumerated smaller one if there is one.
 
@@ -212,7 +212,9 @@ def draw_random_records(domain: RecordDomain, entropy: Entropy) -> tuple[Outcome
     return tuple(dict.fromkeys(map(tuple, rows.tolist())))
 
 
-def _draw(design: Design, candidates: Sequence[Outcome], reports: int, entropy: Entropy) -> _Sample:
+def _draw(
+    design: Auditor, candidates: Sequence[Outcome], reports: int, entropy: Entropy
+) -> _Sample:
     """Reports of the first few candidates, in calls of equal size."""
     records = tuple(candidates[: max(2, min(_MOST_RECORDS, _MOST_REPORTS // reports))])
     calls = max(_FEWEST_CALLS, 4 * -(-reports // (4 * _LARGEST_CALL)))
