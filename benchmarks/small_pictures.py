@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from ldpsql.atomic import replace_file
+from ldpsql.reports.atomic import replace_file
 
 WIDTH, COLOURS = 1000, 128
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import ldpsql
-from ldpsql.atomic import replace_file
+from ldpsql.reports.atomic import replace_file
 
 Row = dict[str, Any]
 HERE = Path(__file__).parent

@@ -18,7 +18,7 @@ from benchmarks.figures.figure import Figure, Measured, Verdict
 from benchmarks.figures.papers import PAPERS, PARAMETERS, UNKNOWN, Entry, Paper
 from benchmarks.figures.verdicts import LEVEL, MOST, WORDS
 from benchmarks.small_pictures import Shelf
-from ldpsql.atomic import replace_file
+from ldpsql.reports.atomic import replace_file
 
 ROOT = Path(__file__).parents[2]
 STORED, DOCS = ROOT / "benchmarks" / "stored", ROOT / "docs" / "papers"

@@ -1,24 +1,34 @@
 """Side rooms, the lab and other distributions join the core by entry points.
 
 The core imports none of them: it asks for what a group of entry points has under a name. Groups are
-`ldpsql.mechanisms`, `ldpsql.stores`, `ldpsql.sources`, `ldpsql.commands`, `ldpsql.audits` and
-`ldpsql.pictures`. Metadata is read only where a name is not one of the core's own, because that
-takes longer than a small answer.
+`ldpsql.audits`, `ldpsql.commands`, `ldpsql.demos`, `ldpsql.mechanisms`, `ldpsql.pictures`,
+`ldpsql.sources`, `ldpsql.stores` and `ldpsql.synthesizers`. Metadata is read only where a name is
+not one of the core's own, because that takes longer than a small answer.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ldpsql_device.errors import Error, NotSupportedError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
+
+def _find(group: str) -> EntryPoints:
+    from importlib.metadata import entry_points  # noqa: PLC0415  (slow to import, rarely needed)
+
+    return entry_points(group=group)
+
 
 @cache
-def installed(group: str) -> tuple[str, ...]:
-    """The names in a group of entry points, sorted."""
-    return tuple(sorted(entry_points(group=group).names))
+def installed(group: str) -> dict[str, str]:
+    """The names in a group of entry points, sorted, with the distribution that brings each; "" for
+    one that does not say its name."""
+    entries = sorted(_find(group), key=lambda entry: entry.name)
+    return {entry.name: entry.dist.name if entry.dist else "" for entry in entries}
 
 
 @cache
@@ -29,7 +39,7 @@ def load(group: str, name: str, error: type[Error] = NotSupportedError) -> Any |
     be imported.
     """
     kind = group.rpartition(".")[2].removesuffix("s")
-    entries = tuple(entry_points(group=group, name=name))
+    entries = [entry for entry in _find(group) if entry.name == name]
     if not entries:
         return None
     if len(entries) > 1:
@@ -44,3 +54,14 @@ def load(group: str, name: str, error: type[Error] = NotSupportedError) -> Any |
             f"{kind} {name} cannot be loaded from {entry.value} ({said:.200}); "
             "update or uninstall the package that brings it"
         ) from problem
+
+
+def require(group: str, name: str, what: str) -> Any:
+    """As `load`, of what `ldpsql[all]` brings; NotSupportedError where it is not installed.
+
+    what: that which needs it, in words.
+    """
+    found = load(group, name)
+    if found is None:
+        raise NotSupportedError(f"{what} is not installed; `pip install 'ldpsql[all]'` brings it")
+    return found

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
-from ldpsql.atomic import replace_file
 from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.estimators.base import Codes
 from ldpsql.mechanisms.base import Promise, check_promise
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.rounds import Rounds
+from ldpsql.reports.atomic import replace_file
 from ldpsql.reports.persons import PersonRule
 from ldpsql.reports.report import Histogram
 from ldpsql.reports.survey_file import write_survey

@@ -17,10 +17,10 @@ from support.shuffled_survey import USERS, raw_reports, shuffled_survey
 from support.store_files import files_in
 from support.surveys import ANYTHING, RECORD, app, people
 
-from ldpsql.atomic import replace_file
 from ldpsql.randomize import files
 from ldpsql.randomize.files import randomize_file
 from ldpsql.randomize.table import randomize
+from ldpsql.reports.atomic import replace_file
 from ldpsql.shuffler import files as shuffler_files
 from ldpsql.shuffler import shuffle_reports
 from ldpsql.store import database, open_store, opening

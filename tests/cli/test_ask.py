@@ -18,10 +18,10 @@ from support.command_line import refusal, run, store_reports
 from support.surveys import ANYTHING, unsound
 from support.two_estimators import known, stored, survey_of_two
 
-from ldpsql.atomic import replace_file
 from ldpsql.cli import ask
 from ldpsql.cli.main import cli
 from ldpsql.randomize.table import randomize_batch
+from ldpsql.reports.atomic import replace_file
 from ldpsql.store import open_store
 from ldpsql.terminal.options import read_parameters
 from ldpsql_lab.simulation import SeededEntropy

@@ -13,6 +13,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from support.command_line import refusal, run, words_of
 
+from ldpsql import extensions
 from ldpsql.cli import commands
 from ldpsql.cli.main import cli
 from ldpsql.terminal import options
@@ -65,6 +66,12 @@ def test_a_question_and_an_own_command_look_for_no_entry_points(monkeypatch, tmp
         assert "this is a bug" not in run(*words).stderr
 
 
+def forget():
+    """Have entry points be looked for anew."""
+    extensions.installed.cache_clear()
+    extensions.load.cache_clear()
+
+
 @pytest.fixture
 def joined(monkeypatch):
     """Has these entry points and no others."""
@@ -72,12 +79,11 @@ def joined(monkeypatch):
     def join(**values):
         entries = [metadata.EntryPoint(n, value, commands.GROUP) for n, value in values.items()]
 
-        def entry_points(name=None, **_):
-            return [entry for entry in entries if name in (None, entry.name)]
+        monkeypatch.setattr(metadata, "entry_points", lambda **_: entries)
+        forget()
 
-        monkeypatch.setattr(metadata, "entry_points", entry_points)
-
-    return join
+    yield join
+    forget()
 
 
 def test_any_package_may_bring_a_command(joined, monkeypatch, tmp_path):
@@ -92,12 +98,17 @@ def test_any_package_may_bring_a_command(joined, monkeypatch, tmp_path):
 
 
 def test_a_command_that_is_not_installed_is_named(joined):
-    """Whether nobody offers it, or its module is not there."""
-    joined(bench="ldpsql.cli.elsewhere:bench")
+    joined()
     assert "publish Write answers" not in words_of(run("--help").stdout)
     for name in ("bench", "publish"):
         said = refusal(run(name), 2)
         assert said.startswith(f"the command {name} is not installed; `pip install 'ldpsql[all]'`")
+
+
+def test_a_command_that_cannot_be_loaded_is_one_line(joined):
+    joined(bench="ldpsql.cli.elsewhere:bench")
+    said = refusal(run("bench"), 1)
+    assert said.startswith("command bench cannot be loaded from ldpsql.cli.elsewhere:bench (Module")
 
 
 def test_every_command_is_listed_with_its_help():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,9 @@ COUNT = "SELECT COUNT(*) FROM app WHERE age < 5"
 
 
 @pytest.fixture
-def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No package brings sources."""
-    sources._load.cache_clear()
     monkeypatch.setattr(sources, "GROUP", "ldpsql.no-such-group")
-    yield
-    sources._load.cache_clear()
 
 
 def population(**more: str) -> Any:

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner
 
 from ldpsql.cli.main import cli
-from ldpsql_lab.demo.people import make_people
+from ldpsql.randomize.people import make_people
 
 ROOT = Path(__file__).parents[2]
 DATABASE = "people.duckdb"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
+from ldpsql import extensions
 from ldpsql.algebra.numerics import epsilon_of
 from ldpsql.audit.exact import (
-    Criterion,
     EnumeratedChannel,
     Exposure,
     blankets_cover,
@@ -22,6 +22,7 @@ from ldpsql.audit.exact import (
     find_graded_exposures,
     worst_odds,
 )
+from ldpsql.audit.outside import GROUP, MOST_CODES, DeviceCheck, Empirical, RecordCheck
 from ldpsql.errors import pluralize
 from ldpsql.estimators.base import Auditor
 from ldpsql.mechanisms.base import find_epsilon, keeps_promise
@@ -30,15 +31,6 @@ from ldpsql.survey import Survey
 from ldpsql_device.entropy import Entropy, OsEntropy
 from ldpsql_device.odds import excess
 from ldpsql_device.shuffled import Shuffled
-from ldpsql_lab.audit.bisection import DeviceCheck, check_device
-from ldpsql_lab.audit.records import RecordCheck, check_records
-from ldpsql_lab.audit.sampling import (
-    MOST_CODES,
-    Empirical,
-    check_words,
-    make_records_of_every_code,
-    run_device,
-)
 
 Method = Literal["enumeration", "integers"]
 
@@ -290,6 +282,9 @@ def audit_design(
     with that of the plan; and, where the design is that of a `survey`, to answer made-up records
     of every kind.  entropy: what to draw from; the operating system's unless a test says
     otherwise.
+
+    NotSupportedError where `device` or `reports` asks for an audit from outside and none is
+    installed.
     """
     source, nominal = entropy or OsEntropy(), design.epsilon.odds
     channel = enumerate_channel(design, options or {})
@@ -297,22 +292,22 @@ def audit_design(
     divergence = None
     if design.guarantee.delta:
         divergence = own.law.divergence(nominal) if own else excess(design.plan, nominal)
-    check = None
-    if device:
-        definition = Criterion(design.guarantee.kind, design.domain)
-        records = make_records_of_every_code(design.domain, source)
-        check = check_device(design.plan, records, source, definition.protects)
-        if problem := check_words(source):
-            check = replace(check, problems=(*check.problems, problem))
+    check = _from_outside("device")(design, source) if device else None
     return Audit(
         design,
         channel,
         own.worst.odds if own else worst_odds(design),
         divergence,
-        run_device(design, channel, reports, source) if reports else None,
+        _from_outside("reports")(design, channel, reports, source) if reports else None,
         check,
-        check_records(survey, source) if survey and device else None,
+        _from_outside("records")(survey, source) if survey and device else None,
     )
+
+
+def _from_outside(name: str) -> Callable[..., Any]:
+    """A part of the audit from outside; NotSupportedError where it is not installed."""
+    found: Callable[..., Any] = extensions.require(GROUP, name, "the audit of a device's code")
+    return found
 
 
 # -- shuffled reports -----------------------------------------------------------------------------

@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ldpsql.terminal import options
-
-if TYPE_CHECKING:
-    from ldpsql.engine.collector import Answering, Collector
-    from ldpsql.store.store import Store
+from ldpsql.terminal.asking import make_session, open_to_ask
 
 
 @click.command()
@@ -61,30 +58,6 @@ def answer(
     with closing(open_to_ask(database)) as store:
         result = make_session(store, weights, **settings).execute(sql, parameters)
         write_result(result, form, target, intervals=intervals)
-
-
-def open_to_ask(database: Path | str) -> Store | Collector:
-    """The store in a file, or a collector."""
-    from ldpsql.engine.collector import open_collector  # noqa: PLC0415
-    from ldpsql.store import read_store  # noqa: PLC0415
-
-    return open_collector(database) or read_store(database)
-
-
-def make_session(
-    store: Store | Collector,
-    weights: tuple[Path, ...],
-    *,
-    one_population: bool = False,
-    census: bool = False,
-    **settings: Any,
-) -> Answering:
-    """A session that answers questions; settings: as of `connect`, and others of a `Session`."""
-    from ldpsql.engine.collector import open_session  # noqa: PLC0415
-    from ldpsql.engine.sources import choose_sources  # noqa: PLC0415
-
-    sources = choose_sources(weights, one_population=one_population, census=census)
-    return open_session(store, sources=sources, **settings)
 
 
 def _text(sql: str | None) -> str:

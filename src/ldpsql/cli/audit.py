@@ -135,9 +135,9 @@ def audit(
     if central is None and (users is not None or database is not None):
         raise click.UsageError("--users and --db are for a survey of shuffled reports")
 
-    from ldpsql.atomic import replace_file  # noqa: PLC0415
     from ldpsql.audit import audit_design  # noqa: PLC0415
     from ldpsql.audit.page import write_page  # noqa: PLC0415
+    from ldpsql.reports.atomic import replace_file  # noqa: PLC0415
     from ldpsql_device.survey import utc_today  # noqa: PLC0415
 
     drawn = 0 if quick else reports or USUAL_REPORTS

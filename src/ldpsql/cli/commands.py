@@ -11,6 +11,8 @@ from importlib import import_module
 
 import click
 
+from ldpsql import extensions
+
 GROUP = "ldpsql.commands"
 
 _OWN = {
@@ -63,20 +65,14 @@ class Commands(Mapping[str, click.Command]):
     """The installed commands by name. Each is imported when it is asked for."""
 
     def __getitem__(self, name: str) -> click.Command:
-        """KeyError for an unknown name, UsageError for a command that is not installed."""
+        """KeyError for an unknown name, UsageError for a command that is not installed,
+        NotSupportedError for one that cannot be loaded."""
         if name in _OWN:
             command: click.Command = getattr(import_module(f"ldpsql.cli.{_OWN[name]}"), name)
             return command
-        from importlib.metadata import entry_points  # noqa: PLC0415  (questions need none)
-
-        for entry in entry_points(group=GROUP, name=name):
-            try:
-                command = entry.load()
-            except ModuleNotFoundError as error:
-                if not f"{entry.module}.".startswith(f"{error.name}."):
-                    raise
-            else:
-                return command
+        joined: click.Command | None = extensions.load(GROUP, name)
+        if joined is not None:
+            return joined
         if name in _HELP:
             raise click.UsageError(
                 f"the command {name} is not installed; `pip install 'ldpsql[all]'` brings it"
@@ -96,10 +92,8 @@ class Commands(Mapping[str, click.Command]):
     def help_lines(self) -> dict[str, str]:
         """What each installed command does, in one line; other packages' commands say whose they
         are."""
-        from importlib.metadata import entry_points  # noqa: PLC0415
-
-        joined = {entry.name: entry for entry in entry_points(group=GROUP)}
+        joined = extensions.installed(GROUP)
         lines = {name: text for name, text in _HELP.items() if name in _OWN or name in joined}
-        for name, entry in joined.items():
-            lines.setdefault(name, f"From {entry.dist.name}." if entry.dist else "")
+        for name, package in joined.items():
+            lines.setdefault(name, f"From {package}." if package else "")
         return lines

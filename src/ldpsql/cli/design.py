@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ldpsql import extensions
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.atomic import replace_file
 from ldpsql.errors import pluralize
+from ldpsql.mechanisms.registry import missing_rooms
 from ldpsql.mechanisms.rounds import Rounds
+from ldpsql.reports.atomic import replace_file
 from ldpsql.sql import domains
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import Document, write_document
@@ -153,9 +155,8 @@ def _design(
     from ldpsql.designer import design_survey  # noqa: PLC0415
 
     if picture is not None:
-        from ldpsql.workbench.pictures import draw_survey, require_matplotlib, save_figure  # noqa: PLC0415
-
-        require_matplotlib()
+        pictures = extensions.require("ldpsql.pictures", "surveys", "the drawing of pictures")
+        pictures.require_matplotlib()
     with Progress("designing", sys.stderr) as progress:
         designed = design_survey(source, tell=progress.show, progress=progress.advance, **asked)
         survey = designed.survey if key is None else designed.survey.sign(key)
@@ -165,13 +166,21 @@ def _design(
         is_asked = any(hint is not None for hint in hints)
         notes = (("note", note) for note in designed.notes)
         how = "" if designed.ranking is None else f", {choice(designed.ranking)}"
-        lines = labelled_lines([*_facts(survey, how), *notes])
+        lines = labelled_lines([*_facts(survey, how), *notes, *_not_installed()])
         lines += expectations(designed, half_width, is_asked=is_asked, is_verbose=is_verbose)
         if picture is not None:
             progress.show("drawing")
-            save_figure(draw_survey(designed), picture)
+            pictures.save_figure(pictures.draw_survey(designed), picture)
             lines.append(f"plot         {picture}")
     return survey, lines
+
+
+def _not_installed() -> Iterator[tuple[str, str]]:
+    """The families of mechanisms of this project that cannot be named, nor tried, in one line."""
+    missing = missing_rooms()
+    if missing:
+        families = "; ".join(f"{room}: {', '.join(names)}" for room, names in missing.items())
+        yield "note", f"not installed, and brought by `pip install 'ldpsql[all]'`: {families}"
 
 
 def _next_round(finished: Path, key: SigningKey | None) -> Survey:

@@ -8,15 +8,14 @@ from datetime import date
 from decimal import Decimal
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from ldpsql import extensions
 from ldpsql.algebra.estimate import Estimates
 from ldpsql.engine.result import Result
 from ldpsql.terminal.text import table_lines
-from ldpsql.workbench.charts import draw_result
-from ldpsql.workbench.pictures import svg_of
 from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class Answer:
 
         NotSupportedError without matplotlib, and where there is nothing to draw.
         """
-        return draw_result(self.result)
+        return _pictures().draw_result(self.result)
 
     def __repr__(self) -> str:
         """The table and the notes, as the command line prints them."""
@@ -110,7 +109,7 @@ class Answer:
         parts = [_table(head, rows, right)]
         notes = self._notes_below()
         try:
-            parts.append(svg_of(self.plot))
+            parts.append(_pictures().draw_svg(self.result))
         except NotSupportedError as error:
             if len(self) > 1:
                 notes.append(f"no picture: {error}")
@@ -139,6 +138,20 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[b
         '<table border="0" class="dataframe" style="color:inherit">'
         f"<thead>{row('th', head)}</thead><tbody>{body}</tbody></table>"
     )
+
+
+class _Pictures(Protocol):
+    """The module that draws answers; see `workbench.charts`."""
+
+    def draw_result(self, result: Result) -> Figure: ...
+
+    def draw_svg(self, result: Result) -> str: ...
+
+
+def _pictures() -> _Pictures:
+    """NotSupportedError where the module that draws answers is not installed."""
+    module: _Pictures = extensions.require("ldpsql.pictures", "answers", "the drawing of pictures")
+    return module
 
 
 def _require(package: str, method: str) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, TypedDict
 
 import pyarrow as pa
 
+from ldpsql import extensions
 from ldpsql.algebra.estimate import CONFIDENCE, Estimates
 from ldpsql.dbapi.answer import Answer, Row
 from ldpsql.engine.collector import Answering, Collector, Filled, open_collector, open_session
@@ -34,7 +35,6 @@ from ldpsql.sql.lookups import Columns, PublicTable
 from ldpsql.store import Batch, find_kind, open_store, read_store
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
-from ldpsql.synthesis import Synthesizer
 from ldpsql_device import errors
 from ldpsql_device.errors import (
     DatabaseError,
@@ -400,7 +400,9 @@ class Connection:
         self.require_open()
         if isinstance(self._store, Collector):
             return self._store.synthesize(rows, table, seed)
-        return Synthesizer.of(self._store, table).table(rows, seed)
+        synthesizer = extensions.require("ldpsql.synthesizers", "tables", "the making of tables")
+        made: pa.Table = synthesizer.of(self._store, table).table(rows, seed)
+        return made
 
     @contextmanager
     def _writable(self) -> Iterator[Filled]:

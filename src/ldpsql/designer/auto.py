@@ -1,9 +1,9 @@
 """`auto`: the mechanism with the least expected error on a workload.
 
-Every mechanism of the registry is tried with the options that may suit it. A small sample of the
-workload finds the best options of each; a larger one, the same for all, ranks what is left. Those
-that protect only what a survey declares sensitive take part where it does, unless they protect even
-that less than others do.
+Every mechanism that is installed and competes is tried with the options that may suit it. A small
+sample of the workload finds the best options of each; a larger one, the same for all, ranks what is
+left. Those that protect only what a survey declares sensitive take part where it does, unless they
+protect even that less than others do.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def choose(
     left_out: dict[str, str] = {}
     share = QUICK if quick else 1.0
     left = share * MOST_SECONDS
-    for number, (name, recipe) in enumerate(MECHANISMS.items()):
+    for number, name in enumerate(MECHANISMS):
         seconds = max(0.0, min(left, share * LONGEST)) if ranked else FIRST
         longest = max(0.0, left) + (0.0 if ranked else FIRST)
         progress(number, len(MECHANISMS))
@@ -108,6 +108,7 @@ def choose(
         try:
             best = min(ranked, key=lambda each: each.rank, default=None)
             least = best.rank if best else math.inf
+            recipe = MECHANISMS[name]  # an installed one may fail to load
             _check_estimator(estimator, recipe.estimator_names)
             _check_chance(recipe, workload, promise, least, people)
             with deadline(seconds, _too_slow, clock):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ldpsql import extensions
 from ldpsql.engine.sample import EstimatorsOf, Sample, Source
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
@@ -103,16 +103,12 @@ def sources_of_everybody() -> Sources:
     return found
 
 
-@cache
 def _load() -> Any:
     """The class that the entry point names, a constructor of `Sources` with `from_json`."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  (slow to import, rarely needed)
-
-    try:
-        (entry,) = entry_points(group=GROUP, name=NAME)
-        return entry.load()
-    except (ImportError, ValueError):
+    found = extensions.load(GROUP, NAME)
+    if found is None:
         raise NotSupportedError(
             "answers about a population, a census or several surveys at once need the package "
             "ldpsql.population, which is not installed"
-        ) from None
+        )
+    return found

@@ -25,10 +25,10 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ldpsql.atomic import replace_file
 from ldpsql.randomize.columns import cast_column, refuse_errors
 from ldpsql.randomize.person_rows import RowsRead, one_row_each
 from ldpsql.randomize.table import Tally, append_ids, draw_part, match_columns, mix, report_schema
+from ldpsql.reports.atomic import replace_file
 from ldpsql.reports.permutation import permute_rows
 from ldpsql.reports.persons import ORDER, PersonRule
 from ldpsql_device.entropy import OsEntropy

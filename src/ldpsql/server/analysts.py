@@ -24,6 +24,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from ldpsql import extensions
 from ldpsql.algebra.estimate import CONFIDENCE
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
@@ -40,7 +41,6 @@ from ldpsql.server.writer import Writer
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.intake import end_of_statement
 from ldpsql.store.store import Store
-from ldpsql.synthesis import Synthesizer
 from ldpsql.terminal.table_files import write_parquet, write_separated
 from ldpsql_device.errors import (
     Error,
@@ -172,7 +172,8 @@ class Analysts:
             raise Problem(400, "wrong-question", "table is a name")
 
         def make() -> bytes:
-            synthesizer = Synthesizer.of(self._store, table)
+            maker = extensions.require("ldpsql.synthesizers", "tables", "the making of tables")
+            synthesizer = maker.of(self._store, table)
             if (rows or synthesizer.people) > MADE_UP_ROWS:
                 raise NotSupportedError(
                     f"at most {MADE_UP_ROWS:,} made-up people are sent over HTTP; ask for fewer "

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ldpsql.atomic import lock_file, replace_file
+from ldpsql.reports.atomic import lock_file, replace_file
 from ldpsql.store.ownership import is_foreign
 from ldpsql_device.errors import DataError, StoreError
 

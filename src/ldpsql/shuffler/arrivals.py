@@ -24,9 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.atomic import replace_file
 from ldpsql.errors import QueryError
 from ldpsql.reports.arrow_types import ID_COLUMN
+from ldpsql.reports.atomic import replace_file
 from ldpsql.reports.permutation import ROW_GROUP
 from ldpsql.shuffler.files import batch_schema, require_trust
 from ldpsql.store.intake import Intake, check_statement, day_of_arrival, day_of_forgetting

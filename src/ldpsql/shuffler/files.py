@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.atomic import replace_file
 from ldpsql.reports.arrow_types import FINGERPRINT_KEY, ID_COLUMN
+from ldpsql.reports.atomic import replace_file
 from ldpsql.reports.permutation import BUCKETS, in_random_order, permute_rows
 from ldpsql.store.intake import Intake, describe_damage, expand
 from ldpsql.store.parquet.reader import ParquetContent, open_parquet

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from ldpsql import extensions
 from ldpsql.store.base import Selection
 from ldpsql.store.rules import Batch, Imported, StoredBatch
 from ldpsql_device.errors import StoreError
@@ -38,15 +39,13 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 
 def find_kind(url: str | Path | None) -> type[Any] | None:
     """The kind of store that an address is of, which opens it by `open_address`; None for a file,
-    for one in memory, and for a scheme of which nothing is installed."""
+    for one in memory, and for a scheme of which nothing is installed; StoreError for a
+    kind that cannot be loaded."""
     scheme = _SCHEME.match(str(url))  # of a Path too, in which a URL keeps one of its slashes
     if scheme is None:
         return None
-    from importlib.metadata import entry_points  # noqa: PLC0415  (few addresses are of a kind)
-
-    kinds: list[type[Any]]
-    kinds = [found.load() for found in entry_points(group=KINDS, name=scheme[1].lower())]
-    return kinds[0] if kinds else None
+    found: type[Any] | None = extensions.load(KINDS, scheme[1].lower(), StoreError)
+    return found
 
 
 def open_store(

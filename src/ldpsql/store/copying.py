@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ldpsql.atomic import flush_file
+from ldpsql.reports.atomic import flush_file
 from ldpsql.sql.quoting import literal, quote
 from ldpsql.store.layout import ALONE, MARKER, survey_tables
 from ldpsql.store.opening import (

@@ -23,7 +23,7 @@ from typing import Any
 
 import duckdb
 
-from ldpsql.atomic import flush_file, lock_file
+from ldpsql.reports.atomic import flush_file, lock_file
 from ldpsql.sql.quoting import DUCKDB_SETTINGS
 from ldpsql.store.layout import FORMAT, MARKER, MIGRATIONS, STORE_DDL
 from ldpsql_device.errors import StoreError

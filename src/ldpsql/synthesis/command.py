@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ldpsql.terminal import options
+from ldpsql.terminal.asking import open_to_ask
 from ldpsql.terminal.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.terminal.notes import show_notes
 from ldpsql.terminal.progress import Progress
@@ -49,8 +50,7 @@ def synthesize(
     options.keep_inputs(target, database)
     options.check_writable(target)
 
-    from ldpsql.cli.ask import open_to_ask  # noqa: PLC0415  (what is heavy comes late)
-    from ldpsql.engine.collector import Collector  # noqa: PLC0415
+    from ldpsql.engine.collector import Collector  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
     from ldpsql.synthesis.synthesizer import NOTES_KEY  # noqa: PLC0415
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import click
 
-from ldpsql.atomic import replace_file
+from ldpsql.reports.atomic import replace_file
 from ldpsql.terminal.table_files import write_parquet, write_separated
 from ldpsql.terminal.text import markdown_lines, table_lines, upright_lines
 

@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 from ldpsql.algebra.estimate import Array
 from ldpsql.engine.result import Result, are_numbers
 from ldpsql.wording.numbers import plain
-from ldpsql.workbench.pictures import Curve, Panel, Place, draw_figure, require_matplotlib
+from ldpsql.workbench.pictures import (
+    Curve,
+    Panel,
+    Place,
+    draw_figure,
+    require_matplotlib,
+    svg_of,
+)
 from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -31,6 +38,11 @@ def draw_result(result: Result) -> Figure:
     if len(result.intervals) > len(panels):
         title += f" (the first {len(panels)} of {len(result.intervals)} estimates)"
     return draw_figure(title, panels, columns=2)
+
+
+def draw_svg(result: Result) -> str:
+    """The same as an SVG element for an HTML page; errors as of `draw_result`."""
+    return svg_of(lambda: draw_result(result))
 
 
 def _panels(result: Result) -> list[Panel]:

@@ -18,7 +18,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ldpsql.atomic import replace_file
+from ldpsql.reports.atomic import replace_file
 from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:

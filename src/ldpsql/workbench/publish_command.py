@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from ldpsql.cli.ask import make_session, open_to_ask
 from ldpsql.errors import pluralize
 from ldpsql.terminal import options
+from ldpsql.terminal.asking import make_session, open_to_ask
 from ldpsql.terminal.progress import Progress
 
 

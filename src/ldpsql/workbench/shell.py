@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ldpsql.cli.ask import make_session, open_to_ask
 from ldpsql.errors import did_you_mean
 from ldpsql.terminal import options
+from ldpsql.terminal.asking import make_session, open_to_ask
 from ldpsql.terminal.failure import INTERRUPTED, OK, report
 from ldpsql.terminal.formats import BY_NAME
 from ldpsql.terminal.notes import show_line, show_notes

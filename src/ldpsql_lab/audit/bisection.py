@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -18,12 +18,15 @@ from operator import itemgetter
 import numpy as np
 
 from ldpsql.algebra.numerics import Array, bound_probability
+from ldpsql.audit.exact import Criterion
+from ldpsql.audit.outside import DeviceCheck
+from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.reports.channel import Outcome
 from ldpsql_device.draw import draw, flatten, halves_of, part_radices, symbols
 from ldpsql_device.entropy import Entropy, Words
 from ldpsql_device.law import Report, count_reports, law, part_law
 from ldpsql_device.plan import BITS_PER_COLUMN, HALVES, WORDS, Bits, Integers, Plan, Step
-from ldpsql_lab.audit.sampling import row_keys
+from ldpsql_lab.audit.sampling import check_words, make_records_of_every_code, row_keys
 
 Law = dict[Report, Fraction]
 Borders = tuple[Integers, Words]
@@ -219,24 +222,14 @@ def _find_choices(choice: Step) -> list[tuple[int, int, int]]:
 # -- the device against the law of its plan -------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class DeviceCheck:
-    """How what a device runs for a plan compares with the plan's exact law.
-
-    problems: where it differs.  is_whole: whether every report was looked at, of every record.
-    records, compared: how many made-up records there were, and of how many of them the law of the
-    answers was compared.  questions: how many were looked at.  left_out: those of them whose
-    answers were too many.  epsilon: log of the largest odds between two records in what was looked
-    at.
-    """
-
-    problems: tuple[str, ...]
-    is_whole: bool
-    records: int = 0
-    compared: int = 0
-    questions: int = 0
-    left_out: int = 0
-    epsilon: float = 0.0
+def check_device_of(design: Design, entropy: Entropy) -> DeviceCheck:
+    """Compare the interpreter with the law of a design's plan, for made-up records of every code;
+    and whether the words it draws are random."""
+    definition = Criterion(design.guarantee.kind, design.domain)
+    records = make_records_of_every_code(design.domain, entropy)
+    check = check_device(design.plan, records, entropy, definition.protects)
+    problem = check_words(entropy)
+    return replace(check, problems=(*check.problems, problem)) if problem else check
 
 
 def check_device(

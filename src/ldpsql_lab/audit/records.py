@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from ldpsql.audit.outside import RecordCheck
 from ldpsql_device.answer import randomize_record
 from ldpsql_device.description import Edges
 from ldpsql_device.draw import draw
@@ -37,21 +37,6 @@ ODD_VALUES: tuple[Any, ...] = (
     *(np.float32("nan"), np.int8(3), np.datetime64("NaT", "s"), np.array([1, 2])),
 )
 """Values that are missing or of a wrong type for most columns, and far outside of all others."""
-
-
-@dataclass(frozen=True)
-class RecordCheck:
-    """How made-up records are answered.
-
-    problems: records of which the answer, or whether there is one, depends on more than codes and
-    fresh words.  inside, outside, missing: how many records had one value of each kind tried in
-    them; those of a wrong type are missing.
-    """
-
-    problems: tuple[str, ...]
-    inside: int
-    outside: int
-    missing: int
 
 
 class _Unreadable(dict[str, Any]):

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from itertools import permutations
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ldpsql.algebra.numerics import Array, bound_probability
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.audit.exact import Criterion, EnumeratedChannel
+from ldpsql.audit.outside import MOST_CODES, Empirical
 from ldpsql.estimators.base import Auditor
 from ldpsql.reports.channel import Outcome
 from ldpsql.reports.report import question_shares
@@ -31,8 +31,6 @@ from ldpsql_device.entropy import Entropy, Words
 from ldpsql_device.plan import Integers
 
 ALPHA = 1e-6
-MOST_CODES = 1 << 13
-"""Codes of all attributes together that are tried one by one."""
 _MOST_RECORDS, _RANDOM_RECORDS = 16, 4
 _SPREAD = 14
 _MOST_REPORTS = 1 << 24
@@ -43,45 +41,6 @@ _FEWEST_EXPECTED = 8.0
 _CAUTION = NormalDist().inv_cdf(1.0 - ALPHA / 2)
 _TRIED_WORDS = 1 << 18
 _MULTIPLIER = 0x9E3779B97F4A7C15
-
-
-@dataclass(frozen=True)
-class Empirical:
-    """The behaviour of the device code on made-up records.
-
-    domain: of the design that ran.  epsilon_at_least: lower bound, >= 0, too high with probability
-    at most alpha.  record, other: the two records told apart.  seen, seen_other: how many of
-    `trials` reports of each fell into the event.
-    pairs, equal: pairs of reports of one record that were compared, and how many were equal;
-    expected_equal: how many would be if every report were drawn anew.  dependent: whether equal
-    is further from that than chance allows, except with probability alpha.
-    fit: probability that reports of the law, or questions of their shares, are as far from what is
-    expected as these of the worst record, at most.
-    """
-
-    domain: RecordDomain
-    reports_per_record: int
-    alpha: float
-    epsilon_at_least: float
-    record: Outcome
-    other: Outcome
-    trials: int
-    seen: int
-    seen_other: int
-    pairs: int
-    equal: int
-    expected_equal: float
-    dependent: bool
-    fit: float
-
-    @property
-    def follows_law(self) -> bool:
-        """Whether reports came as often as they should."""
-        return self.fit >= self.alpha
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {**asdict(self), "domain": self.domain.to_json()}
 
 
 class _Sample(NamedTuple):

@@ -32,12 +32,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ldpsql.algebra.estimate import CONFIDENCE, Array
-from ldpsql.atomic import replace_file
 from ldpsql.dbapi.connection import Connection
 from ldpsql.designer.file import SurveyFile
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.parser.query import GroupKey, Measurement
+from ldpsql.reports.atomic import replace_file
 from ldpsql.reports.survey_file import schema_to_keys
 from ldpsql.sql.aggregates import label
 from ldpsql.survey import AUTO, Survey

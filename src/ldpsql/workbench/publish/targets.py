@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.atomic import flush_file, replace_file
+from ldpsql.reports.atomic import flush_file, replace_file
 from ldpsql.sql.quoting import DUCKDB_SETTINGS
 from ldpsql.workbench.publish.queries import INDEX
 from ldpsql_device.errors import StoreError

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import click
 
+from ldpsql import extensions
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import Document, write_document
 from ldpsql.terminal.progress import Progress
+
+GROUP = "ldpsql.demos"
+"""The group of entry points of what runs: `shop`, or `paper`. Writing the people needs neither."""
 
 
 @click.command()
@@ -50,20 +54,17 @@ def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
     process.
     """
     if target is not None:
-        from ldpsql_lab.demo.people import make_people  # noqa: PLC0415
+        from ldpsql.randomize.people import make_people  # noqa: PLC0415
 
         made = make_people()
         write_document(Document(schema=made.schema, batches=[made]), None, target)
         click.echo(f"{target}: {made.num_rows} made-up people", err=True)
         return
     if paper:
-        from ldpsql_lab.demo.paper import run as run_paper  # noqa: PLC0415
-
-        run_paper(click.echo, people=people)
+        extensions.require(GROUP, "paper", "the whole demo")(click.echo, people=people)
         return
 
-    from ldpsql_lab.demo.run import run  # noqa: PLC0415
-
+    run = extensions.require(GROUP, "shop", "the whole demo")
     if hasattr(signal, "SIGHUP"):  # the terminal was closed
         signal.signal(signal.SIGHUP, signal.default_int_handler)
     stays = sys.stdin.isatty() and sys.stdout.isatty()

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from ldpsql.atomic import replace_file
+from ldpsql.reports.atomic import replace_file
 
 
 def test_a_target_appears_whole_or_stays_as_it_was(tmp_path):
@@ -66,7 +66,7 @@ def test_what_stands_where_the_new_file_would_be_is_never_written(tmp_path, monk
 HALF = """
 import sys
 from pathlib import Path
-from ldpsql.atomic import replace_file
+from ldpsql.reports.atomic import replace_file
 with replace_file(Path(sys.argv[1])) as temporary:
     temporary.write_text("half")
     print(temporary, flush=True)
@@ -105,7 +105,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
 
 
 def test_without_locks_nothing_is_taken_for_a_leftover(tmp_path, monkeypatch):
-    monkeypatch.setattr("ldpsql.atomic.fcntl", None)
+    monkeypatch.setattr("ldpsql.reports.atomic.fcntl", None)
     target, other = tmp_path / "a.txt", tmp_path / ".a.txt.1.0a1b2c3d.tmp"
     other.write_text("whose?")
     with replace_file(target) as temporary:
