@@ -14,7 +14,7 @@ WORKERS ?= 3
 PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all check lint types layers docs client browser spark bench figures site release clean
+.PHONY: demo test test-all check lint types layers rooms docs client browser spark bench figures site release clean
 
 demo: $(STAMP)
 	$(BIN)/ldpsql demo
@@ -25,7 +25,7 @@ test: $(STAMP)
 test-all: $(STAMP)
 	$(BIN)/python $(PYTEST) -m "slow or not slow"
 
-check: lint types layers docs test
+check: lint types layers rooms docs test
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -36,6 +36,9 @@ types: $(STAMP)
 
 layers: $(STAMP)
 	$(BIN)/lint-imports
+
+rooms: $(STAMP)
+	$(BIN)/python -m tools.rooms --check
 
 docs: $(STAMP)
 	$(BIN)/python -m tools.command_reference --check
@@ -75,16 +78,17 @@ site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
-# What a release holds: wheels and sdists of both distributions, and what is in them (CycloneDX). The page's
+# What a release holds: wheels and sdists of the three distributions, and what is in them (CycloneDX). The page's
 # libraries have their licences beside them, in src/ldpsql/server/page/vendor.
 release: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'cyclonedx-bom>=4.0'
 	rm -rf dist && mkdir dist
 	$(BIN)/python -m build --outdir dist device
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --outdir dist lab
 	$(PYTHON) -m venv dist/.environment
 	dist/.environment/bin/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock \
-		dist/ldpsql_device-*.whl "$$(echo dist/ldpsql-*.whl)[all]"
+		dist/ldpsql_device-*.whl dist/ldpsql_lab-*.whl "$$(echo dist/ldpsql-*.whl)[all]"
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file dist/python.cdx.json \
 		dist/.environment/bin/python
 	rm -rf dist/.environment

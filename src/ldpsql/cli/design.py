@@ -16,7 +16,6 @@ import click
 from ldpsql import extensions
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.errors import pluralize
-from ldpsql.mechanisms.registry import missing_rooms
 from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.atomic import replace_file
 from ldpsql.sql import domains
@@ -177,6 +176,8 @@ def _design(
 
 def _not_installed() -> Iterator[tuple[str, str]]:
     """The families of mechanisms of this project that cannot be named, nor tried, in one line."""
+    from ldpsql.mechanisms.registry import missing_rooms  # noqa: PLC0415
+
     missing = missing_rooms()
     if missing:
         families = "; ".join(f"{room}: {', '.join(names)}" for room, names in missing.items())
