@@ -1,4 +1,4 @@
-"""What `python -m build` packs: two distributions from one source tree."""
+"""What `python -m build` packs: three distributions from one source tree."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ BUILD = "import sys; from hatchling import build; print(build.build_wheel(sys.ar
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
-    """Both wheels, as zip files: the library's and the device's."""
+    """The wheels, as zip files: the library's, the device's and the lab's."""
     folder = tmp_path_factory.mktemp("wheels")
-    if not (ROOT / "device" / "ldpsql_device").exists():
-        pytest.skip("an sdist does not have the sources of both distributions")
+    if not (ROOT / "lab" / "ldpsql_lab").exists():
+        pytest.skip("an sdist does not have the sources of all distributions")
     opened = []
-    for source in (ROOT, ROOT / "device"):
+    for source in (ROOT, ROOT / "device", ROOT / "lab"):
         command = [sys.executable, "-c", BUILD, str(folder)]
         environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
         done = subprocess.run(
@@ -43,8 +43,9 @@ def metadata(wheel):
 
 
 def test_nothing_is_installed_twice(wheels):
-    library, device = (set(wheel.namelist()) for wheel in wheels)
+    library, device, lab = (set(wheel.namelist()) for wheel in wheels)
     assert not library & device
+    assert not lab & (library | device)
     assert {name.split("/")[0] for name in library} == {
         "ldpsql",
         f"ldpsql-{ldpsql.__version__}.dist-info",
@@ -52,11 +53,17 @@ def test_nothing_is_installed_twice(wheels):
     sources = {f"ldpsql_device/{p.name}" for p in (ROOT / "src" / "ldpsql_device").glob("*.py")}
     packed = {name for name in device if not name.startswith("ldpsql_device-")}
     assert packed == sources | {"ldpsql_device/py.typed"}
+    assert {name.split("/")[0] for name in lab} == {
+        "ldpsql_lab",
+        f"ldpsql_lab-{ldpsql.__version__}.dist-info",
+    }
 
 
 def test_the_library_needs_the_device_of_its_own_version(wheels):
-    library, device = map(metadata, wheels)
-    assert library["Version"] == device["Version"] == ldpsql.__version__
+    library, device, lab = map(metadata, wheels)
+    assert library["Version"] == device["Version"] == lab["Version"] == ldpsql.__version__
+    assert f"ldpsql[serve]=={library['Version']}" in lab.get_all("Requires-Dist")
+    assert f"ldpsql-lab=={lab['Version']}; extra == 'all'" in library.get_all("Requires-Dist")
     needed = library.get_all("Requires-Dist")
     assert f"ldpsql-device=={device['Version']}" in needed
     assert [each for each in device.get_all("Requires-Dist") if "extra" not in each] == [
@@ -65,7 +72,7 @@ def test_the_library_needs_the_device_of_its_own_version(wheels):
 
 
 def test_what_is_not_python_is_packed_as_well(wheels):
-    library, device = (set(wheel.namelist()) for wheel in wheels)
+    library, device, _ = (set(wheel.namelist()) for wheel in wheels)
     page = {p.relative_to(ROOT / "src").as_posix() for p in _page_files()}
     assert page <= library
     assert "ldpsql/server/openapi.json" in library
@@ -86,6 +93,7 @@ def _page_files():
 def test_versions_agree():
     package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     device = tomllib.loads((ROOT / "device" / "pyproject.toml").read_text())["project"]
-    assert package["version"] == device["version"] == ldpsql.__version__
+    lab = tomllib.loads((ROOT / "lab" / "pyproject.toml").read_text())["project"]
+    assert package["version"] == device["version"] == lab["version"] == ldpsql.__version__
     assert f"## [{package['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert package["requires-python"] == device["requires-python"]
+    assert package["requires-python"] == device["requires-python"] == lab["requires-python"]

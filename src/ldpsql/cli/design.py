@@ -175,13 +175,12 @@ def _design(
 
 
 def _not_installed() -> Iterator[tuple[str, str]]:
-    """The families of mechanisms of this project that cannot be named, nor tried, in one line."""
+    """The families of mechanisms of this project that are not installed, in one line."""
     from ldpsql.mechanisms.registry import missing_rooms  # noqa: PLC0415
 
     missing = missing_rooms()
     if missing:
-        families = "; ".join(f"{room}: {', '.join(names)}" for room, names in missing.items())
-        yield "note", f"not installed, and brought by `pip install 'ldpsql[all]'`: {families}"
+        yield "note", f"not installed: {', '.join(missing)}; ldpsql[all] has them"
 
 
 def _next_round(finished: Path, key: SigningKey | None) -> Survey:
