@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -26,6 +26,7 @@ from itertools import chain, combinations, islice, product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import Auditor
@@ -275,15 +276,8 @@ def find_exposures(law: Law, domain: RecordDomain) -> Iterator[Exposure]:
     ]
     for owner in sorted(set(map(tuple, kinds.tolist())), reverse=True):
         for differs in differences:
-            odds = given_away = 0.0
-            for own in np.flatnonzero((kinds == owner).all(axis=1)):
-                sent = channel[own] > 0.0
-                others = channel[((codes != codes[own]) == differs).all(axis=1)]
-                with np.errstate(divide="ignore"):
-                    odds = max(odds, float((channel[own, sent] / others[:, sent]).max()))
-                given_away = max(given_away, float(channel[own, (others == 0.0).all(axis=0)].sum()))
-            is_within = all(held for held, other in zip(owner, differs, strict=True) if other)
-            promised = {"uldp": any(owner), "uldp-joint": is_within}
+            own = np.flatnonzero((kinds == owner).all(axis=1))
+            odds, given_away = _find_worst(channel, codes, own, differs)
             yield Exposure(
                 ", ".join(
                     f"{name} {'sensitive' if is_held else 'not'}"
@@ -292,8 +286,31 @@ def find_exposures(law: Law, domain: RecordDomain) -> Iterator[Exposure]:
                 " and ".join(n for n, d in zip(domain.names, differs, strict=True) if d),
                 None if math.isinf(odds) else math.log(odds),
                 given_away,
-                ", ".join(_NAMES[kind] for kind, is_kept in promised.items() if is_kept) or "none",
+                _name_promises(owner, differs),
             )
+
+
+def _name_promises(owner: tuple[bool, ...], differs: tuple[bool, ...]) -> str:
+    """The guarantees that limit the odds of an owner, by which of their values are sensitive,
+    against whoever differs in these attributes."""
+    is_within = all(held for held, other in zip(owner, differs, strict=True) if other)
+    promised = {"uldp": any(owner), "uldp-joint": is_within}
+    return ", ".join(_NAMES[kind] for kind, is_kept in promised.items() if is_kept) or "none"
+
+
+def _find_worst(
+    channel: NDArray[np.float64], codes: NDArray[np.int64], owners: Iterable[int], differs: Outcome
+) -> tuple[float, float]:
+    """The largest odds of a report against some records, and the largest probability of reports
+    that none of them sends: those that differ from an owner in just these attributes."""
+    odds = given_away = 0.0
+    for own in owners:
+        sent = channel[own] > 0.0
+        others = channel[((codes != codes[own]) == differs).all(axis=1)]
+        with np.errstate(divide="ignore"):
+            odds = max(odds, float((channel[own, sent] / others[:, sent]).max()))
+        given_away = max(given_away, float(channel[own, (others == 0.0).all(axis=0)].sum()))
+    return odds, given_away
 
 
 def exceeding(law: Law, limits: Sequence[Epsilon]) -> list[Outcome]:

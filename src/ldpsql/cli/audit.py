@@ -9,11 +9,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ldpsql.algebra.numerics import epsilon_of
+from ldpsql.audit import audit_design
+from ldpsql.audit.check import METHODS, audit_central
+from ldpsql.audit.exact import domain_of_codes
+from ldpsql.audit.lines import author_line, belief_line, column_lines, list_not_covered, public_line
 from ldpsql.errors import pluralize
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.reports.atomic import replace_file
+from ldpsql.survey import Survey, read_device_part
 from ldpsql.terminal import options
 from ldpsql.terminal.failure import AT_FAULT
 from ldpsql.terminal.formats import FORMATS, Document, write_document
 from ldpsql.terminal.text import labelled_lines, table_lines
+from ldpsql_device.description import describe as describe_survey
+from ldpsql_device.description import (
+    describe_schedule,
+    largest_belief,
+    name_with_label,
+    sum_of_year,
+)
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.survey import utc_today
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +40,6 @@ if TYPE_CHECKING:
     from ldpsql.audit.check import Audit, CentralAudit
     from ldpsql.estimators.base import AnyDesign as Design
     from ldpsql.reports.channel import Outcome
-    from ldpsql.survey import Survey
 
 _FEWEST, _MOST, USUAL_REPORTS = 1000, 4_000_000, 100_000
 _LARGE, _LARGE_DELTA = 5.0, 1e-5
@@ -124,21 +140,18 @@ def audit(
     chosen = options.read_settings(settings)
     survey = central = None
     if source is not None:
-        if name or epsilon or domain or sensitive or measures or chosen:
+        if any((name, epsilon, domain, sensitive, measures, chosen)):
             raise click.UsageError("name either a survey or a mechanism, not both")
         survey, central = _of_survey(source, users, database)
         design, chosen = survey.design, dict(survey.options)
-    elif name and epsilon and domain:
-        design = _of_mechanism(name, epsilon, domain, measures, sensitive, chosen)
     else:
-        raise click.UsageError("name a survey, or --mechanism with --epsilon and --domain")
+        if not (name and epsilon and domain):
+            raise click.UsageError("name a survey, or --mechanism with --epsilon and --domain")
+        design = _of_mechanism(name, epsilon, domain, measures, sensitive, chosen)
     if central is None and (users is not None or database is not None):
         raise click.UsageError("--users and --db are for a survey of shuffled reports")
 
-    from ldpsql.audit import audit_design  # noqa: PLC0415
     from ldpsql.audit.page import write_page  # noqa: PLC0415
-    from ldpsql.reports.atomic import replace_file  # noqa: PLC0415
-    from ldpsql_device.survey import utc_today  # noqa: PLC0415
 
     drawn = 0 if quick else reports or USUAL_REPORTS
     result = audit_design(design, chosen, reports=drawn, device=not quick, survey=survey)
@@ -147,21 +160,30 @@ def audit(
         with replace_file(page) as temporary:
             text = write_page(survey, result, central, warnings, today)
             temporary.write_text(text, encoding="utf-8")
-    facts = {
-        **({} if survey is None else {"survey": _identity(survey, today)}),
-        **result.to_json(),
-        **({} if central is None else {"central": central.to_json()}),
-        "warnings": warnings,
-    }
-    lines = [
-        *(() if survey is None else _describe_survey(survey, today)),
-        *_facts(result, central, survey),
-    ]
-    lines += [("warning", warning) for warning in warnings]
-    write_document(Document("\n".join(labelled_lines(lines)), facts=lambda: facts), form, None)
+    write_document(_make_document(survey, result, central, warnings, today), form, None)
     is_sound = result.holds and (central is None or central.holds)
     if not is_sound or (strict and warnings):
         context.exit(AT_FAULT)
+
+
+def _make_document(
+    survey: Survey | None,
+    result: Audit,
+    central: CentralAudit | None,
+    warnings: list[str],
+    today: date,
+) -> Document:
+    """The audit as labelled lines, and as JSON."""
+    facts = {
+        **({"survey": _identity(survey, today)} if survey else {}),
+        **result.to_json(),
+        **({"central": central.to_json()} if central else {}),
+        "warnings": warnings,
+    }
+    lines = list(_describe_survey(survey, today)) if survey else []
+    lines += _facts(result, central, survey)
+    lines += [("warning", warning) for warning in warnings]
+    return Document("\n".join(labelled_lines(lines)), facts=lambda: facts)
 
 
 @click.command()
@@ -172,9 +194,6 @@ def describe(survey: Path) -> None:
     It says what is asked, what leaves the device, how often and until when, what is not covered,
     and who has signed the survey. `ldpsql audit` checks the promise.
     """
-    from ldpsql.survey import read_device_part  # noqa: PLC0415
-    from ldpsql_device.description import describe as describe_survey  # noqa: PLC0415
-
     click.echo(describe_survey(read_device_part(survey)))
 
 
@@ -185,13 +204,10 @@ def _of_survey(
 
     SurveyError where the database holds no batch of this survey.
     """
-    from ldpsql.audit.check import audit_central  # noqa: PLC0415
-    from ldpsql.store import read_store  # noqa: PLC0415
-    from ldpsql.survey import Survey  # noqa: PLC0415
-    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
-
     survey = Survey.from_json(source)
     if database is not None and survey.shuffled is not None:
+        from ldpsql.store import read_store  # noqa: PLC0415  (Arrow, for few audits)
+
         with read_store(database) as store:
             known = {kept.fingerprint for kept in store.surveys()}
             users = store.smallest_batch(survey.table) if survey.fingerprint in known else None
@@ -211,10 +227,6 @@ def _of_mechanism(
     sensitive: str | None,
     chosen: dict[str, Any],
 ) -> Design:
-    from ldpsql.audit.exact import domain_of_codes  # noqa: PLC0415
-    from ldpsql.mechanisms.registry import mechanism  # noqa: PLC0415
-    from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
-
     codes = domain_of_codes(domain, measures, sensitive)
     maker, budget = mechanism(name), Epsilon.parse(epsilon)
     if sum(codes.sizes) > _LONG:
@@ -226,8 +238,6 @@ def _of_mechanism(
 
 def _warnings(result: Audit, warn_above: float) -> Iterator[str]:
     """What holds as it is stated, and is little."""
-    from ldpsql_device.description import largest_belief  # noqa: PLC0415
-
     guarantee = result.design.guarantee
     if guarantee.delta > _LARGE_DELTA:
         yield (
@@ -256,9 +266,6 @@ def _identity(survey: Survey, today: date) -> dict[str, Any]:
 
 def _describe_survey(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
     """Which survey it is, whose, and what it reads."""
-    from ldpsql.audit.lines import author_line, column_lines, public_line  # noqa: PLC0415
-    from ldpsql_device.description import describe_schedule, name_with_label  # noqa: PLC0415
-
     yield "survey", name_with_label(survey.table, survey.label)
     yield "fingerprint", survey.fingerprint
     yield "audited", f"{today} (UTC)"
@@ -274,10 +281,6 @@ def _facts(
     result: Audit, central: CentralAudit | None, survey: Survey | None
 ) -> Iterator[tuple[str, str]]:
     """What was found, by its label."""
-    from ldpsql.audit.check import METHODS  # noqa: PLC0415
-    from ldpsql.audit.lines import belief_line, list_not_covered  # noqa: PLC0415
-    from ldpsql_device.description import sum_of_year  # noqa: PLC0415
-
     design, guarantee = result.design, result.design.guarantee
     yield "one report", belief_line(result)
     if survey is not None and (year := sum_of_year(survey)) is not None:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ldpsql.engine.collector import open_collector
 from ldpsql.errors import pluralize
+from ldpsql.store import open_store
+from ldpsql.store.incoming import SUFFIXES
+from ldpsql.store.intake import Intake, expand
 from ldpsql.terminal import options
 from ldpsql.terminal.progress import Progress
 
@@ -51,10 +55,6 @@ def ingest(
     command; the files before it stay taken. A survey with trust = "shuffle" takes only batches that
     `ldpsql shuffle` wrote.
     """
-    from ldpsql.engine.collector import open_collector  # noqa: PLC0415
-    from ldpsql.store import open_store  # noqa: PLC0415
-    from ldpsql.store.incoming import SUFFIXES  # noqa: PLC0415
-    from ldpsql.store.intake import Intake, expand  # noqa: PLC0415
 
     def tell(batch: Batch) -> None:
         taken = pluralize(batch.reports, "report")

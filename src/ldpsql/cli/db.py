@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ldpsql.errors import pluralize
+from ldpsql.reports.forgery import find_signs, suspect
+from ldpsql.store import merge_stores, open_store, read_store, vacuum_store
+from ldpsql.store.base import Selection
 from ldpsql.terminal import options
 from ldpsql.terminal.notes import show_notes
 from ldpsql.terminal.text import table_lines
 
 if TYPE_CHECKING:
     from ldpsql.store import Imported
+    from ldpsql.store.rules import StoredBatch
 
 _AT_FAULT = 1
 
@@ -39,8 +43,6 @@ def list_batches(table: str | None, database: Path) -> None:
     day: when the batch arrived (UTC). kept: its reports, only their counts, or nothing, because it
     was withdrawn, or because it is empty: all that it brought was there before, or refused.
     """
-    from ldpsql.store import read_store  # noqa: PLC0415  (what is heavy is loaded when needed)
-
     if table and not table.isidentifier() and Path(table).exists():
         what = "folder" if Path(table).is_dir() else "file"
         raise click.UsageError(f"{table} is a {what} and not a survey: write --db {table}")
@@ -73,10 +75,6 @@ def check(ctx: click.Context, database: Path) -> None:
     The exit code is 1 if anything is. It also lists signs of forged reports, and says of which
     reports only the number could be verified.
     """
-    from ldpsql.reports.forgery import find_signs, suspect  # noqa: PLC0415
-    from ldpsql.store import open_store  # noqa: PLC0415
-    from ldpsql.store.base import Selection  # noqa: PLC0415
-
     with closing(open_store(database, read_only=True)) as store:
         faults = store.check()
         surveys = len(store.intakes())
@@ -112,8 +110,6 @@ def export(tables: tuple[str, ...], target: Path, database: Path) -> None:
 
     The copy appears whole or not at all, and contains nothing that was deleted.
     """
-    from ldpsql.store import open_store  # noqa: PLC0415
-
     with closing(open_store(database, read_only=True)) as store:
         store.export(target, tables)
     click.echo(f"{target}: written", err=True)
@@ -131,8 +127,6 @@ def import_surveys(source: Path, tables: tuple[str, ...], patience: float, datab
     batches, nothing says which they are, and the import is refused. SOURCE is checked first, and is
     not changed.
     """
-    from ldpsql.store import open_store  # noqa: PLC0415
-
     with closing(open_store(database, read_only=False, patience=patience)) as store:
         _tell(store.import_surveys(source, tables))
 
@@ -145,8 +139,6 @@ def merge(sources: tuple[Path, ...], target: Path) -> None:
 
     The new database appears whole or not at all, and SOURCES are not changed.
     """
-    from ldpsql.store import merge_stores  # noqa: PLC0415
-
     _tell(merge_stores(sources, target))
 
 
@@ -193,8 +185,6 @@ def forget(
     cannot be withdrawn; and once only the decoded state of some batches is left, none can. Deleted
     data leaves the file with `ldpsql db vacuum`.
     """
-    from ldpsql.store import open_store  # noqa: PLC0415
-
     if bool(numbers) + (day is not None) + everything != 1:
         raise click.UsageError("say what to forget: --batch, --before or --all")
     with closing(open_store(database, read_only=False, patience=patience)) as store:
@@ -202,24 +192,29 @@ def forget(
             store.remove_survey(table)
             click.echo(f"{table}: removed", err=True)
             return
-        there = [batch for batch in store.batches(table) if batch.withdrawn is None]
-        if day is not None:
-            unknown = sum(batch.day is None for batch in there)
-            there = [batch for batch in there if batch.day and batch.day < day.date()]
-            if unknown:
-                show_notes(
-                    [
-                        f"an earlier version took {unknown} more and wrote no day down; name them "
-                        "with --batch"
-                    ]
-                )
-        deletable = {None: there, "counts": [each for each in there if each.is_kept]}
-        deletable["state"] = [each for each in there if each.is_counted]
-        chosen = numbers or [each.number for each in deletable[keep]]
+        chosen = numbers or _find_batches(store.batches(table), day, keep)
         act = {"counts": store.delete_reports, "state": store.delete_counts}.get(keep or "")
         count = (act or store.withdraw)(table, chosen)
     verb = f"deleted, their {keep} kept" if keep else "withdrawn"
     click.echo(f"{table}: {pluralize(count, 'report')} {verb}", err=True)
+
+
+def _find_batches(
+    batches: Iterable[StoredBatch], day: datetime | None, keep: str | None
+) -> list[int]:
+    """The numbers of all batches that came before a day and can be forgotten so far."""
+    there = [batch for batch in batches if batch.withdrawn is None]
+    if day is not None:
+        unknown = sum(batch.day is None for batch in there)
+        there = [batch for batch in there if batch.day and batch.day < day.date()]
+        if unknown:
+            note = f"an earlier version took {unknown} more and wrote no day down"
+            show_notes([f"{note}; name them with --batch"])
+    if keep == "counts":
+        there = [batch for batch in there if batch.is_kept]
+    elif keep == "state":
+        there = [batch for batch in there if batch.is_counted]
+    return [batch.number for batch in there]
 
 
 @db.command(short_help="Rewrite the file without what was deleted.")
@@ -231,8 +226,6 @@ def vacuum(database: Path, patience: float) -> None:
     Meanwhile there must be room for a second file. It also upgrades a database of an earlier
     version of ldpsql.
     """
-    from ldpsql.store import vacuum_store  # noqa: PLC0415
-
     before = database.stat().st_size if database.exists() else 0
     vacuum_store(database, patience=patience)
     now = database.stat().st_size

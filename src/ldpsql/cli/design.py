@@ -15,10 +15,15 @@ import click
 
 from ldpsql import extensions
 from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.audit.lines import list_not_covered
+from ldpsql.cli.forecast import choice, expectations
+from ldpsql.designer import design_survey
+from ldpsql.designer.file import column_types, starter_text
 from ldpsql.errors import pluralize
 from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.atomic import replace_file
 from ldpsql.sql import domains
+from ldpsql.survey import collector_path, read_device_part, sign_device_part
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import Document, write_document
 from ldpsql.terminal.progress import Progress
@@ -26,7 +31,8 @@ from ldpsql.terminal.text import INDENT, WIDTH, cut, labelled_lines, table_lines
 from ldpsql_device.description import describe_schedule, name_with_label
 from ldpsql_device.errors import InterfaceError, SurveyError
 from ldpsql_device.signature import SigningKey
-from ldpsql_device.survey import ANY_DAY
+from ldpsql_device.statement import Statement
+from ldpsql_device.survey import ANY_DAY, utc_today
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,9 +156,6 @@ def _design(
     **asked: Any,
 ) -> tuple[Survey, list[str]]:
     """The survey of a file, and the lines that explain it. asked: as of `design_survey`."""
-    from ldpsql.cli.forecast import choice, expectations  # noqa: PLC0415
-    from ldpsql.designer import design_survey  # noqa: PLC0415
-
     if picture is not None:
         pictures = extensions.require("ldpsql.pictures", "surveys", "the drawing of pictures")
         pictures.require_matplotlib()
@@ -220,8 +223,6 @@ def _rounds_to_come(survey: Survey, users: int | None) -> Iterator[tuple[str, st
 
 def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
     """What a survey is, promises, and collects; how: its mechanism was chosen."""
-    from ldpsql.audit.lines import list_not_covered  # noqa: PLC0415  (it loads the audit)
-
     design, guarantee, form = survey.design, survey.guarantee, survey.design.report_format
     kilobytes = len(zlib.compress(survey.device_text.encode(), 9)) / 1000
     known = f"{name_with_label(survey.table, survey.label)} ({survey.fingerprint[:12]})"
@@ -348,8 +349,6 @@ def sign(survey: Path, key: Path, target: Path) -> None:
     one. It replaces the signature of an earlier author. If the collector's part lies beside SURVEY,
     it is copied too.
     """
-    from ldpsql.survey import collector_path, read_device_part, sign_device_part  # noqa: PLC0415
-
     options.keep_inputs(target, survey, key)
     options.check_writable(target)
     before = read_device_part(survey)
@@ -403,9 +402,6 @@ def statement(
     surveys of one table.
     """
     from ldpsql.engine.collector import open_collector  # noqa: PLC0415
-    from ldpsql.survey import read_device_part  # noqa: PLC0415
-    from ldpsql_device.statement import Statement  # noqa: PLC0415
-    from ldpsql_device.survey import utc_today  # noqa: PLC0415
 
     if target is not None:
         options.keep_inputs(target, survey, key)
@@ -434,8 +430,6 @@ def schema(data: Path, table: str | None, target: Path | None) -> None:
     You fill in every bound yourself: bounds taken from private data would leak it.
     """
     options.keep_inputs(target, data)
-
-    from ldpsql.designer.file import column_types, starter_text  # noqa: PLC0415
 
     text = starter_text(table or data.stem, column_types(data))
     write_document(Document(text.removesuffix("\n")), "table", target)

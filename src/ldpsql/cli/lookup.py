@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from ldpsql.errors import pluralize
+from ldpsql.sql.lookups import PublicTable
+from ldpsql.store import open_store, read_store
 from ldpsql.terminal import options
 from ldpsql.terminal.text import table_lines
 
@@ -32,9 +34,6 @@ def add(file: Path, database: Path, name: str | None, replace: bool) -> None:
     The first row of a CSV file names the columns; an empty field is NULL, and a column is of
     numbers, true and false, dates or timestamps if all of its fields are.
     """
-    from ldpsql.sql.lookups import PublicTable  # noqa: PLC0415  (what is heavy is loaded when needed)
-    from ldpsql.store import open_store  # noqa: PLC0415
-
     table = PublicTable.read(file, name)
     with closing(open_store(database, read_only=False)) as store:
         store.add_lookup(table, replace=replace)
@@ -46,8 +45,6 @@ def add(file: Path, database: Path, name: str | None, replace: bool) -> None:
 @options.database
 def list_tables(database: Path) -> None:
     """List the look-up tables of the database."""
-    from ldpsql.store import read_store  # noqa: PLC0415
-
     with closing(read_store(database)) as store:
         found = [
             (table.name, str(table.rows.num_rows), ", ".join(table.rows.column_names))
@@ -62,8 +59,6 @@ def list_tables(database: Path) -> None:
 @options.database
 def remove(name: str, database: Path) -> None:
     """Remove the look-up table NAME from the database."""
-    from ldpsql.store import open_store  # noqa: PLC0415
-
     with closing(open_store(database, read_only=False)) as store:
         store.remove_lookup(name)
     click.echo(f"{name.lower()}: removed", err=True)

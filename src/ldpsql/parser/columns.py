@@ -124,10 +124,8 @@ class Columns:
             names = [name for name, _ in owners[0].columns]
             hint = f"{did_you_mean(node.name, names)}there are {list_some(names, _LISTED)}"
             raise wrong(f"{owners[0].alias} has no column {node.name!r}", node, hint)
-        sides = [*([self.alias] if self.find(node.name) else []), *(r.alias for r, _ in found)]
-        if not qualifier and len(sides) > 1 and node.name.lower() not in self.merged:
-            hint = f"write {' or '.join(f'{side}.{node.name}' for side in sides)}"
-            raise wrong(f"several tables have a column {node.name!r}", node, hint)
+        if not qualifier:
+            self._check_unique(node, [rows.alias for rows, _ in found])
         if not found or (not qualifier and self.find(node.name)):
             return None
         rows, name = found[0]
@@ -136,6 +134,14 @@ class Columns:
         if qualifier:
             table.meta.update(node.args["table"].meta)
         return LookupColumn(this=this, table=table)
+
+    def _check_unique(self, node: exp.Column, owners: list[str]) -> None:
+        """Refuse a name without a table that the survey and joined rows, or several of them, have
+        and that USING does not merge; owners: the joined rows with such a column."""
+        sides = [self.alias, *owners] if self.find(node.name) else owners
+        if len(sides) > 1 and node.name.lower() not in self.merged:
+            hint = f"write {' or '.join(f'{side}.{node.name}' for side in sides)}"
+            raise wrong(f"several tables have a column {node.name!r}", node, hint)
 
     def rows_of(self, node: LookupColumn) -> PublicRows:
         """The rows that a column belongs to; an error if they are joined later."""

@@ -215,11 +215,7 @@ class Tracer:
 
     def _set_operation(self, tree: exp.SetOperation, scope: Scope) -> Table:
         left, right = (self._query(side, scope) for side in (tree.this, tree.expression))
-        names, others = ([name.lower() for name, _ in side.columns] for side in (left, right))
-        pairs: list[tuple[int | None, int | None]] = [(place, place) for place in range(len(names))]
-        if tree.args.get("by_name"):
-            pairs = [(p, others.index(n) if n in others else None) for p, n in enumerate(names)]
-            pairs += [(None, p) for p, n in enumerate(others) if n not in names]
+        pairs = _pair_columns(left, right, by_name=bool(tree.args.get("by_name")))
         columns = []
         for first, second in pairs:
             own = [left.columns[first]] if first is not None else []
@@ -237,16 +233,7 @@ class Tracer:
         return Table(tuple(columns), is_chosen, sides)
 
     def _select(self, tree: exp.Select, scope: Scope) -> Table:
-        joins = tree.args.get("joins") or []
-        for node in filter(None, [tree.args.get("from_"), *joins]):
-            scope.tables[str(node.this.alias_or_name).lower()] = self._table(node.this, scope)
-        is_chosen = any(table.is_chosen for table in scope.tables.values())
-        for join in joins:
-            using = join.args.get("using") or ()
-            scope.merged.update(name.name.lower() for name in using)
-            compared = [join.args.get("on"), *(exp.column(name.copy()) for name in using)]
-            is_chosen = self._depends(compared, scope) or is_chosen
-        is_chosen = self._depends(tree.args.get("where"), scope) or is_chosen
+        is_chosen = self._is_source_chosen(tree, scope)
         group, having = tree.args.get("group"), tree.args.get("having")
         qualify, order = tree.args.get("qualify"), tree.args.get("order")
         shown = filter(None, [*tree.expressions, having, qualify, order])
@@ -270,6 +257,20 @@ class Tracer:
             if query is not tree:
                 self._query(query, scope)
         return Table(tuple(columns), is_chosen)
+
+    def _is_source_chosen(self, tree: exp.Select, scope: Scope) -> bool:
+        """Whether estimates choose the rows of FROM, JOIN and WHERE, whose tables it puts into the
+        scope."""
+        joins = tree.args.get("joins") or []
+        for node in filter(None, [tree.args.get("from_"), *joins]):
+            scope.tables[str(node.this.alias_or_name).lower()] = self._table(node.this, scope)
+        is_chosen = any(table.is_chosen for table in scope.tables.values())
+        for join in joins:
+            using = join.args.get("using") or ()
+            scope.merged.update(name.name.lower() for name in using)
+            compared = [join.args.get("on"), *(exp.column(name.copy()) for name in using)]
+            is_chosen = self._depends(compared, scope) or is_chosen
+        return self._depends(tree.args.get("where"), scope) or is_chosen
 
     def _table(self, node: exp.Expr, scope: Scope) -> Table:
         """A relation in FROM."""
@@ -525,6 +526,19 @@ def _derivative(node: exp.Expr, traces: Mapping[str, Trace]) -> Trace:
         return Trace(lost="a text of estimates")
     name = "a comparison" if isinstance(node, exp.Predicate) else function_name(node)
     return Trace(lost=f"{name} of estimates")
+
+
+def _pair_columns(
+    left: Table, right: Table, *, by_name: bool
+) -> list[tuple[int | None, int | None]]:
+    """The places in both sides of every column of a set operation; None where a side lacks it."""
+    names, others = ([name.lower() for name, _ in side.columns] for side in (left, right))
+    if not by_name:
+        return [(place, place) for place in range(len(names))]
+    return [
+        *((p, others.index(n) if n in others else None) for p, n in enumerate(names)),
+        *((None, p) for p, n in enumerate(others) if n not in names),
+    ]
 
 
 def _append(query: exp.Expr, table: Table, wanted: Sequence[tuple[int, str]]) -> None:

@@ -6,7 +6,7 @@ against the allow-list, bound by DuckDB over empty relations, and left to DuckDB
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -632,10 +632,7 @@ def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str, budget: 
     items = [item for item in inner.expressions if not isinstance(item, exp.Star)]
     is_open = len(items) < len(inner.expressions)
     meant = {item.output_name.lower(): _move(item.unalias(), own, source) for item in items}
-    for item in tree.expressions:
-        if isinstance(item, exp.Column) and item.name.lower() in meant:
-            name = exp.to_identifier(item.name, quoted=True)
-            item.replace(exp.alias_(item.copy(), name))
+    _name_items(tree, meant)
     sizes = {name: sum(1 for _ in each.walk()) for name, each in meant.items()}
     projected = tree.meta.setdefault("projected", [])
     own_columns = list(outside_queries(tree, exp.Column))
@@ -646,12 +643,7 @@ def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str, budget: 
         found = meant.get(column.name.lower())
         is_of_source = bool(column.text("table")) or not tree.args.get("joins")
         if found is None and not is_open and is_of_source:
-            # What is no column of the subquery may still be the name of a select item outside.
-            named = (i for i in tree.expressions if alias_of(i).lower() == column.name.lower())
-            found = None if column.text("table") else next((item.unalias() for item in named), None)
-            if found is None or column in found.find_all(exp.Column):
-                hint = f"there are {', '.join(filter(None, meant))}"
-                raise wrong(f"there is no column {column.name!r} here", column, hint)
+            found = _find_item(tree, column, meant)
         if found is not None:
             budget -= sizes.get(column.name.lower(), 1)
             if budget < 0:
@@ -661,6 +653,25 @@ def _rename(tree: exp.Select, inner: exp.Select, own: str, source: str, budget: 
             column.replace(found.copy() if is_column else exp.Paren(this=found.copy()))
     projected += [exp.Paren(this=each.copy()) for each in meant.values()]
     return budget
+
+
+def _name_items(tree: exp.Select, names: Container[str]) -> None:
+    """Write AS behind the select items that are one of these columns, which keep its name."""
+    for item in tree.expressions:
+        if isinstance(item, exp.Column) and item.name.lower() in names:
+            name = exp.to_identifier(item.name, quoted=True)
+            item.replace(exp.alias_(item.copy(), name))
+
+
+def _find_item(tree: exp.Select, column: exp.Column, known: Iterable[str]) -> exp.Expr:
+    """The select item outside that a name means which is no column of the subquery; an error, with
+    the columns that there are, if there is none, or if the item names itself."""
+    named = (item for item in tree.expressions if alias_of(item).lower() == column.name.lower())
+    found: exp.Expr | None = next((item.unalias() for item in named), None)
+    if found is None or column.text("table") or column in found.find_all(exp.Column):
+        hint = f"there are {', '.join(filter(None, known))}"
+        raise wrong(f"there is no column {column.name!r} here", column, hint)
+    return found
 
 
 def _sources(tree: exp.Expr) -> Iterator[exp.Table]:

@@ -43,24 +43,28 @@ def read_predicate(node: exp.Expr, columns: Columns) -> Predicate:
 
 def _is_told_from_codes(node: exp.Expr) -> bool:
     """Whether a node composes conditions, or holds one column and otherwise constants."""
-    operands: list[exp.Expr] = []
-    if type(node) in OPERATORS or isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
-        operands = [node.this, node.expression]
-    elif isinstance(node, exp.Between):
-        operands = [node.this, node.args["low"], node.args["high"]]
-    elif isinstance(node, exp.In) and not any(node.args.get(part) for part in _NOT_A_LIST):
-        operands = [node.this, *node.expressions]
-    elif isinstance(node, exp.In) and node.args.get("query"):
-        return False
-    plain = [each.unnest() for each in operands]
-    others = [each for each in plain if not is_constant(each)]
-    is_column = all(isinstance(each, exp.Column) for each in others)
-    if isinstance(node, exp.Between | exp.In) and others:
-        return is_column and len(others) == 1 and others[0] is plain[0]
     if isinstance(node, exp.Is):
         is_true = isinstance(node.expression, exp.Boolean) and node.expression.this
         return isinstance(node.this.unnest(), exp.Column) or (is_true and _composes(node.this))
-    return is_column and len(others) < 2
+    if isinstance(node, exp.In) and node.args.get("query"):
+        return False
+    plain = [each.unnest() for each in _operands(node)]
+    others = [each for each in plain if not is_constant(each)]
+    is_one_column = len(others) == 1 and isinstance(others[0], exp.Column)
+    if isinstance(node, exp.Between | exp.In):
+        return not others or (is_one_column and others[0] is plain[0])
+    return not others or is_one_column
+
+
+def _operands(node: exp.Expr) -> list[exp.Expr]:
+    """The expressions that a comparison compares; none for anything else."""
+    if type(node) in OPERATORS or isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
+        return [node.this, node.expression]
+    if isinstance(node, exp.Between):
+        return [node.this, node.args["low"], node.args["high"]]
+    if isinstance(node, exp.In) and not any(node.args.get(part) for part in _NOT_A_LIST):
+        return [node.this, *node.expressions]
+    return []
 
 
 def _composes(node: exp.Expr) -> bool:

@@ -198,11 +198,7 @@ def read_amount(
     present: public columns that are not NULL; of the others there is one at most. An error as for
     `read_scalar`, and where it is not linear in measures and public columns.
     """
-    found: dict[str, None] = {}
-    for part in own_columns(node):
-        name = columns.name(part)
-        if find_dimension(columns.schema, name) is None:
-            found[name] = None
+    found = list(dict.fromkeys(_collect(node, columns)))
     _check_linear(node, columns)
 
     def with_values(**values: float | None) -> Scalar:
@@ -243,11 +239,16 @@ def read_amount(
         counted = [Share(_is_known(shares[0].factor))]
     elif is_summed:
         shares += [Share(_convert(scalar)) for scalar in everywhere]
+    return Amount(_spell(node, columns), tuple(shares), tuple(counted))
+
+
+def _spell(node: exp.Expr, columns: Columns) -> str:
+    """An expression with its columns spelled as they are declared."""
     written = exp.Paren(this=node.copy())
     for each in list(outside_queries(written, exp.Column, LookupColumn)):
         plain = exp.column(columns.find(each.name) or "", quoted=True)
         each.replace(each.plain if isinstance(each, LookupColumn) else plain)
-    return Amount(written.this.sql(dialect="duckdb"), tuple(shares), tuple(counted))
+    return str(written.this.sql(dialect="duckdb"))
 
 
 def read_moments(

@@ -243,6 +243,15 @@ class SelectReader:
         if len(wanted) > _MOST_KEYS:
             reason = f"GROUP BY takes at most {_MOST_KEYS} keys, and these are {len(wanted):,}"
             raise refuse(reason, group, "group by fewer")
+        sets = self._cross_sets(wanted)
+        for place, key in enumerate(self.keys.values()):
+            if not key.is_private(self.columns.schema) and any(place not in own for own in sets):
+                reason = f"{key.column} is public: it must be a key of all grouping sets or of none"
+                raise refuse(reason, group, "ask once for every set")
+        self.sets = tuple(sets) if len(sets) > 1 else None
+
+    def _cross_sets(self, wanted: Sequence[exp.Expr]) -> list[tuple[int, ...]]:
+        """The grouping sets of the items of GROUP BY: each joins one set of every item."""
         sets: list[tuple[int, ...]] = [()]
         for node in wanted:
             is_sets = isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets)
@@ -250,11 +259,7 @@ class SelectReader:
             sets = [tuple(dict.fromkeys((*left, *right))) for left in sets for right in own]
             if len(sets) > MAX_SETS:
                 raise _refuse_many(node)
-        for place, key in enumerate(self.keys.values()):
-            if not key.is_private(self.columns.schema) and any(place not in own for own in sets):
-                reason = f"{key.column} is public: it must be a key of all grouping sets or of none"
-                raise refuse(reason, group, "ask once for every set")
-        self.sets = tuple(sets) if len(sets) > 1 else None
+        return sets
 
     def _mark_totals(self) -> None:
         """Note of every SUM(COUNT(...)) OVER (PARTITION BY keys) over which keys it is.

@@ -8,10 +8,16 @@ from pathlib import Path
 import click
 
 from ldpsql.errors import pluralize
+from ldpsql.randomize.dealing import Deal
+from ldpsql.randomize.files import randomize_file
 from ldpsql.randomize.notes import misfit_notes, person_notes, zone_notes
+from ldpsql.reports.persons import PersonRule
+from ldpsql.survey import Survey, read_device_part, read_person
 from ldpsql.terminal import options
 from ldpsql.terminal.notes import show_notes
 from ldpsql.terminal.progress import Progress
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.policy import Policy
 
 
 @click.command()
@@ -74,13 +80,6 @@ def randomize(
     unless the survey or --person names the column that tells persons apart. Reports are in random
     order, and only you can read the file.
     """
-    from ldpsql.randomize.dealing import Deal  # noqa: PLC0415
-    from ldpsql.randomize.files import randomize_file  # noqa: PLC0415
-    from ldpsql.reports.persons import PersonRule  # noqa: PLC0415
-    from ldpsql.survey import Survey, read_device_part, read_person  # noqa: PLC0415
-    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
-    from ldpsql_device.policy import Policy  # noqa: PLC0415
-
     options.keep_inputs(target, survey)
     published = read_device_part(survey)
     deal = Deal.of(Survey.from_json(survey)) if deals else None

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ldpsql import extensions
+from ldpsql.randomize.people import make_people
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import Document, write_document
 from ldpsql.terminal.progress import Progress
@@ -54,8 +55,6 @@ def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
     process.
     """
     if target is not None:
-        from ldpsql.randomize.people import make_people  # noqa: PLC0415
-
         made = make_people()
         write_document(Document(schema=made.schema, batches=[made]), None, target)
         click.echo(f"{target}: {made.num_rows} made-up people", err=True)

@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ldpsql.server.tokens import Tokens
+from ldpsql.store import open_store
+from ldpsql.store.intake import Intake, end_of_statement
 from ldpsql.terminal import options
 from ldpsql.terminal.text import table_lines
 from ldpsql_device.errors import NotSupportedError, OperationalError, StoreError
+from ldpsql_device.statement import Statement
+from ldpsql_device.survey import read_text, utc_today
 
 if TYPE_CHECKING:
     from ldpsql.server.receiver import Receiver
@@ -111,14 +116,11 @@ def serve(
 
     from ldpsql.server.remote import RemoteStore  # noqa: PLC0415
     from ldpsql.shuffler.arrivals import Arrivals  # noqa: PLC0415
-    from ldpsql.store import open_store  # noqa: PLC0415
-    from ldpsql.store.intake import Intake  # noqa: PLC0415  (what is heavy comes late)
 
     try:
         from ldpsql.server.app import make_app  # noqa: PLC0415
         from ldpsql.server.forward import Forwarder  # noqa: PLC0415
         from ldpsql.server.run import serve as listen  # noqa: PLC0415
-        from ldpsql.server.tokens import Tokens  # noqa: PLC0415
         from ldpsql.server.writer import Writer  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise NotSupportedError(
@@ -156,9 +158,6 @@ def serve(
 def _keep_statements(
     receiver: Receiver, paths: Iterable[Path], complain: Callable[[str], None]
 ) -> None:
-    from ldpsql_device.statement import Statement  # noqa: PLC0415
-    from ldpsql_device.survey import read_text  # noqa: PLC0415
-
     for path in paths:
         try:
             receiver.keep_statement(Statement.from_json(read_text(path)))
@@ -172,9 +171,6 @@ def _name_ending(
     receiver: Receiver, tables: Iterable[str], complain: Callable[[str], None]
 ) -> None:
     """Complain of statements that have ended, or soon will."""
-    from ldpsql.store.intake import end_of_statement  # noqa: PLC0415
-    from ldpsql_device.survey import utc_today  # noqa: PLC0415
-
     for table in tables:
         said = receiver.find_statement(receiver.intake(table))
         if said is not None and (end := end_of_statement(said)) < utc_today() + _SOON:
@@ -204,8 +200,6 @@ def token() -> None:
 )
 def add(name: str, database: Path, role: str) -> None:
     """Make a token for NAME and print it. It is shown once and stored nowhere."""
-    from ldpsql.server.tokens import Tokens  # noqa: PLC0415
-
     click.echo(Tokens.beside(database).add(name, role))
 
 
@@ -213,8 +207,6 @@ def add(name: str, database: Path, role: str) -> None:
 @options.database
 def list_tokens(database: Path) -> None:
     """List the names of tokens, and what they are for."""
-    from ldpsql.server.tokens import Tokens  # noqa: PLC0415
-
     known = Tokens.beside(database).read_known().values()
     lines = table_lines(("name", "role"), [(t.name, t.role) for t in known], [False, False])
     click.echo("\n".join(lines) if known else "no tokens")
@@ -225,7 +217,5 @@ def list_tokens(database: Path) -> None:
 @options.database
 def remove(name: str, database: Path) -> None:
     """Revoke the token of NAME."""
-    from ldpsql.server.tokens import Tokens  # noqa: PLC0415
-
     Tokens.beside(database).remove(name)
     click.echo(f"{name}: removed", err=True)

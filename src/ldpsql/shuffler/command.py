@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from ldpsql.errors import pluralize
+from ldpsql.shuffler import shuffle_reports
+from ldpsql.store.intake import Intake
 from ldpsql.terminal import options
 from ldpsql.terminal.progress import Progress
 
@@ -23,9 +25,6 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     work with the collector. It refuses to make a batch that is smaller than the survey was designed
     for.
     """
-    from ldpsql.shuffler import shuffle_reports  # noqa: PLC0415
-    from ldpsql.store.intake import Intake  # noqa: PLC0415
-
     options.keep_inputs(target, survey)
     published = Intake.read(survey)
     with Progress("shuffling", sys.stderr) as progress:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ldpsql.engine.collector import Collector
+from ldpsql.synthesis import Synthesizer
+from ldpsql.synthesis.synthesizer import NOTES_KEY
 from ldpsql.terminal import options
 from ldpsql.terminal.asking import open_to_ask
 from ldpsql.terminal.formats import TABLE_SUFFIXES, Document, write_document
@@ -49,10 +52,6 @@ def synthesize(
     """
     options.keep_inputs(target, database)
     options.check_writable(target)
-
-    from ldpsql.engine.collector import Collector  # noqa: PLC0415  (what is heavy comes late)
-    from ldpsql.synthesis import Synthesizer  # noqa: PLC0415
-    from ldpsql.synthesis.synthesizer import NOTES_KEY  # noqa: PLC0415
 
     batches: Iterable[pa.Table]
     with Progress("synthesizing", sys.stderr) as progress:

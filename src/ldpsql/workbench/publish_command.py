@@ -13,6 +13,8 @@ from ldpsql.errors import pluralize
 from ldpsql.terminal import options
 from ldpsql.terminal.asking import make_session, open_to_ask
 from ldpsql.terminal.progress import Progress
+from ldpsql.workbench.publish.queries import answer_queries, read_queries
+from ldpsql.workbench.publish.targets import DUCKDB_SUFFIXES, check_target, is_duckdb, write_tables
 
 
 @click.command()
@@ -41,14 +43,6 @@ def publish(
 
     Questions cost no privacy. Run it once per refresh: the tables are replaced whole.
     """
-    from ldpsql.workbench.publish.queries import answer_queries, read_queries  # noqa: PLC0415
-    from ldpsql.workbench.publish.targets import (  # noqa: PLC0415
-        DUCKDB_SUFFIXES,
-        check_target,
-        is_duckdb,
-        write_tables,
-    )
-
     if ":/" in str(target) or (target.suffix and not is_duckdb(target) and not target.is_dir()):
         raise click.UsageError(
             f"--to takes a file that ends in {', '.join(DUCKDB_SUFFIXES)}, or a folder, not "

@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ldpsql.errors import did_you_mean
+from ldpsql.parser.catalog import describe, describe_lookup
+from ldpsql.parser.source import is_blank, split_statements
 from ldpsql.terminal import options
 from ldpsql.terminal.asking import make_session, open_to_ask
 from ldpsql.terminal.failure import INTERRUPTED, OK, report
 from ldpsql.terminal.formats import BY_NAME
 from ldpsql.terminal.notes import show_line, show_notes
+from ldpsql.terminal.results import write_result
 from ldpsql.terminal.text import labelled_lines, table_lines
+from ldpsql_device.description import name_with_label
 from ldpsql_device.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -177,8 +181,6 @@ class Shell:
             click.echo(f"time: {time.perf_counter() - started:.3f} s", err=True)
 
     def _answer(self, sql: str) -> None:
-        from ldpsql.terminal.results import write_result  # noqa: PLC0415  (what is heavy comes late)
-
         result = self._session.execute(sql)
         write_result(
             result,
@@ -193,8 +195,6 @@ class Shell:
 
     def is_complete(self, text: str) -> bool:
         """Whether Enter may end an input: a command, nothing, or whole statements."""
-        from ldpsql.parser.source import is_blank, split_statements  # noqa: PLC0415
-
         if not text.strip() or _is_command(text):
             return True
         *_, last = split_statements(text)
@@ -337,8 +337,6 @@ def _is_command(text: str) -> bool:
 
 def _inputs(lines: Iterator[str]) -> Iterator[str]:
     """Commands, with their dots, and statements, without the semicolon, which the last may lack."""
-    from ldpsql.parser.source import is_blank, split_statements  # noqa: PLC0415
-
     buffer = ""
     for line in lines:
         if _is_command(line) and is_blank(buffer):
@@ -374,17 +372,12 @@ def _name_lookup(table: PublicTable) -> str:
 
 
 def _lookup_columns(table: PublicTable) -> str:
-    from ldpsql.parser.catalog import describe_lookup  # noqa: PLC0415
-
     rows = [(name, "lookup", kind) for name, kind in describe_lookup(table)]
     lines = table_lines(rows[0], rows[1:], [False] * 3)
     return "\n".join([_name_lookup(table), *(f"  {line}" for line in lines)])
 
 
 def _columns(survey: Survey) -> str:
-    from ldpsql.parser.catalog import describe  # noqa: PLC0415
-    from ldpsql_device.description import name_with_label  # noqa: PLC0415
-
     rows = []
     for column in describe(survey.schema):
         extent = column.get("declared_values") or column.get("domain") or ""

@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ldpsql.designer.file import read_file
 from ldpsql.randomize.notes import misfit_notes, person_notes, zone_notes
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.terminal.notes import show_line, show_notes
 from ldpsql.terminal.progress import Progress
 from ldpsql.wording.numbers import read_people
+from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_lab.bench.candidates import read_candidates
+from ldpsql_lab.bench.harness import ComparisonPlan, RunsDone, compare
+from ldpsql_lab.bench.questions import KINDS, Wanted, read_questions
+from ldpsql_lab.bench.summary import lines, refusals, table
+from ldpsql_lab.bench.truth import People
 
 if TYPE_CHECKING:
     from ldpsql.designer.file import SurveyFile
-    from ldpsql_lab.bench.harness import ComparisonPlan
-    from ldpsql_lab.bench.questions import Question, Wanted
+    from ldpsql_lab.bench.questions import Question
     from ldpsql_lab.bench.summary import Line
 
 
@@ -153,16 +160,8 @@ def bench(
     """
     options.keep_inputs(target, source, survey)
 
-    from ldpsql.designer.file import read_file  # noqa: PLC0415
     from ldpsql.workbench.pictures import require_matplotlib  # noqa: PLC0415
-    from ldpsql_device.epsilon import Epsilon  # noqa: PLC0415
-    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
-    from ldpsql_lab.bench.candidates import read_candidates  # noqa: PLC0415
-    from ldpsql_lab.bench.harness import ComparisonPlan  # noqa: PLC0415
-    from ldpsql_lab.bench.questions import KINDS, Wanted  # noqa: PLC0415
     from ldpsql_lab.bench.results import tables, write_page  # noqa: PLC0415
-    from ldpsql_lab.bench.summary import table  # noqa: PLC0415
-    from ldpsql_lab.bench.truth import People  # noqa: PLC0415
 
     if pictures is not None:
         require_matplotlib()
@@ -215,10 +214,6 @@ def bench(
 
 def _results(comparison: ComparisonPlan, folder: Path | None, jobs: int) -> list[Line]:
     """Run what `folder` does not hold; SurveyError where there is nothing to compare."""
-    from ldpsql_device.errors import SurveyError  # noqa: PLC0415
-    from ldpsql_lab.bench.harness import RunsDone, compare  # noqa: PLC0415
-    from ldpsql_lab.bench.summary import lines, refusals  # noqa: PLC0415
-
     kept = len(comparison.cases)
     with (
         tempfile.TemporaryDirectory(prefix="ldpsql-bench-") as temporary,
@@ -248,8 +243,6 @@ def _results(comparison: ComparisonPlan, folder: Path | None, jobs: int) -> list
 
 
 def _questions(workloads: Sequence[str], wanted: Wanted, file: SurveyFile) -> tuple[Question, ...]:
-    from ldpsql_lab.bench.questions import KINDS, read_questions  # noqa: PLC0415
-
     questions: list[Question] = []
     for workload in dict.fromkeys(workloads):
         if workload in KINDS:
