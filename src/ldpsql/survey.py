@@ -227,7 +227,7 @@ class Survey(Published):
 
     @cached_property
     def plan(self) -> Plan:  # type: ignore[override]
-        """What devices interpret."""
+        """The plan that devices interpret."""
         return self.design.plan
 
     @cached_property
@@ -494,7 +494,7 @@ def check_users(users: Any) -> None:
 
 
 def sign_device_part(survey: Published, key: SigningKey) -> DeviceSurvey:
-    """What devices need of it, with its author's public key and signature in place of others."""
+    """The part for devices, with its author's public key and signature in place of others."""
     data = {**json.loads(survey.device_text), "author": key.author}
     signed = DeviceSurvey.from_data({**data, "signature": key.sign(signed_text(data))})
     signed.verify()
@@ -502,7 +502,8 @@ def sign_device_part(survey: Published, key: SigningKey) -> DeviceSurvey:
 
 
 def read_device_part(source: str | Path) -> DeviceSurvey:
-    """What devices need of a published survey: text or a file of that part, or of both."""
+    """The part of a published survey that is for devices: text or a file of that part, or of
+    both."""
     return _read_device_part(source)[0]
 
 

@@ -293,7 +293,7 @@ def test_an_interruption_anywhere_ends_with_130_and_says_nothing(monkeypatch, ar
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ldpsql.engine.session.Session.execute", interrupt)
-    monkeypatch.setattr("ldpsql.designer.file.column_types", interrupt)
+    monkeypatch.setattr("ldpsql.cli.design.column_types", interrupt)
     done = run(*arguments, text=f"{COUNT};\n{COUNT};\n")
     assert (done.exit_code, done.stdout, done.stderr.strip()) == (130, "", "")
 

@@ -345,12 +345,10 @@ def test_both_promises_of_a_survey_of_shuffled_reports_are_told(tmp_path):
 
 
 def test_what_could_not_be_written_is_refused_before_the_design(source, tmp_path, monkeypatch):
-    from ldpsql import designer  # noqa: PLC0415
-
     def never(*_, **__):
         raise AssertionError("designed first")
 
-    monkeypatch.setattr(designer, "design_survey", never)
+    monkeypatch.setattr("ldpsql.cli.design.design_survey", never)
     missing = tmp_path / "missing"
     for option, name in (("-o", "app.json"), ("--plot", "app.png")):
         words = refusal(run("design", source, option, missing / name), 1)

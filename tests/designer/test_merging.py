@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies
 from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import codes_of
-from ldpsql.designer import design_survey, questions
+from ldpsql.designer import design_survey
 from ldpsql.designer.file import read_file, read_workload
 from ldpsql.designer.merging import merge_codes
 from ldpsql.designer.questions import UndesignedSurvey
@@ -19,10 +17,8 @@ from ldpsql.engine.plan import make_plans
 from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
-from ldpsql.parser.query import Statement
 from ldpsql.sql.domains import domain_labels
 from ldpsql_device.description import Edges
-from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Listed, Ordered
 
@@ -224,19 +220,14 @@ def test_the_survey_says_so_and_refuses_what_would_cut_a_bin() -> None:
     with pytest.raises(QueryError, match="from 20 up to 30 share one code"):
         read_workload({"queries": ["SELECT COUNT(*) FROM app WHERE age > 25"]}, "app", schema)
     # The negative control: unmerged, the same workload costs much more.
-    for plain in (
-        design_survey(text, mechanism="fourier", edges_from_workload=False),
-        design_survey(text + "merge = false\n", mechanism="fourier"),
-    ):
-        assert not plain.notes
-        assert designed.forecast.error < 0.8 * plain.forecast.error
+    plain = design_survey(text + "merge = false\n", mechanism="fourier")
+    assert not plain.notes
+    assert designed.forecast.error < 0.8 * plain.forecast.error
 
 
 def test_beside_classes_nothing_is_merged() -> None:
     text = FILE.format(RANGES) + "max_predicates = 1\n"
     assert not design_survey(text, mechanism="fourier").notes
-    with pytest.raises(SurveyError, match="only be taken from the queries"):
-        design_survey(text, edges_from_workload=True)
 
 
 KINDS = """
@@ -341,30 +332,3 @@ def test_what_would_cut_a_bin_is_refused_with_the_bin(query: str, reason: str | 
 def test_sensitive_values_are_not_merged() -> None:
     text = KINDS.format(f'"{ASKED[2]}"').replace('outside = "other"', 'sensitive = ["NY"]')
     assert not design_survey(text).notes
-
-
-@pytest.mark.parametrize(
-    ("query", "times"),
-    [
-        ("SELECT COUNT(*) FROM app WHERE age < 30 AND size >= 1", 1),
-        ("SELECT age // 10, COUNT(*) FROM app WHERE weeks IS NOT NULL GROUP BY 1", 1),
-        ("SELECT AVG(age + weeks) FROM app WHERE age < 30", 1),
-        # Their numbers are taken about the middle of the codes, or put in order by them.
-        ("SELECT VAR_POP(age) FROM app WHERE weeks < 4", 2),
-        ("SELECT MEDIAN(2 * age) FROM app WHERE weeks < 4", 2),
-    ],
-)
-def test_a_text_is_read_once_unless_its_meaning_depends_on_codes(
-    query: str, times: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[str] = []
-
-    def parse_and_count(sql: str, *others: Any) -> Statement:
-        read.append(sql)
-        return parse(sql, *others)
-
-    monkeypatch.setattr(questions, "parse", parse_and_count)
-    merged, _ = merge_codes(read_file(FILE.format(f'"{query}"')))
-    workload = merged.workload
-    assert read == [query] * times
-    assert workload == read_workload({"queries": [query]}, "app", merged.published_schema)

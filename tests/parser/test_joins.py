@@ -8,7 +8,7 @@ from support.surveys import TOML, integer, survey_toml
 from ldpsql.designer import design
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
-from ldpsql.parser.query import Statement
+from ldpsql.parser.query import ParsedSQL
 from ldpsql.sql.lookups import PublicTable
 
 SURVEYS = {
@@ -21,7 +21,7 @@ LOOKUPS = {
 }
 
 
-def read(sql: str) -> Statement:
+def read(sql: str) -> ParsedSQL:
     def survey_of(name: str) -> object:
         if name.lower() not in SURVEYS:
             raise QueryError(f"there is no survey {name!r}")

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from support.sql_survey import APP, parsed, refusal
 
-from ldpsql.parser.query import ROW, Query, Statement
+from ldpsql.parser.query import ROW, ParsedSQL, Query
 from ldpsql.sql.domains import find_dimension
 
 _BY_STATE = "WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) "
@@ -39,7 +39,7 @@ def database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1})
 
 
-def evaluated(statement: Statement, sql: str = "") -> Answer:
+def evaluated(statement: ParsedSQL, sql: str = "") -> Answer:
     """Names and rows that DuckDB gives for the outer SQL, or another, over made-up relations."""
     with database().cursor() as connection:
         for query in statement.bases:

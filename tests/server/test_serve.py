@@ -206,7 +206,7 @@ def test_memory_is_the_databases(tmp_path, monkeypatch):
         given.append(memory)
         raise StoreError("no further")
 
-    monkeypatch.setattr("ldpsql.store.open_store", refuses)
+    monkeypatch.setattr("ldpsql.server.command.open_store", refuses)
     for options in ((), ("--memory", "150")):
         assert "no further" in refusal(run("serve", "--db", tmp_path / "s.duckdb", *options), 3)
     assert given == [500, 150]

@@ -21,8 +21,8 @@ from ldpsql.sql.aggregates import (
     Aggregate,
     AggregateKind,
     Expression,
-    Moments,
     Number,
+    ProductMoments,
     Target,
     people_with,
     sum_of,
@@ -77,7 +77,7 @@ def test_a_column_that_the_parser_should_have_refused_is_a_bug(function: str) ->
 # -- an aggregate of one's own ----------------------------------------------------------------
 
 
-def second_moment(schema: Schema, moments: Moments) -> Expression:
+def second_moment(schema: Schema, moments: ProductMoments) -> Expression:
     """E[x^2] = E[(x - c)^2] + 2 c E[x - c] + c^2, where c is the centre of x."""
     x, xx = (sum_of(schema, moments.products[letters]) for letters in ("x", "xx"))
     centre = moments.centres["x"]

@@ -12,7 +12,7 @@ from support.partial_designs import PartialDesign
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
-from ldpsql.parser.query import Query, Statement
+from ldpsql.parser.query import ParsedSQL, Query
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
@@ -69,7 +69,7 @@ def survey_of(table: str) -> Survey:
     raise QueryError(f"there is no survey {table!r}", hint="there are app")
 
 
-def parsed(sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Statement:
+def parsed(sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> ParsedSQL:
     """A statement about APP."""
     return parse(sql, parameters, survey_of)
 

@@ -237,7 +237,7 @@ def _of_mechanism(
 
 
 def _warnings(result: Audit, warn_above: float) -> Iterator[str]:
-    """What holds as it is stated, and is little."""
+    """Warnings of promises that hold as they are stated, and are weak."""
     guarantee = result.design.guarantee
     if guarantee.delta > _LARGE_DELTA:
         yield (
@@ -280,7 +280,7 @@ def _describe_survey(survey: Survey, today: date) -> Iterator[tuple[str, str]]:
 def _facts(
     result: Audit, central: CentralAudit | None, survey: Survey | None
 ) -> Iterator[tuple[str, str]]:
-    """What was found, by its label."""
+    """The findings, by label."""
     design, guarantee = result.design, result.design.guarantee
     yield "one report", belief_line(result)
     if survey is not None and (year := sum_of_year(survey)) is not None:
@@ -363,7 +363,7 @@ def _exposures(result: Audit) -> Iterator[tuple[str, str]]:
 
 
 def _empirical(result: Audit) -> Iterator[tuple[str, str]]:
-    """What the reports of the device code told, if it was run."""
+    """The odds seen in reports of the device code, if it was run."""
     found = result.empirical
     if found is None:
         return
@@ -386,7 +386,7 @@ def _empirical(result: Audit) -> Iterator[tuple[str, str]]:
 
 
 def _device(result: Audit) -> Iterator[tuple[str, str]]:
-    """What was seen of the device from outside, and what was not."""
+    """The part of the device's law that was seen from outside, and the part that was not."""
     if (check := result.device) is not None:
         scope = (
             ", report by report" if check.is_whole else ", in its choices and the questions asked"

@@ -90,7 +90,7 @@ class Commands(Mapping[str, click.Command]):
         return len(self.help_lines())
 
     def help_lines(self) -> dict[str, str]:
-        """What each installed command does, in one line; other packages' commands say whose they
+        """A line on each installed command; other packages' commands say whose they
         are."""
         joined = extensions.installed(GROUP)
         lines = {name: text for name, text in _HELP.items() if name in _OWN or name in joined}

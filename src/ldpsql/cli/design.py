@@ -80,19 +80,12 @@ _SEE_BELOW = "see below; devices must accept that"
     is_flag=True,
     help="Spend a tenth of the time on comparing mechanisms, and leave out those that take longer.",
 )
-@click.option(
-    "--edges-from-workload",
-    is_flag=True,
-    default=None,
-    help="Collect values in the coarsest bins that the queries of [workload] allow, even with "
-    "merge = false.",
-)
 @options.option(
     "--next",
     "finished",
     excludes=[
         *("SURVEY.toml", "--epsilon", "--mechanism", "--target", "--plot"),
-        *("--accept-no-guarantee", "--quick", "--edges-from-workload"),
+        *("--accept-no-guarantee", "--quick"),
     ],
     metavar="ROUND.duckdb",
     type=options.EXISTING,
@@ -222,7 +215,7 @@ def _rounds_to_come(survey: Survey, users: int | None) -> Iterator[tuple[str, st
 
 
 def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
-    """What a survey is, promises, and collects; how: its mechanism was chosen."""
+    """The facts about a survey, its promise, and its columns; how: its mechanism was chosen."""
     design, guarantee, form = survey.design, survey.guarantee, survey.design.report_format
     kilobytes = len(zlib.compress(survey.device_text.encode(), 9)) / 1000
     known = f"{name_with_label(survey.table, survey.label)} ({survey.fingerprint[:12]})"
@@ -276,7 +269,7 @@ def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _collected(survey: Survey) -> list[str]:
-    """What is asked of a person: a line for each column, or for each role where there are many."""
+    """The questions to a person: a line for each column, or for each role where there are many."""
     from ldpsql.parser.catalog import describe  # noqa: PLC0415  (it loads what reads SQL)
 
     columns = [*describe(survey.schema)]

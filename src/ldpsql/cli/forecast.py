@@ -1,4 +1,4 @@
-"""What `design` says of the errors to expect: of the survey, of others, and of other plans."""
+"""The errors to expect, as `design` prints them: of the survey, of others, and of other plans."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def distance(designed: DesignedSurvey) -> list[tuple[str, str]]:
 
 
 def predicates(designed: DesignedSurvey) -> list[tuple[str, str]]:
-    """What other numbers of predicates would cost; nothing where that is not known."""
+    """The cost of other numbers of predicates; nothing where that is not known."""
     if not isinstance(designed.survey.design, Spectral):
         return []
     costs = find_costs(designed.workload, is_fair=designed.is_fair)

@@ -54,7 +54,8 @@ class Verbs(click.Group):
         raise click.UsageError(f"no command {verb!r}; {hint.strip()}", ctx)
 
     def _verb_of_place(self, place: str, others: list[str], ctx: click.Context) -> list[str]:
-        """What is wanted of a database: its shell, where nothing is said."""
+        """The words of the command that is meant with a database; its shell, where none is
+        named."""
         following = _first_argument(others)
         is_named = any(word == "--db" or word.startswith("--db=") for word in others)
         if is_named or (following is not None and options.is_place(others[following])):

@@ -25,7 +25,7 @@ import pyarrow as pa
 from ldpsql import extensions
 from ldpsql.algebra.estimate import CONFIDENCE, Estimates
 from ldpsql.dbapi.answer import Answer, Row
-from ldpsql.engine.collector import Answering, Collector, Filled, open_collector, open_session
+from ldpsql.engine.collector import Answering, AnsweringStore, Filled, open_collector, open_session
 from ldpsql.engine.result import Result
 from ldpsql.engine.sources import MarginSources, Sources, choose_sources
 from ldpsql.errors import pluralize
@@ -185,7 +185,7 @@ def connect(
     """
     place = None if path is None or str(path) == ":memory:" else path
     writes_to: Path | None = None
-    store: Store | Collector
+    store: Store | AnsweringStore
     if (spark is None) != (reports is None) or (spark is None and survey is not None):
         raise InterfaceError("a folder of reports takes both spark=session and reports=folder")
     if spark is not None:
@@ -241,7 +241,7 @@ class Connection:
 
     def __init__(
         self,
-        store: Store | Collector,
+        store: Store | AnsweringStore,
         *,
         confidence: float = CONFIDENCE,
         estimator: str | None = None,
@@ -398,7 +398,7 @@ class Connection:
         NotSupportedError for a survey without dimensions, InterfaceError for rows below 1.
         """
         self.require_open()
-        if isinstance(self._store, Collector):
+        if isinstance(self._store, AnsweringStore):
             return self._store.synthesize(rows, table, seed)
         synthesizer = extensions.require("ldpsql.synthesizers", "tables", "the making of tables")
         made: pa.Table = synthesizer.of(self._store, table).table(rows, seed)

@@ -43,7 +43,7 @@ class DesignedSurvey:
 
     @property
     def workload(self) -> Workload:
-        """What it should answer best."""
+        """The queries that it should answer best, with their weights."""
         return self.weigh()
 
     @cached_property
@@ -69,7 +69,7 @@ class DesignedSurvey:
 
     @property
     def _promise(self) -> Promise:
-        """What the design has to keep."""
+        """The promise that the design has to keep."""
         return self.survey.shuffled.central if self.survey.shuffled else self.survey.epsilon
 
     @cached_property
@@ -162,7 +162,6 @@ def design_survey(
     users: int | None = None,
     accept_no_guarantee: bool = False,
     quick: bool = False,
-    edges_from_workload: bool | None = None,
     tell: Callable[[str], None] = lambda _: None,
     progress: Callable[[int, int], None] = lambda _, __: None,
 ) -> DesignedSurvey:
@@ -170,12 +169,11 @@ def design_survey(
 
     tell: is told which mechanism is being tried.  progress: called with how many of them are tried,
     and how many there are.  quick: compare in a tenth of the time.
-    edges_from_workload: whether codes are merged (`merging.merge_codes`), whatever the file says.
     """
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
     people = users or file.users or DEFAULT_USERS
     notes: tuple[str, ...] = ()
-    if file.merges_codes if edges_from_workload is None else edges_from_workload:
+    if file.merges_codes:
         # Reading SQL loads sqlglot, which a survey without queries does not need.
         from ldpsql.designer.merging import merge_codes  # noqa: PLC0415
 

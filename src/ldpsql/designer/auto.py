@@ -38,7 +38,7 @@ FIRST, LONGEST, MOST_SECONDS, QUICK = 300.0, 10.0, 30.0, 0.1
 """Seconds for the first mechanism, for each of the others, and for all of these; the part of them
 in haste."""
 clock: Clock = time.process_time
-"""What they are seconds of; tests, which must not depend on the machine, have it stand still."""
+"""The clock of these seconds; tests, which must not depend on the machine, have it stand still."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Ranking:
 
     @property
     def best(self) -> Candidate:
-        """What the survey will use."""
+        """The candidate that the survey will use."""
         return self.ranked[0]
 
 

@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from itertools import count
@@ -44,7 +44,6 @@ from ldpsql_device.survey import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ldpsql.parser.query import Statement
 
 TRUSTS = ("local", "shuffle")
 WEIGHTS = ("fair", "absolute")
@@ -93,15 +92,14 @@ _EXACT = "nothing that reports must tell (COUNT(*) of everybody is exact, what c
 
 @dataclass(frozen=True)
 class SurveyFile:
-    """What a survey file says.
+    """The content of a survey file.
 
     epsilon: of one report; with `shuffled`, of the shuffled batch.  options: of the mechanism.
     users: how many people are expected, or None.  workload_options: the table [workload] as
     written, or None.  estimator: as written, or None; the survey checks it.  population: likewise.
     accept_no_guarantee: whether the mechanism may promise nothing.  shuffled: what is promised once
     reports are shuffled, or None for trust = "local".  schedule: when it is answered.  label: of
-    the table, or None.  person: which rows of a table are one person's, or None.  statements: the
-    queries of [workload] that were read (`UndesignedSurvey.read`).
+    the table, or None.  person: which rows of a table are one person's, or None.
     """
 
     table: str
@@ -118,7 +116,6 @@ class SurveyFile:
     schedule: Schedule = ANY_DAY
     label: str | None = None
     person: PersonRule | None = None
-    statements: dict[str, Statement] = field(default_factory=dict, compare=False)
 
     @property
     def published_schema(self) -> Schema:
@@ -129,14 +126,13 @@ class SurveyFile:
 
     @property
     def promise(self) -> Promise:
-        """What a mechanism has to keep."""
+        """The promise that a mechanism has to keep."""
         return self.epsilon if self.shuffled is None else self.shuffled.central
 
     @cached_property
     def workload(self) -> Workload:
-        """What is to be answered best."""
-        schema, known = self.published_schema, self.statements
-        return read_workload(self.workload_options, self.table, schema, known)
+        """The queries that are to be answered best."""
+        return read_workload(self.workload_options, self.table, self.published_schema)
 
     @property
     def is_fair(self) -> bool:
@@ -148,17 +144,15 @@ class SurveyFile:
     def merges_codes(self) -> bool:
         """Whether codes that no query tells apart are collected as one: where only queries are
         declared, unless the file says otherwise."""
-        return self.asks_queries_alone and bool((self.workload_options or {}).get("merge", True))
-
-    @property
-    def asks_queries_alone(self) -> bool:
-        """Whether no key of [workload] asks for classes of queries."""
-        keys = set(self.workload_options or {}) - {"weights", "merge"}
-        return keys == {"queries"} and bool((self.workload_options or {})["queries"])
+        asked = dict(self.workload_options or {})
+        is_merging = asked.pop("merge", True)
+        asked.pop("weights", None)
+        return bool(is_merging and asked.keys() == {"queries"} and asked["queries"])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the survey does not collect although the file asks for it, and why."""
+        """A note on everything that the file asks for and the survey does not collect, with the
+        reason."""
         return (*self._on_exact_queries, *self._on_predicates)
 
     @property
@@ -344,7 +338,7 @@ def _read_schedule(head: Mapping[str, Any]) -> Schedule:
 
 
 def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
-    """What `trust`, `delta` and `honest` say; SurveyError for parts of a promise."""
+    """The promise by `trust`, `delta` and `honest`; SurveyError for parts of a promise."""
     trust = head.get("trust", "local")
     if trust not in TRUSTS:
         raise SurveyError(f"[survey]: trust must be one of {', '.join(TRUSTS)}, not {trust!r}")
@@ -364,20 +358,14 @@ def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
 # -- the table [workload] -------------------------------------------------------------------------
 
 
-def read_workload(
-    table: Mapping[str, Any] | None,
-    name: str,
-    schema: Schema,
-    statements: dict[str, Statement] | None = None,
-) -> Workload:
+def read_workload(table: Mapping[str, Any] | None, name: str, schema: Schema) -> Workload:
     """The workload of a survey named `name`; None for a survey file without the table.
 
     Without `queries` every predicate is asked for: its kinds are those of [workload.kinds], else
     ranges on ordered dimensions and equality on the others, up to `max_predicates` in a query
     (`default_predicates`).
     `weights` says how classes are to be weighed (`SurveyFile.is_fair`), which takes an epsilon, and
-    `merge` whether codes may be merged (`SurveyFile.merges_codes`).  statements: as of
-    `UndesignedSurvey`.
+    `merge` whether codes may be merged (`SurveyFile.merges_codes`).
     Queries alone have all the weight; beside one of the other keys they have half of it. A text
     that is answered exactly whatever is collected has none. SurveyError names the key, also where
     all texts are such; QueryError and UnsupportedSQL come from the SQL.
@@ -396,7 +384,7 @@ def read_workload(
     from ldpsql.designer.questions import UndesignedSurvey, declare_queries  # noqa: PLC0415
 
     share = 1.0 if len(keys) == 1 else 0.5
-    survey = UndesignedSurvey(name, schema, {} if statements is None else statements)
+    survey = UndesignedSurvey(name, schema)
     found = [declare_queries(text, number, survey) for number, text in enumerate(texts, 1)]
     asked = [own for own in found if own]
     if not asked and len(keys) == 1:
@@ -496,7 +484,7 @@ _BODIES = {
     "timestamp": "range = []             # [first, last]\n"
     'unit = "hour"          # hour, day, week or month\n',
 }
-"""What a dimension of a type needs besides, all bounds left open."""
+"""The keys that a dimension of a type needs besides, all bounds left open."""
 
 
 def column_types(data: Path) -> dict[str, pa.DataType]:

@@ -259,7 +259,7 @@ class ExpectedError:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a design is expected to do on a workload with so many people.
+    """The expected errors of a design on a workload with so many people.
 
     variances: mean variance of each sample's queries, in the workload's units (people for counts,
     people x half the distance of the bounds for sums about the middle, people x largest bound for
@@ -358,8 +358,8 @@ class Forecast:
         return math.sqrt(float(np.average(variances, weights=weights)))
 
     def find_forged(self) -> list[tuple[str, float]]:
-        """What one forged report moves, in words, and by how much at most: a typical count of each
-        of a few kinds, and a typical sum and average of every measure.
+        """The answers that one forged report moves, in words, and by how much at most: a typical
+        count of each of a few kinds, and a typical sum and average of every measure.
 
         An average is moved as if it were in the middle of the measure's bounds.
         """

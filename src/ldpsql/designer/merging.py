@@ -18,7 +18,6 @@ from ldpsql.designer.file import SurveyFile, read_texts
 from ldpsql.designer.questions import UndesignedSurvey, find_sides
 from ldpsql.errors import list_some
 from ldpsql_device.description import Edges, quote, values_of
-from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import OTHER, Dimension
 from ldpsql_device.values import Domain, Listed, Ordered, float_edges, int_edges, time_edges
 
@@ -29,15 +28,9 @@ def merge_codes(file: SurveyFile) -> tuple[SurveyFile, tuple[str, ...]]:
     """The file with the coarsest bins that its queries allow, and what to say of each dimension.
 
     Dimensions that nothing asks about, on which no report is spent, and those with sensitive values
-    stay as they are. SurveyError for a file whose [workload] has no queries, or asks for
-    everything beside them.
+    stay as they are.
     """
-    if not file.asks_queries_alone:
-        raise SurveyError(
-            "edges can only be taken from the queries of [workload]; its other keys ask about "
-            "every value"
-        )
-    survey = UndesignedSurvey(file.table, file.published_schema, file.statements)
+    survey = UndesignedSurvey(file.table, file.published_schema)
     texts = enumerate(read_texts(file.workload_options or {}), 1)
     found = [find_sides(text, number, survey) for number, text in texts]
     dimensions, notes = [], []

@@ -87,7 +87,7 @@ def find_costs(workload: Workload, *, is_fair: bool) -> Mapping[int, float]:
 
 @dataclass(frozen=True)
 class Shares:
-    """What classes of queries ask of the faces of the frequencies.
+    """The variances of classes of queries, by the faces of the frequencies that they ask.
 
     weights: of the classes.  owners, faces, amounts: entry by entry, a class, a face that it asks,
     and its variance there if the design had this face alone; in units of one report's information.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 from ldpsql.algebra.boxes import Box, CodeSet
@@ -20,12 +20,10 @@ from ldpsql.engine.plan import amounts_of, disjoint_slice, find_key_regions, lin
 from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
-from ldpsql.parser.query import Query, Statement
+from ldpsql.parser.query import ParsedSQL, Query
 from ldpsql.sql.aggregates import (
     Aggregate,
     Amount,
-    Moments,
-    Ordering,
     Target,
     aggregates,
     targets_of,
@@ -43,12 +41,10 @@ class UndesignedSurvey:
     """A survey whose schema can be asked before there is a design.
 
     Measures are such that all may be asked of them: how they are rounded, the design decides.
-    statements: texts that were read before, by this survey or one that differs in codes alone.
     """
 
     table: str
     schema: Schema
-    statements: dict[str, Statement] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         measures = (replace(m, levels=3, rounding="quadratic") for m in self.schema.measures)
@@ -62,22 +58,9 @@ class UndesignedSurvey:
             )
         return self
 
-    def read(self, sql: str) -> Statement:
+    def read(self, sql: str) -> ParsedSQL:
         """One SQL text; errors as of `parse`."""
-        statement = self.statements.get(sql) or parse(sql, None, self.find)
-        if not _depends_on_codes(statement):
-            self.statements[sql] = statement
-        return statement
-
-
-def _depends_on_codes(statement: Statement) -> bool:
-    """Whether a text was read with an eye on the codes of a dimension, not only on its values."""
-    return any(
-        isinstance(aggregate.column, Moments | Ordering)
-        for base in statement.bases
-        for column in base.columns
-        for aggregate in aggregates(column.expression)
-    )
+        return parse(sql, None, self.find)
 
 
 @contextmanager
@@ -198,7 +181,8 @@ def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
 
 
 def _sums_of(aggregate: Aggregate, schema: Schema) -> list[tuple[float, Target, float, float]]:
-    """What an aggregate takes: its share, the sum over people, and their level and contrast."""
+    """The sums that an aggregate takes: the share of each, the sum over people, and their level and
+    contrast."""
     targets = targets_of(aggregate, schema)
     measure = targets[0].measure
     if any(target.is_square for target in targets):
@@ -217,8 +201,8 @@ def _sums_of(aggregate: Aggregate, schema: Schema) -> list[tuple[float, Target, 
 
 
 def _levels(measure: int | None, schema: Schema) -> tuple[float, float]:
-    """What a person adds to a sum, in units of the largest bound: the middle of the bounds, and
-    half their distance more or less by the sign."""
+    """The amount that a person adds to a sum, in units of the largest bound: the middle of the
+    bounds, and half their distance more or less by the sign."""
     low, high = (1.0, 1.0) if measure is None else schema.measures[measure].bounds
     largest = max(abs(low), abs(high))
     return (high + low) / 2.0 / largest, (high - low) / 2.0 / largest

@@ -34,7 +34,7 @@ from ldpsql.engine.propagation import Covariances, ErrorBars, Gradients, Propaga
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.result import Result, refuse_estimates
 from ldpsql.errors import QueryError
-from ldpsql.parser.query import ROW, Query, Statement, number_terms
+from ldpsql.parser.query import ROW, ParsedSQL, Query, number_terms
 from ldpsql.reports.forgery import suspect
 from ldpsql.sql.arrow_arrays import make_array, read_numbers
 
@@ -61,7 +61,7 @@ class Draft:
     estimates, by place.  lost: why others are without, by place.  columns: the estimates.
     """
 
-    statement: Statement
+    statement: ParsedSQL
     subjects: Mapping[str, Subject]
     tables: Mapping[str, pa.Table]
     relations: Mapping[str, Relation] = field(default_factory=dict)
@@ -126,7 +126,7 @@ def evaluate(draft: Draft, evidence: Evidence) -> Draft:
     return replace(draft, table=shown, gradients=gradients, lost=lost)
 
 
-def _pick(statement: Statement, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, list[Gradients]]:
+def _pick(statement: ParsedSQL, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, list[Gradients]]:
     """An outer query that only picks columns, which needs no database."""
     assert statement.projection is not None
     (relation,), (base,) = tables.values(), statement.bases
@@ -159,7 +159,7 @@ def add_error_bars(draft: Draft, evidence: Evidence) -> Draft:
 
 
 def make_propagation(draft: Draft, evidence: Evidence) -> Propagation:
-    """What makes error bars of gradients."""
+    """The error bars of a draft, computed from its gradients."""
     subjects, bases = draft.subjects, draft.statement.bases
 
     def shares(table: str, *conditions: str | None) -> bool:
@@ -180,7 +180,7 @@ def make_propagation(draft: Draft, evidence: Evidence) -> Propagation:
 
 
 def add_notes(draft: Draft, evidence: Evidence) -> Draft:
-    """What whoever reads the answer should know besides."""
+    """The notes that stand beside the answer."""
     outputs, relations = draft.statement.outputs, draft.relations.values()
     bars = {place: column.bars for place, column in draft.columns.items()}
     cut = {
@@ -235,7 +235,7 @@ STEPS: tuple[Callable[[Draft, Evidence], Draft], ...] = (
     add_error_bars,
     add_notes,
 )
-"""What makes an answer of a draft that has its statement, subjects and tables."""
+"""The passes that make an answer of a draft with its statement, subjects and tables."""
 
 
 def answer(draft: Draft, evidence: Evidence) -> Result:

@@ -34,7 +34,7 @@ _DRAWS = 20_000
 _ROUNDING = 1e-12  # of the terms of a sum
 
 SURCHARGE = 1.15
-"""What a typical error is multiplied by, see `typical_error`."""
+"""The factor on a typical error in `typical_error`."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 class Answering(Protocol):
-    """What answers questions about a store: a `Session`, or what a collector gives in its place."""
+    """An object that answers questions about a store: a `Session`, or the one of an answering
+    store."""
 
     def execute(self, sql: str, parameters: Parameters = None) -> Result:
         """Answer one SQL text. Raises errors under `ldpsql.Error` only."""
@@ -73,12 +74,12 @@ class Filled(Protocol):
         """Let go of the store; a second time does nothing."""
 
 
-class Collector(Filled, ABC):
+class AnsweringStore(Filled, ABC):
     """Of the group of entry points `ldpsql.stores`, those that answer questions themselves."""
 
     @classmethod
     @abstractmethod
-    def open_address(cls, url: str, token: str | None) -> Collector:
+    def open_address(cls, url: str, token: str | None) -> AnsweringStore:
         """The collector at an address.  token: None for the one of the environment."""
 
     @abstractmethod
@@ -91,7 +92,7 @@ class Collector(Filled, ABC):
 
     @abstractmethod
     def open_session(self, **settings: Any) -> Answering:
-        """What answers questions about its reports; settings as of a `Session`."""
+        """A session that answers questions about its reports; settings as of a `Session`."""
 
     @abstractmethod
     def synthesize(
@@ -104,17 +105,17 @@ class Collector(Filled, ABC):
         """Have what an author says of a table handed out, as `Store.keep_statement`."""
 
 
-def open_collector(url: str | Path, token: str | None = None) -> Collector | None:
+def open_collector(url: str | Path, token: str | None = None) -> AnsweringStore | None:
     """The collector at an address; None for a file, and for the address of another store."""
     kind = find_kind(url)
-    if kind is None or not issubclass(kind, Collector):
+    if kind is None or not issubclass(kind, AnsweringStore):
         return None
     return kind.open_address(str(url), token)
 
 
-def open_session(store: Store | Collector, **settings: Any) -> Answering:
-    """What answers questions about a store; settings as of a `Session`."""
-    if isinstance(store, Collector):
+def open_session(store: Store | AnsweringStore, **settings: Any) -> Answering:
+    """A session that answers questions about a store; settings as of a `Session`."""
+    if isinstance(store, AnsweringStore):
         return store.open_session(**settings)
     from ldpsql.engine.session import Session  # noqa: PLC0415  (what is heavy is loaded when needed)
 

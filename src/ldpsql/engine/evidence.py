@@ -1,4 +1,4 @@
-"""What the reports of a store say, kept for the next question.
+"""Estimates from the reports of a store, kept for the next question.
 
 Estimators are kept per (survey, version of its histogram, selection of reports), so that a second
 question about the same reports costs no scan; small relations of estimates are kept per base query,
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from ldpsql.engine.notes import guarantee_of_batches
 from ldpsql.engine.plan import make_plans
 from ldpsql.engine.relation import Relation
-from ldpsql.engine.sample import Estimators, Sample, Source
+from ldpsql.engine.sample import Estimators, Sample, SumSource
 from ldpsql.engine.sources import RESPONDENTS, AskedSurvey, Sources, sources_of_everybody
 from ldpsql.mechanisms.rounds import count_earlier
 from ldpsql.parser.query import Query
@@ -48,12 +48,12 @@ class Subject:
     guarantee: StatedGuarantee
 
     def key(self, *more: object) -> tuple[object, ...]:
-        """What tells this state of the survey's reports, and something asked of it, apart."""
+        """A key for this state of the survey's reports, and something asked of it."""
         return (self.survey.fingerprint, self.estimator, self.version, *more)
 
 
 class Evidence:
-    """What the reports of one store say about subjects.
+    """Estimates from the reports of one store about subjects.
 
     confidence: level of the intervals.  sources: whom answers are about.
     """
@@ -142,7 +142,7 @@ class Evidence:
         return [*self._keep("signs", subject.key(read is not None), find)]
 
     def relation(self, base: Query, sql: str, subjects: Mapping[str, Subject]) -> Relation:
-        """What the reports say about a base query."""
+        """The relation of estimates of a base query."""
         asked = [subjects[table] for table in base.tables]
         return self._keep(
             "relations",
@@ -151,7 +151,7 @@ class Evidence:
             lambda relation: len(relation) <= _LARGEST_KEPT,
         )
 
-    def _source(self, base: Query, sql: str, subjects: Sequence[Subject]) -> Source:
+    def _source(self, base: Query, sql: str, subjects: Sequence[Subject]) -> SumSource:
         """Where the sums of a base query come from."""
         asked = list[AskedSurvey]()
         for subject in subjects:

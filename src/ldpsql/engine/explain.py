@@ -38,7 +38,7 @@ _MOST_EXPLAINED = 64
 
 @dataclass(frozen=True)
 class SliceReports:
-    """What the reports of one slice say about its plan.
+    """How well the reports of one slice answer its plan.
 
     people: how many there are.  estimator: who answers; None for the default.  errors: standard
     errors of the first row's targets as estimated, shape (T,), or None where they were not worked
@@ -82,7 +82,8 @@ def explain_statement(draft: Draft, evidence: Evidence) -> Result:
 
 
 def _tell_forged(draft: Draft, evidence: Evidence) -> Iterator[str]:
-    """What one forged report can do to the numbers of an answer of few rows that are not sums.
+    """The largest effect of one forged report on the numbers of an answer of few rows that are not
+    sums.
 
     It depends on the answer, which is worked out for it.
     """

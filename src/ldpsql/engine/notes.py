@@ -1,4 +1,4 @@
-"""What whoever reads an answer should know besides, and what the batches keep of a promise."""
+"""Notes beside an answer, and the promise that the batches keep."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def _on_domains(plan: QueryPlan) -> list[str]:
 
 
 def public_texts(plan: QueryPlan) -> dict[str, str]:
-    """What public columns of text are compared with: a condition that a report with such a value
+    """The texts that public columns are compared with: a condition that a report with such a value
     meets, by the value in words. Public columns have no declared values, so nothing is refused."""
     schema, found = plan.survey.schema, dict[str, str]()
     for column, op, literal in _list_compared(plan):
@@ -243,7 +243,7 @@ def _on_nobody(plan: QueryPlan) -> list[str]:
 
 
 def notes_on_estimator(relation: Relation, estimator: str) -> list[str]:
-    """What the estimator does to its values, and what is not promised to people."""
+    """Notes on an estimator that is not unbiased, and on promises that are not made to people."""
     survey, design = relation.plan.survey, relation.plan.survey.design
     notes = []
     if relation.sums.replicates is not None:
@@ -263,7 +263,7 @@ def notes_on_estimator(relation: Relation, estimator: str) -> list[str]:
 
 
 def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str]:
-    """What is to be said where unbiased sums lie far outside of what so many people can add up to.
+    """A note where unbiased sums lie far outside of what so many people can add up to.
 
     Sums of public columns are left out: what they can add up to is in the reports themselves.
     """
@@ -339,7 +339,8 @@ def tell_harm(
 
 
 def guarantee_of_batches(survey: Survey, smallest: int | None) -> StatedGuarantee:
-    """What each person was promised and got; smallest: reports of the smallest batch, or None."""
+    """The promise to each person and the one that was kept; smallest: reports of the smallest
+    batch, or None."""
     trust = survey.shuffled
     if trust is None or smallest is None or smallest >= trust.users:
         return survey.guarantee

@@ -1,4 +1,4 @@
-"""What becomes of a base query on its way to an answer.
+"""The passes that make a plan of a base query.
 
     Query --boxes--> QueryPlan --disjoin--> QueryPlan --cells--> QueryPlan
 
@@ -116,7 +116,7 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
 
 
 def where(query: Query) -> Predicate | None:
-    """What a pair of a person and joined rows must satisfy."""
+    """The condition that a pair of a person and joined rows must satisfy."""
     asked = [join.is_met for join in query.joins]
     every = (*([] if query.predicate is None else [query.predicate]), *asked)
     return And(every) if len(every) > 1 else next(iter(every), None)
@@ -185,7 +185,7 @@ PASSES: tuple[tuple[str, Callable[[QueryPlan], QueryPlan]], ...] = (
 
 
 def amounts_of(target: Target, schema: Schema, sql: str) -> Terms:
-    """What a person adds to a target by disjoint boxes, `QueryPlan.amounts`.
+    """The amounts that a person adds to a target by disjoint boxes, `QueryPlan.amounts`.
 
     UnsupportedSQL where an expression has no exact answer; QueryError where it is not finite.
     """

@@ -19,7 +19,7 @@ from ldpsql.algebra.estimate import Array
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate
 from ldpsql.engine.bounds import bounds_of
 from ldpsql.engine.plan import QueryPlan
-from ldpsql.engine.sample import Source
+from ldpsql.engine.sample import SumSource
 from ldpsql.errors import QueryError
 from ldpsql.parser.binder import list_relation_types
 from ldpsql.sql.aggregates import Expression, Target, expand
@@ -36,12 +36,12 @@ class Relation:
     A row is a private row under a public key, public keys outermost; R rows of T sums.
     """
 
-    source: Source
+    source: SumSource
     level: float
 
     @property
     def plan(self) -> QueryPlan:
-        """What is asked."""
+        """The plan of the base query."""
         return self.source.plan
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class Relation:
 
     @cached_property
     def _expressions(self) -> list[Expression]:
-        """What each measurement is of the plan's targets."""
+        """Each measurement as a function of the plan's targets."""
         columns, schema = self.plan.query.columns, self.plan.survey.schema
         return [expand(column.expression, schema) for column in columns]
 
@@ -88,7 +88,7 @@ class Relation:
 
     @cached_property
     def _biases(self) -> NDArray[np.bool_]:
-        """Which sums have no error, shape (R, T); see `Source.hide_biases`."""
+        """Which sums have no error, shape (R, T); see `SumSource.hide_biases`."""
         shape = (len(self), len(self.plan.targets))
         if not self.source.may_be_biased:
             return np.zeros(shape, dtype=bool)

@@ -1,4 +1,4 @@
-"""What a question is answered with."""
+"""The result of a question: a table with intervals and notes."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Result:
         ]
 
     def notes_for_readers(self) -> list[str]:
-        """What stands below the cells: what ± means, the notes, and what is weak."""
+        """The lines below the cells: what ± means, the notes, and what is weak."""
         means = f"± is half the width of the {100 * self.level:g} % interval"
         has_bars = any(np.any(bars.stderr > 0) for bars in self.intervals.values())
         return [*[means] * has_bars, *self.notes, *self.weak_notes()]

@@ -1,4 +1,4 @@
-"""What the reports of one survey say about a plan: sums over the people who answered.
+"""Estimates for a plan from the reports of one survey: sums over the people who answered.
 
 For each combination of public GROUP BY keys, every slice of the plan has its own histogram and
 estimator; the slices are disjoint sets of people, so their estimates add. Rows are answered in
@@ -112,7 +112,7 @@ class Estimators(Mapping[Key, AnyEstimator]):
         return self.design.answer_sets(self.name, found, rows)
 
     def answer_rows(self, key: Key, rows: Sequence[Sequence[PlannedQuery]]) -> list[Estimates]:
-        """What one of them answers: one joint answer per row, some at a time, while there is
+        """The answers of one of them: one joint answer per row, some at a time, while there is
         time."""
         is_even = len(set(map(len, rows))) == 1 and len(rows[0]) > 0  # keys alone ask nothing
         found = self.answer_all(rows) if is_even and len(self) == 1 else None
@@ -139,7 +139,7 @@ def selection(plan: QueryPlan, piece: Slice, *more: QueryPlan) -> Selection:
     return Selection(piece.condition, plan.public_keys, tuple(moments))
 
 
-class Source(ABC):
+class SumSource(ABC):
     """Where the sums of a plan come from, row by row.
 
     plan: what is asked.  keys: the combinations of public keys, in ascending order.
@@ -200,7 +200,7 @@ class Source(ABC):
 
 
 @dataclass(frozen=True)
-class Sample(Source):
+class Sample(SumSource):
     """The people who answered one survey.
 
     estimators: per slice of the plan, by public key.  name: what the design calls them.

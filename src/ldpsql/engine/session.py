@@ -1,4 +1,4 @@
-"""What a connection asks: one SQL text after the other, over the surveys of one store."""
+"""A session: one SQL text after the other, over the surveys of one store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ldpsql.engine.explain import explain_statement
 from ldpsql.engine.result import Result
 from ldpsql.engine.sources import RESPONDENTS, Sources
 from ldpsql.parser import Parameters, catalog, parse
-from ldpsql.parser.query import Statement
+from ldpsql.parser.query import ParsedSQL
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.store.base import ReportSource
 from ldpsql.survey import Survey
@@ -92,7 +92,7 @@ class Session:
             make = answer if draft.statement.mode == "answer" else explain_statement
             return make(draft, self.evidence)
 
-    def draft(self, statement: Statement) -> Draft:
+    def draft(self, statement: ParsedSQL) -> Draft:
         """A statement with the surveys and other tables that it asks, and no answer yet."""
         names = sorted({table for base in statement.bases for table in base.tables})
         subjects = {name: self.evidence.subject(name, self.estimator) for name in names}

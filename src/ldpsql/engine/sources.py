@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ldpsql import extensions
-from ldpsql.engine.sample import EstimatorsOf, Sample, Source
+from ldpsql.engine.sample import EstimatorsOf, Sample, SumSource
 from ldpsql.survey import Survey
 from ldpsql_device.errors import NotSupportedError
 
@@ -55,7 +55,7 @@ class Sources:
         """The survey with the design that answers, whose intervals are about these people."""
         return survey
 
-    def combine(self, asked: Sequence[AskedSurvey]) -> Source:
+    def combine(self, asked: Sequence[AskedSurvey]) -> SumSource:
         """Where the sums of a base query over some surveys come from."""
         (only,) = asked
         return only.sample
@@ -89,7 +89,8 @@ def choose_sources(
 
 
 def sources_from_json(said: Mapping[str, Any]) -> Sources:
-    """What `Sources.to_json` wrote; ValueError for anything else, and errors as above."""
+    """The sources that `Sources.to_json` wrote; ValueError for anything else, and errors as
+    above."""
     found: Sources = _load().from_json(said) if any(map(said.get, SETTINGS)) else RESPONDENTS
     return found
 

@@ -410,7 +410,7 @@ def _codes(atom: OfColumn, dimension: Dimension, wanted: bool) -> CodeSet:
 
 
 def _day_hint(atom: OfColumn, dimension: Dimension) -> str | None:
-    """What to write instead of a comparison of moments with a whole day, which is its midnight."""
+    """A hint where moments are compared with a whole day, which SQL takes for its midnight."""
     if dimension.domain.type != "timestamp" or not isinstance(atom, Comparison):
         return None
     day = domains.as_day(atom.literal)

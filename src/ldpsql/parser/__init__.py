@@ -1,4 +1,4 @@
-"""Run by the collector; sees questions, not reports. SQL text to `Statement`; imports sqlglot.
+"""Run by the collector; sees questions, not reports. SQL text to `ParsedSQL`; imports sqlglot.
 
 text -> tokens -> syntax tree -> base queries + outer SQL
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from ldpsql.parser import catalog
+from ldpsql.parser import binder, catalog
+from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
-from ldpsql.parser.query import Output, Statement
+from ldpsql.parser.query import Output, ParsedSQL
 from ldpsql.parser.source import Refusal, deep_stack, parse_query, quiet, read, refuse
 from ldpsql.parser.values import Parameters, bind, substitute
 
@@ -22,7 +23,7 @@ def parse(
     parameters: Parameters,
     survey_of: SurveyOf,
     lookup_of: LookupOf = lambda _: None,
-) -> Statement:
+) -> ParsedSQL:
     """Read one SQL text.
 
     parameters: values for `?` and `$1` (a sequence) or `:name` and `$name` (a mapping).
@@ -38,7 +39,7 @@ def parse(
         raise refusal.locate(sql) from None
 
 
-def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: LookupOf) -> Statement:
+def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: LookupOf) -> ParsedSQL:
     mode, source = read(sql)
     with deep_stack(source.tokens):
         tokens, values = bind(source.tokens, parameters)
@@ -62,17 +63,12 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
             raise refuse(f"this query cannot be handed to DuckDB: {error}") from None
         names = [item.alias_or_name for item in query.selects]
         if not reader.is_bound:
-            from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
-
             names = binder.bind(query, outer, reader.bases, reader.schemas, reader.tables)
         bases, tables, projection = tuple(reader.bases), tuple(reader.tables), None
         if len(bases) == 1 and (projection := _projection(query)) is not None:
             measured = {column.name for column in bases[0].columns if column.what == "value"}
             outputs = tuple(Output(name, column in measured) for column, name in projection)
-            return Statement(sql, mode, bases, outer, outputs, projection=projection)
-        # Loaded for questions that compute with estimates alone, as the binder is.
-        from ldpsql.parser.gradients import Tracer  # noqa: PLC0415
-
+            return ParsedSQL(sql, mode, bases, outer, outputs, projection=projection)
         others = {table.relation: table.rows.column_names for table in tables}
         tracer = Tracer(bases, {**catalog.relation_columns(), **others})
         with quiet():  # gradients are written from parts, which sqlglot warns of
@@ -83,7 +79,7 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         )
         traced = query.sql(dialect="duckdb", comments=False)
     reasons, asks_catalog = tuple(tracer.reasons), reader.asks_catalog
-    return Statement(sql, mode, bases, outer, outputs, traced, reasons, None, asks_catalog, tables)
+    return ParsedSQL(sql, mode, bases, outer, outputs, traced, reasons, None, asks_catalog, tables)
 
 
 def _projection(query: exp.Query) -> tuple[tuple[str, str], ...] | None:

@@ -1,4 +1,4 @@
-"""What may stand in SQL that DuckDB evaluates over estimates or declared values.
+"""The SQL that DuckDB may evaluate over estimates or declared values.
 
 Three allow-lists: *scalar* expressions, which may surround the aggregates of a base query;
 *deterministic* ones, which may stand over declared values; and *outer* ones, which may also

@@ -1,4 +1,4 @@
-"""What can be asked: surveys and look-up tables, and their columns, as two tables of
+"""The catalog: surveys and look-up tables, and their columns, as two tables of
 information_schema.
 
 SHOW TABLES and DESCRIBE are written as SELECTs over these tables, which DuckDB evaluates.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from sqlglot import Token, TokenType, exp
 
 from ldpsql.parser.source import refuse
+from ldpsql.reports.arrow_types import ARROW_TYPES
 from ldpsql.sql import domains
 from ldpsql.sql.quoting import DUCKDB_TYPES
 from ldpsql_device.description import describe_extent, describe_missing, describe_outside
@@ -162,10 +164,6 @@ def relations(
 ) -> dict[str, pa.Table]:
     """The tables of surveys, and look-up tables, by the names of their relations; of none for
     their columns alone."""
-    import pyarrow as pa  # noqa: PLC0415  (Arrow, where needed)
-
-    from ldpsql.reports.arrow_types import ARROW_TYPES  # noqa: PLC0415  (likewise)
-
     rows: dict[str, list[dict[str, Any]]] = {"tables": [], "columns": []}
     for survey in surveys:
         head = dict(zip(_HEAD, (*_MAIN, survey.table), strict=True))
@@ -209,8 +207,6 @@ def relations(
 
 def describe_lookup(table: PublicTable) -> Iterator[tuple[str, str]]:
     """The columns of a look-up table, each with its type as a survey file calls it."""
-    from ldpsql.reports.arrow_types import ARROW_TYPES  # noqa: PLC0415
-
     words = {arrow: word for word, arrow in ARROW_TYPES.items()}
     return ((field.name, words[field.type]) for field in table.rows.schema)
 
@@ -259,7 +255,7 @@ def describe(schema: Schema) -> Iterator[dict[str, Any]]:
 
 
 def _rules(schema: Schema, column: Attribute) -> dict[str, str | None]:
-    """What values beside the declared ones count as, and the label."""
+    """How values beside the declared ones are counted, and the label."""
     return {
         "outside": describe_outside(column) or None,
         "missing": describe_missing(column),

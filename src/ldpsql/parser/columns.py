@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from ldpsql.errors import Place, did_you_mean, list_some
-from ldpsql.parser.source import Refusal, Source, refuse, wrong
+from ldpsql.parser.source import Refusal, SourceText, refuse, wrong
 from ldpsql.sql.domains import find_dimension, find_measure, find_public_column, is_listed_out
 from ldpsql.sql.quoting import Join
 from ldpsql_device.description import Edges
@@ -95,7 +95,7 @@ class Columns:
     schema: Schema
     table: str
     alias: str
-    source: Source
+    source: SourceText
     rows: tuple[PublicRows, ...] = ()
     joins: tuple[Join, ...] = ()
     merged: frozenset[str] = frozenset()

@@ -100,7 +100,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Scope:
-    """What names mean in one SELECT.
+    """The names that one SELECT sees, with the traces behind them.
 
     ctes: those in sight, by name in lower case.  tables: of FROM, by alias in lower case, in order.
     merged: the columns of USING.  is_chosen: whether estimates choose the rows that aggregates see,
@@ -118,7 +118,7 @@ class Scope:
     is_grouped: bool = False
 
     def own(self, column: exp.Column) -> Trace | None:
-        """What a column of FROM depends on."""
+        """The trace of a column of FROM; None if there is no such column."""
         for alias, table in self.tables.items():
             for name, trace in table.columns if column.table.lower() in ("", alias) else ():
                 if name.lower() == column.name.lower():
@@ -126,7 +126,7 @@ class Scope:
         return None
 
     def find(self, column: exp.Column) -> Trace:
-        """What a column or an alias depends on."""
+        """The trace of a column or an alias."""
         found = self.own(column)
         if found is not None:
             return Trace(lost=_GROUPED) if self.is_grouped and not found.is_exact else found
@@ -368,7 +368,7 @@ class Tracer:
         return _combine(traces.values()) or _derivative(node, traces)
 
     def _sum(self, value: object, scope: Scope) -> Trace:
-        """What all nodes of a part depend on together."""
+        """The sum of the traces of all nodes of a part."""
         nodes = value if isinstance(value, list) else [value]
         traces = (self._trace(node, scope) for node in nodes if isinstance(node, exp.Expr))
         return sum(traces, _EXACT)
@@ -465,7 +465,8 @@ class Tracer:
 
 
 def _combine(traces: Iterable[Trace]) -> Trace | None:
-    """What something depends on whose parts do, where that does not need their gradients."""
+    """The trace of something with such parts, where it does not take their gradients: if one of
+    them is lost, or all are exact."""
     parts = list(traces)
     lost = next((trace.lost for trace in parts if trace.lost), "")
     return Trace(lost=lost) if lost or all(trace.is_exact for trace in parts) else None
@@ -504,7 +505,8 @@ _ROUNDING: Mapping[type[exp.Expr], Callable[[str, str], str]] = {
         (exp.Cast, exp.Ceil, exp.Floor, exp.Round, exp.Trunc, exp.TryCast), lambda x, y: x
     ),
 }
-"""What is rounded. The interval stays that of the plain number, wherever the rounded one lies."""
+"""Functions that round, by what they round. The interval stays that of the plain number, wherever
+the rounded one lies."""
 
 
 def _derivative(node: exp.Expr, traces: Mapping[str, Trace]) -> Trace:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from ldpsql.parser import binder
 from ldpsql.parser.columns import Columns, LookupColumn, PublicRows, outside_queries, own_columns
 from ldpsql.parser.scalars import scalar_of
 from ldpsql.parser.source import refuse, wrong
@@ -85,9 +86,7 @@ def _read_join(node: exp.Join, columns: Columns) -> _Joined:
 
 
 def _public_rows(node: exp.Expr, alias: str, columns: Columns) -> PublicRows:
-    """What stands behind JOIN, with the names and kinds of its columns."""
-    from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
-
+    """The rows behind JOIN, with the names and kinds of its columns."""
     every = exp.Select(expressions=[exp.Star()], from_=exp.From(this=node.copy()))
     query, tables = columns.public(every)
     sql = _duckdb(query)

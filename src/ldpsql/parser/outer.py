@@ -29,7 +29,7 @@ from ldpsql.parser.select import (
     check_parts,
     has_aggregate,
 )
-from ldpsql.parser.source import Refusal, Source, refuse, wrong
+from ldpsql.parser.source import Refusal, SourceText, refuse, wrong
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, PublicColumn, Schema
 
@@ -128,7 +128,7 @@ class OuterReader:
     _joined: how often texts are joined.
     """
 
-    source: Source
+    source: SourceText
     survey_of: SurveyOf
     lookup_of: LookupOf
     bases: list[Query] = field(default_factory=list)
@@ -149,7 +149,8 @@ class OuterReader:
         return self._query(tree, {})
 
     def _query(self, tree: exp.Expr, names: Names) -> exp.Query:
-        """What a query becomes; names: the CTEs in sight, its own not among them."""
+        """The outer query that is left of a query; names: the CTEs in sight, its own not among
+        them."""
         if isinstance(tree, exp.Values):
             tree = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree.copy()))
         if not isinstance(tree, exp.Query):
@@ -253,7 +254,8 @@ class OuterReader:
     # -- base queries ---------------------------------------------------------------------
 
     def _base(self, select: exp.Select, table: exp.Table, names: Names) -> exp.Select:
-        """What is left of a SELECT over a survey's table."""
+        """Take the base query out of a SELECT over a survey's table; the SELECT over its
+        relation."""
         survey = self._survey(table)
         others = table.meta.get("others", ())
         self._check_joins(select, survey, names)

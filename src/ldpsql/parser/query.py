@@ -1,6 +1,6 @@
-"""What a parsed question looks like.
+"""The parts of a parsed question.
 
-A `Statement` is one SQL text. It holds one or more *base queries*, each an aggregate SELECT over
+A `ParsedSQL` is one SQL text. It holds one or more *base queries*, each an aggregate SELECT over
 a survey's table, and an outer SQL text that DuckDB evaluates over the relations of estimates
 which the base queries give.
 """
@@ -26,8 +26,8 @@ ROW = "ldpsql_row"
 """The column of every relation of estimates that numbers its rows."""
 
 DISPLACED, UNKNOWN = -1, -2
-"""What stands in a gradient for the number of an estimate: by how much a rounded number lies above
-the plain one; and, as every number below it, that there is no error bar."""
+"""Two values that stand in a gradient for the number of an estimate: by how much a rounded number
+lies above the plain one; and, as every number below it, that there is no error bar."""
 
 TOO_FEW = "too few reports"
 """Why an estimate is unknown; also the first of the reasons for which a number may be."""
@@ -229,7 +229,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Statement:
+class ParsedSQL:
     """One parsed SQL text.
 
     sql: as written.  mode: what to do with it.  bases: the base queries.  outer: DuckDB SQL over

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from ldpsql.errors import QueryError
+from ldpsql.parser import binder
 from ldpsql.parser.allowed import is_deterministic
 from ldpsql.parser.columns import Columns, LookupColumn, outside_queries, own_columns
 from ldpsql.parser.source import Refusal, refuse, wrong
 from ldpsql.parser.values import fold, is_constant
 from ldpsql.sql import domains
-from ldpsql.sql.aggregates import Amount, Moments, Ordering, Share
+from ldpsql.sql.aggregates import Amount, Ordering, ProductMoments, Share
 from ldpsql.sql.domains import find_dimension, find_measure, find_public_column
 from ldpsql.sql.quoting import DECLARED, Join, Scalar, literal, quote
 from ldpsql_device.description import Edges
@@ -56,7 +57,7 @@ _OF_HOURS = (
     *(exp.DayOfWeek, exp.DayOfWeekIso, exp.DayOfYear, exp.Hour, exp.Dayname, exp.Monthname),
 )
 _FORMAT_OF_HOURS = re.compile(r"(?:[^%]|%-?[YyGmbBdjaAuwUWVHIp%])*")
-"""What strftime writes of a moment without its minutes."""
+"""Formats of strftime that leave minutes and seconds out."""
 
 
 def read_scalar(node: exp.Expr, columns: Columns) -> Scalar:
@@ -70,8 +71,6 @@ def read_scalar(node: exp.Expr, columns: Columns) -> Scalar:
 
 def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
     """As `read_scalar`, of a tree that may be changed; node: where it stands."""
-    from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
-
     if sum(1 for _ in tree.find_all(exp.DPipe, exp.Concat)) > MOST_JOINED:
         reason = f"texts are joined more than {MOST_JOINED} times"
         raise refuse(reason, node, "join fewer of them")
@@ -106,7 +105,7 @@ def scalar_of(tree: exp.Expr, node: exp.Expr, columns: Columns) -> Scalar:
 
 @dataclass
 class _Named:
-    """What an expression names, each once.
+    """The columns, joins and tables that an expression names, each once.
 
     names: columns of the survey, those among them on which joined rows depend.  kinds: columns of
     joined rows, with their kinds.  joins: of these rows.  tables: what subqueries read.
@@ -119,7 +118,7 @@ class _Named:
     tables: dict[PublicTable, None] = field(default_factory=dict)
 
     def name(self, node: exp.Column | LookupColumn) -> str:
-        """What stands for a column in the text."""
+        """The name of a column in the text."""
         found = self.columns.lookup(node) if isinstance(node, exp.Column) else node
         if isinstance(node, exp.Column) and found is None:
             name = self.columns.name(node, "key")
@@ -253,7 +252,7 @@ def _spell(node: exp.Expr, columns: Columns) -> str:
 
 def read_moments(
     factors: Mapping[str, exp.Expr], products: Collection[str], columns: Columns
-) -> Moments:
+) -> ProductMoments:
     """Products of numbers, by letters that stand for them, of people for whom all are known.
 
     Numbers over dimensions are taken from their value in the middle of the declared domain.
@@ -308,14 +307,12 @@ def read_moments(
             text = f"POWER({made[product].text}, 2)"
             squares = (replace(own, kind="square"),)
             made[product] = replace(made[product], text=text, summed=squares)
-    return Moments(tuple(map(str, amounts.values())), centres, made)
+    return ProductMoments(tuple(map(str, amounts.values())), centres, made)
 
 
 def read_ordering(node: exp.Expr, columns: Columns, name: str) -> Ordering:
     """A number over the values of one dimension; an error for anything else. name: of the aggregate
     that puts people in order by it."""
-    from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
-
     hint = f"write {name} of a dimension, or of numbers computed from one"
     names = [columns.name(part) for part in own_columns(node)]
     if len(set(names)) != 1 or node.find(LookupColumn, exp.Query):
@@ -344,8 +341,6 @@ def read_ordering(node: exp.Expr, columns: Columns, name: str) -> Ordering:
 def _centre(node: exp.Expr, columns: Columns) -> float:
     """A number over dimensions where each of them has the middle one of its values; 0 where this
     is NULL, and where the number also depends on look-up tables."""
-    from ldpsql.parser import binder  # noqa: PLC0415  (DuckDB and Arrow, where needed)
-
     scalar = read_scalar(node, columns)
     if scalar.joins or scalar.tables:
         return 0.0
@@ -393,7 +388,7 @@ def _no_product(product: str, name: str, node: exp.Expr, columns: Columns) -> Re
 
 
 def _separate(node: exp.Expr, columns: Columns) -> list[exp.Expr]:
-    """What an expression adds up, a part for every set of columns: none where it adds up nothing of
+    """The terms of a sum, a part for every set of columns: none where it adds up nothing of
     different columns, or where a part might be NULL, so that the sum would be."""
     parts: dict[tuple[str, ...], exp.Expr] = {}
     waiting = [(node, False)]

@@ -38,10 +38,10 @@ from ldpsql.sql.aggregates import (
     Arithmetic,
     Column,
     Expression,
-    Moments,
     Number,
     Operator,
     Ordering,
+    ProductMoments,
     Ranked,
     find_aggregate,
 )
@@ -336,7 +336,8 @@ class SelectReader:
         return copy.sql(dialect="duckdb", comments=False)
 
     def _key_meant(self, node: exp.Expr) -> exp.Expr:
-        """What a GROUP BY item means; a column comes before an alias of the same name."""
+        """The expression that a GROUP BY item means; a column comes before an alias of the same
+        name."""
         meant: exp.Expr = node
         if isinstance(node, exp.Literal) and not node.is_string:
             meant = self._item_at(node)
@@ -455,7 +456,7 @@ class SelectReader:
     # -- expressions over aggregates and keys ---------------------------------------------
 
     def _outer(self, node: exp.Expr) -> exp.Expr:
-        """What an expression over aggregates and keys becomes over the relation."""
+        """An expression over aggregates and keys, rewritten over the relation of estimates."""
         key = self._key(node)
         if key:
             if isinstance(node, exp.Column):
@@ -617,7 +618,8 @@ class SelectReader:
         return self._call(function, self._amount(column, kind, part.present), conditions, node)
 
     def _parts(self, column: exp.Expr, conditions: list[exp.Expr], function: str) -> list[_Part]:
-        """What a total adds up, by parts of the people where public columns say what that is."""
+        """The parts of the people over which a total is taken, where public columns tell them
+        apart."""
         plain, found = column.unnest(), _branches(column, function)
         asked = [plain.this, *(branch.this for branch in plain.args.get("ifs") or ())]
         by_public = any(isinstance(each, exp.Expr) and self._public_in(each) for each in asked)
@@ -659,7 +661,7 @@ class SelectReader:
 
     def _pair(
         self, kind: AggregateKind, column: exp.Expr, others: list[exp.Expr], call: exp.Expr
-    ) -> Moments:
+    ) -> ProductMoments:
         """The moments of y and x."""
         if len(others) != 1 or isinstance(column, exp.Star):
             name = kind.names[0]
@@ -686,7 +688,7 @@ class SelectReader:
         return Ranked(found, abs(share), is_descending, tuple(map(abs, together)))
 
     def _read_ordering(self, node: exp.Expr, kind: AggregateKind) -> str | Ordering:
-        """What people are put in order by: the declared name of a dimension, or a number over the
+        """The order in which people are put: the declared name of a dimension, or a number over the
         values of one."""
         if isinstance(node, exp.Column):
             return self.columns.name(node, kind.takes)
@@ -695,8 +697,8 @@ class SelectReader:
     def _amount(
         self, node: exp.Expr, kind: AggregateKind, present: Collection[str]
     ) -> str | Amount | Ordering:
-        """What an aggregate is of: the declared name of a column, or an expression; present: public
-        columns that are not NULL."""
+        """The argument of an aggregate: the declared name of a column, or an expression; present:
+        public columns that are not NULL."""
         if kind.takes == "order":
             return self._read_ordering(node, kind)
         if not isinstance(node, exp.Column):
@@ -762,7 +764,7 @@ class SelectReader:
         return refuse(f"{what} is not supported here", node, hint)
 
     def _instead_of_extreme(self, node: exp.Min | exp.Max) -> str:
-        """What to write instead of MIN or MAX of a column."""
+        """A hint at what can be asked instead of MIN or MAX of a column."""
         made, schema = "make a table with ldpsql synthesize", self.columns.schema
         name = self.columns.find(node.this.name) if isinstance(node.this, exp.Column) else None
         index = find_dimension(schema, name) if name else None
@@ -953,7 +955,7 @@ def _one_by_one(item: exp.Expr) -> list[exp.Expr]:
 
 
 def _arguments(call: exp.Expr) -> list[exp.Expr]:
-    """What stands in the brackets of an aggregate; what WITHIN GROUP orders by stands first.
+    """The arguments of an aggregate; the column that WITHIN GROUP orders by comes first.
 
     With a descending order a share is counted from the highest value, as a negative one is.
     """

@@ -63,7 +63,7 @@ class Refusal(Exception):
 
     def locate(self, sql: str) -> QueryError | UnsupportedSQL:
         """The error as users see it, with its line and column."""
-        place = Source(sql, ()).at(*self.span) if self.span else None
+        place = SourceText(sql, ()).at(*self.span) if self.span else None
         return self.kind(self.reason, sql=sql, place=place, hint=self.hint)
 
 
@@ -85,7 +85,7 @@ def span(node: exp.Expr) -> _Span | None:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """An SQL text and its tokens.
 
     sql: as written.  tokens: of the statement without EXPLAIN and outer semicolons, each with
@@ -125,7 +125,7 @@ class Source:
 # -- text to tokens -------------------------------------------------------------------------------
 
 
-def read(sql: str) -> tuple[Mode, Source]:
+def read(sql: str) -> tuple[Mode, SourceText]:
     """Check an SQL text's limits, take EXPLAIN off, and split it into tokens.
 
     An error for a text that is not Unicode, empty, too long, nested too deeply, or leaves a quote
@@ -155,7 +155,7 @@ def read(sql: str) -> tuple[Mode, Source]:
     while tokens and tokens[0].token_type == TokenType.SEMICOLON:
         tokens.pop(0)
     _check_one_query(tokens)
-    return mode, Source(sql, tuple(tokens))
+    return mode, SourceText(sql, tuple(tokens))
 
 
 def _tokenize(text: str) -> list[Token] | None:
@@ -290,7 +290,7 @@ class _PlacingParser(DuckDBParser):
         return node
 
 
-def parse_query(source: Source, tokens: tuple[Token, ...]) -> exp.Query:
+def parse_query(source: SourceText, tokens: tuple[Token, ...]) -> exp.Query:
     """The syntax tree of one query; an error where it does not parse."""
     try:
         with quiet():
@@ -351,7 +351,7 @@ def quiet() -> Iterator[None]:
         logger.removeFilter(from_others)
 
 
-def _syntax_error(source: Source, error: ParseError) -> Refusal:
+def _syntax_error(source: SourceText, error: ParseError) -> Refusal:
     first = error.errors[0] if error.errors else {}
     text = _TOKEN.sub(lambda match: repr(match.group(1)), str(first.get("description") or ""))
     text = re.sub(r"<class '.*?(\w+)'>", r"\1", text).strip().rstrip(".")

@@ -35,7 +35,7 @@ from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.algebra.numerics import fit_marginals
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.engine.plan import Key, QueryPlan, make_linear_queries
-from ldpsql.engine.sample import EstimatorsOf, Sample, Source, selection, whole_where_exact
+from ldpsql.engine.sample import EstimatorsOf, Sample, SumSource, selection, whole_where_exact
 from ldpsql.errors import list_some
 from ldpsql.estimators.base import AnyEstimator, hides_bias
 from ldpsql.population.strata import Strata
@@ -62,7 +62,7 @@ class SliceCell:
 
 
 @dataclass(frozen=True, eq=False)
-class Poststratified(Source):
+class Poststratified(SumSource):
     """The population of some strata, of which one survey's people are a sample."""
 
     plan: QueryPlan

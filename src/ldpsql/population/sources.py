@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ldpsql.engine.sample import Source
+from ldpsql.engine.sample import SumSource
 from ldpsql.engine.sources import AskedSurvey, Sources
 from ldpsql.population.census import of_census
 from ldpsql.population.margins import (
@@ -74,7 +74,7 @@ class Population(Sources):
             self._adapted[survey.fingerprint] = of_census(survey)
         return self._adapted[survey.fingerprint]
 
-    def combine(self, asked: Sequence[AskedSurvey]) -> Source:
+    def combine(self, asked: Sequence[AskedSurvey]) -> SumSource:
         """Samples of one population are averaged, those who answered added."""
         samples = [each.sample for each in asked]
         if not self._is_sampled(asked):

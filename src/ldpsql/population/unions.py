@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.algebra.numerics import weigh_by_precision
 from ldpsql.engine.plan import Key, QueryPlan
-from ldpsql.engine.sample import Sample, Source, sort_keys, whole_where_exact
+from ldpsql.engine.sample import Sample, SumSource, sort_keys, whole_where_exact
 from ldpsql_device.errors import InternalError
 
 _PREDICTED = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Union(Source):
+class Union(SumSource):
     """Sums of several sources, each times a weight.
 
     sources: with the same private rows and targets.  weights: shape (sources, targets); 1 adds up.
@@ -35,11 +35,11 @@ class Union(Source):
 
     plan: QueryPlan
     keys: tuple[Key, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[SumSource, ...]
     weights: Array
 
     @classmethod
-    def add(cls, sources: Sequence[Source]) -> Union:
+    def add(cls, sources: Sequence[SumSource]) -> Union:
         """Everybody who answered, of all surveys."""
         first = sources[0].plan
         rows = [[values for values, _ in source.plan.private_rows] for source in sources]
@@ -49,7 +49,7 @@ class Union(Source):
         return cls(first, keys, tuple(sources), np.ones((len(sources), len(first.targets))))
 
     @classmethod
-    def combine(cls, sources: Sequence[Source], people: Sequence[int]) -> Union:
+    def combine(cls, sources: Sequence[SumSource], people: Sequence[int]) -> Union:
         """One population, of which every survey is a sample. people: who answered each."""
         union = cls.add(sources)
         weights = np.empty_like(union.weights)

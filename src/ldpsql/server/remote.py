@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from ldpsql import errors
 from ldpsql.algebra.estimate import CONFIDENCE, Estimates
-from ldpsql.engine.collector import Collector
+from ldpsql.engine.collector import AnsweringStore
 from ldpsql.engine.result import Result
 from ldpsql.engine.session import require_settings
 from ldpsql.engine.sources import RESPONDENTS, Sources
@@ -52,7 +52,7 @@ LARGEST_ANSWER, _LARGEST_REFUSAL = 1 << 30, 1 << 20
 """Bytes of what a collector may answer; an answer has at most a million rows."""
 
 
-class RemoteStore(Collector):
+class RemoteStore(AnsweringStore):
     """A running collector, with its surveys and reports."""
 
     def __init__(self, url: str, token: str | None) -> None:

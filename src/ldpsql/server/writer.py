@@ -38,7 +38,7 @@ _Outcome = tuple[asyncio.Future[Refused], Refused | Exception]
 
 
 @dataclass
-class _Request:
+class _PendingWrite:
     """The reports of one body, and the future that tells its sender they are committed."""
 
     intake: Intake
@@ -64,7 +64,7 @@ class Writer:
         self.untidied = 0
         self._receiver, self._source, self._tell = receiver, source, tell or _complain
         self._trouble, self._retried = "", 0.0
-        self._requests: deque[_Request] = deque()
+        self._requests: deque[_PendingWrite] = deque()
         self._waiting, self._is_closed = 0, False
         self._untidy, self._tidied, self._day = 0, 0, utc_today()
         self._wake = threading.Condition()
@@ -88,7 +88,7 @@ class Writer:
         The future tells, once the others are committed, which lines are no reports, each with its
         place and the reason; or it raises what kept all of them from being committed.
         """
-        request = _Request(intake, sent, asyncio.get_running_loop().create_future())
+        request = _PendingWrite(intake, sent, asyncio.get_running_loop().create_future())
         with self._wake:
             if self._is_closed or self._waiting + len(sent) > WAITING:
                 return None
@@ -114,7 +114,7 @@ class Writer:
             self._tidy(at_rest=not requests)
         self._tidy(at_rest=True)
 
-    def _next(self) -> list[_Request] | None:
+    def _next(self) -> list[_PendingWrite] | None:
         """The requests to commit together, nothing where nothing came for a while; None once it is
         closed and nothing waits."""
         with self._wake:
@@ -128,14 +128,14 @@ class Writer:
                 if left <= 0:
                     break
                 self._wake.wait(left)
-            requests, count = list[_Request](), 0
+            requests, count = list[_PendingWrite](), 0
             while self._requests and count < REPORTS:
                 requests.append(self._requests.popleft())
                 count += len(requests[-1].sent)
             self._waiting -= count
             return requests
 
-    def _take(self, intake: Intake, requests: Sequence[_Request]) -> None:
+    def _take(self, intake: Intake, requests: Sequence[_PendingWrite]) -> None:
         """Commit the reports of one survey, and tell the requests."""
         lines, batches = list[bytes](), list[pa.RecordBatch]()
         for request in requests:

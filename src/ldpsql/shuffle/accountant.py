@@ -1,4 +1,4 @@
-"""What a shuffled batch promises, and which local epsilon a promise needs.
+"""The central promise of a shuffled batch, and the local epsilon that a promise needs.
 
 For records x0 and x1 of one of n honest people, whatever the others hold, a shuffled batch is
 (epsilon, delta)-DP between the two with

@@ -45,7 +45,8 @@ Amounts = tuple[tuple[float, CodeSet], ...]
 
 @dataclass(frozen=True)
 class Share:
-    """What a person adds to a sum: an expression over dimensions, NULL for nothing, times a column.
+    """The amount that a person adds to a sum: an expression over dimensions, NULL for nothing,
+    times a column.
 
     column: a measure or a numeric public column, or None for 1.  kind: of a public column whether
     its value counts (0 for NULL), or 1 where it has one; of a measure whether its value counts, or
@@ -74,7 +75,7 @@ class Amount:
 
 
 @dataclass(frozen=True)
-class Moments:
+class ProductMoments:
     """One or two numbers per person, y and x, and products of them, which are summed.
 
     texts: the numbers as DuckDB SQL over raw values.  centres: what is taken from each of them, by
@@ -108,7 +109,7 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Ranked:
-    """What people are put in order by, a dimension or a number over one; share, is_descending,
+    """The order in which people are put, by a dimension or a number over one; share, is_descending,
     together: see `Quantile`."""
 
     column: str | Ordering
@@ -120,12 +121,13 @@ class Ranked:
         return f"{self.column}, {self.share:g}"
 
 
-Column = str | Amount | Moments | Ordering | Ranked | None
-"""What an aggregate is of: a declared name, an expression, moments, an order, or None for rows."""
+Column = str | Amount | ProductMoments | Ordering | Ranked | None
+"""The argument of an aggregate: a declared name, an expression, moments, an order, or None for
+rows."""
 
 
 class Node:
-    """What expressions are built of; + - * / between two of them give another one."""
+    """A node of an expression; + - * / between two of them give another one."""
 
     def __add__(self, other: Expression) -> Arithmetic:
         return _operation("+", self, other)
@@ -223,15 +225,15 @@ class Transform(Function):
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """See `Function`."""
+        """The one number."""
         return (self.operand,)
 
     def of(self, operands: Sequence[Expression]) -> Transform:
-        """See `Function`."""
+        """The same of another number."""
         return Transform(self.name, *operands)
 
     def value(self, operands: Sequence[Array]) -> Array:
-        """See `Function`."""
+        """The root or the square."""
         (number,) = operands
         return np.sqrt(np.maximum(number, 0.0)) if self.name == "root" else np.square(number)
 
@@ -259,11 +261,11 @@ class Quantile(Function):
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """See `Function`."""
+        """`people`, then `below`."""
         return (self.people, *self.below)
 
     def of(self, operands: Sequence[Expression]) -> Quantile:
-        """See `Function`."""
+        """The same quantile by other numbers of people."""
         return replace(self, people=operands[0], below=tuple(operands[1:]))
 
     def with_share(self, share: float) -> Quantile:
@@ -283,7 +285,7 @@ class Quantile(Function):
         return first, np.ceil(place - _ROUNDING), np.maximum(place - first, 0.0)
 
     def value(self, operands: Sequence[Array]) -> Array:
-        """See `Function`. Counts that do not grow with the codes are put in order."""
+        """The quantile, NaN of nobody. Counts that do not grow with the codes are put in order."""
         people = np.asarray(operands[0])
         below = np.array(operands[1:]).reshape(len(self.below), *people.shape)
         values = np.asarray(self.values)
@@ -302,15 +304,15 @@ class Mode(Function):
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """See `Function`."""
+        """How many have each value."""
         return self.counts
 
     def of(self, operands: Sequence[Expression]) -> Mode:
-        """See `Function`."""
+        """The mode by other counts."""
         return replace(self, counts=tuple(operands))
 
     def value(self, operands: Sequence[Array]) -> Array:
-        """See `Function`."""
+        """The first value of the largest count, NaN where no count is positive."""
         counts = np.array(operands)
         return np.where(
             (counts > 0.0).any(axis=0), np.asarray(self.values)[counts.argmax(axis=0)], np.nan
@@ -443,7 +445,7 @@ def people_with(schema: Schema, column: Column) -> Expression:
     NULLs are left out as SQL has it: of a dimension by asking only for codes that are not NULL,
     of a public column by its weight. A measure is never NULL.
     """
-    if isinstance(column, Moments):
+    if isinstance(column, ProductMoments):
         column = max(column.products.items(), key=lambda item: len(set(item[0])))[1]
     if isinstance(column, Ranked):
         column = column.column
@@ -502,11 +504,11 @@ MomentsOf = Callable[[Callable[[str], Expression], Expression], Expression]
 Centred = Callable[[Callable[[str], Expression], Expression, Callable[[str], Number]], Expression]
 
 
-def _centre(value: Centred) -> Callable[[Schema, Moments], Expression]:
+def _centre(value: Centred) -> Callable[[Schema, ProductMoments], Expression]:
     """An expression over moments from one over their sums: `value(sum by letters, people, centre
     by letter)`."""
 
-    def expression(schema: Schema, moments: Moments) -> Expression:
+    def expression(schema: Schema, moments: ProductMoments) -> Expression:
         return value(
             lambda letters: sum_of(schema, moments.products[letters]),
             people_with(schema, moments),

@@ -1,4 +1,4 @@
-"""What SQL needs of columns: their names, labels, bins, and the codes that a comparison selects.
+"""Columns as SQL sees them: their names, labels, bins, and the codes that a comparison selects.
 
 A device knows values and codes (`ldpsql_device.values`); what is here turns codes back into
 values that stand for them (GROUP BY) and literals into sets of codes (WHERE). Where a literal

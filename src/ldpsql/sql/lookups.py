@@ -31,7 +31,7 @@ _TEXTS: tuple[tuple[str, pa.DataType], ...] = (
     (f"{_DAY}$", pa.date32()),
     (rf"{_DAY}[ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?$", pa.timestamp("us")),
 )
-"""What texts of a CSV file are read as, if all of a column match; 0042 stays a text."""
+"""The types as which texts of a CSV file are read, if all of a column match; 0042 stays a text."""
 
 
 class ArrowStream(Protocol):

@@ -31,7 +31,7 @@ __all__ = [
 
 KINDS = "ldpsql.stores"
 """The group of entry points that names kinds of stores by the schemes of their addresses. Each is a
-subclass of `Store`, or of `engine.collector.Collector`."""
+subclass of `Store`, or of `engine.collector.AnsweringStore`."""
 PATIENCE = 5.0
 """Seconds to wait for a file that another process holds."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ldpsql.engine.collector import Collector
+from ldpsql.engine.collector import AnsweringStore
 from ldpsql.synthesis import Synthesizer
 from ldpsql.synthesis.synthesizer import NOTES_KEY
 from ldpsql.terminal import options
@@ -56,7 +56,7 @@ def synthesize(
     batches: Iterable[pa.Table]
     with Progress("synthesizing", sys.stderr) as progress:
         with closing(open_to_ask(database)) as store:
-            if isinstance(store, Collector):
+            if isinstance(store, AnsweringStore):
                 made = store.synthesize(rows, table, seed)
                 batches, schema = [made], made.schema
                 notes = made.schema.metadata[NOTES_KEY.encode()].decode().splitlines()

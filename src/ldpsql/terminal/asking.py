@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ldpsql.engine.collector import Answering, Collector
+    from ldpsql.engine.collector import Answering, AnsweringStore
     from ldpsql.store.store import Store
 
 
-def open_to_ask(database: Path | str) -> Store | Collector:
+def open_to_ask(database: Path | str) -> Store | AnsweringStore:
     """The store in a file, or a collector."""
     from ldpsql.engine.collector import open_collector  # noqa: PLC0415  (what is heavy comes late)
     from ldpsql.store import read_store  # noqa: PLC0415
@@ -19,7 +19,7 @@ def open_to_ask(database: Path | str) -> Store | Collector:
 
 
 def make_session(
-    store: Store | Collector,
+    store: Store | AnsweringStore,
     weights: tuple[Path, ...],
     *,
     one_population: bool = False,

@@ -1,4 +1,4 @@
-"""What is said when something goes wrong, and the exit codes.
+"""Error messages, and the exit codes.
 
 0 fine; 1 the query or the data is at fault, or a promise does not hold; 2 usage; 3 the store
 cannot be reached; 130 interrupted.

@@ -29,7 +29,7 @@ Cells = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[bool]]
 
 @dataclass(frozen=True)
 class Document:
-    """What a command gives, to be written in any format.
+    """The output of a command, to be written in any format.
 
     text: for people, as it is.  cells: for people, as a table: heads, rows, and which columns stand
     at the right.  schema, batches: rows for machines, under distinct names.  facts: what JSON

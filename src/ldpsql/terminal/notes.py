@@ -1,4 +1,4 @@
-"""What is said beside an answer, on stderr."""
+"""Notes beside an answer, on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a long command is doing, and how far it is, on standard error.
+"""The progress of a long command, on standard error.
 
 It is a bar that appears after a second and is gone at the end, on a terminal only: elsewhere
 nothing can be taken back.

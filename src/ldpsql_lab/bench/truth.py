@@ -31,7 +31,15 @@ from ldpsql.randomize.person_rows import candidate_rows, draw_rows
 from ldpsql.randomize.table import Tally, encode_table
 from ldpsql.reports.arrow_types import arrow_type, arrow_types
 from ldpsql.reports.persons import PersonRule
-from ldpsql.sql.aggregates import Aggregate, Column, Leaf, Moments, Ranked, find_aggregate, label
+from ldpsql.sql.aggregates import (
+    Aggregate,
+    Column,
+    Leaf,
+    ProductMoments,
+    Ranked,
+    find_aggregate,
+    label,
+)
 from ldpsql.sql.domains import find_dimension, find_measure, labels
 from ldpsql.sql.quoting import literal, quote
 from ldpsql_device.description import Edges
@@ -269,7 +277,7 @@ class Truth:
         if isinstance(call.column, Ranked):
             ordered = call.column.column
             columns = [quote(ordered) if isinstance(ordered, str) else f"({ordered})"]
-        elif isinstance(call.column, Moments):
+        elif isinstance(call.column, ProductMoments):
             columns = [f"({text})::DOUBLE" for text in call.column.texts]
         elif kind.takes == "number":
             columns = [self._write_summand(call.column)]

@@ -40,7 +40,7 @@ _HERE = Path(__file__).parent
 _CLIENT = Path(collector.__file__).with_name("page") / "client"
 
 
-class Progress(AbstractContextManager["Progress"], Protocol):
+class ProgressDisplay(AbstractContextManager["ProgressDisplay"], Protocol):
     """A display of how far some work is."""
 
     def show(self, part: str) -> None:
@@ -56,7 +56,7 @@ def run(
     people: int = PEOPLE,
     port: int = PORT,
     stays: bool,
-    progress: Callable[[str], Progress],
+    progress: Callable[[str], ProgressDisplay],
 ) -> int:
     """Design, serve, have devices answer, ask; how many intervals missed the truth.
 
