@@ -30,7 +30,7 @@ _ALL_PRODUCTS = 1 << 22
 _GENERATORS = 3
 _COMBS = 6144
 _FEW_HARMONICS, _LOST = 32, 0.03
-"""See `_count_harmonics`."""
+"""Harmonics up to which all are looked at, and the share of an arc's power that others may hold."""
 _SCRAMBLED_CHARACTERS, _SCRAMBLED_SEEDS, _SUBSET_SEEDS = 64, 4, 96
 _SCRAMBLED_CELLS = 1 << 16
 _LISTED_ENTRIES, _ALL_LISTED_ENTRIES = 1 << 24, 1 << 26

@@ -299,7 +299,7 @@ class SampledSums:
 
 @dataclass(frozen=True, eq=False)
 class SampledFamilies:
-    """Listed families of one shape with all their phases; see `SampledReports`.
+    """Listed families of one shape with all their phases, as `SampledReports`.
 
     shares: shape (f, 1).  blocks, blocks_moved: as `mix` gives them.
     """
@@ -317,12 +317,12 @@ class SampledFamilies:
         return len(self.shares) * prod(orders[place] for place in self.batch.moved)
 
     def contribute(self, divided: Spread) -> Reals:
-        """See `SampledReports`."""
+        """Contributions of every phase that the queries tell apart, shape (k, cells)."""
         found = self.batch.correlate(divided(*self.blocks_moved), self.batch.moved)
         return np.asarray(found.reshape(len(found), -1))
 
     def expect(self, people: Spread) -> Reals:
-        """See `SampledReports`; w_j conj(X_j(h)) / s_j T^(f) at f = h k_j, shape (f, |H|)."""
+        """Reports beyond their mean: w_j conj(X_j(h)) / s_j T^(f) at f = h k_j, shape (f, |H|)."""
         return np.asarray(self.batch.correlate(people(*self.blocks))[0] / self.batch.cluster.phases)
 
     def bounds(self) -> tuple[Reals, Reals]:
@@ -368,7 +368,7 @@ class SampledFamilies:
 
 @dataclass(frozen=True, eq=False)
 class SampledProducts:
-    """Reports to questions of one face in product form; see `SampledReports`. shares: (n,)."""
+    """Reports to questions of one face in product form, as `SampledReports`. shares: (n,)."""
 
     reports: ProductReports
     shares: Reals
@@ -380,11 +380,11 @@ class SampledProducts:
         return len(self.shares)
 
     def contribute(self, divided: Spread) -> Reals:
-        """See `SampledReports`."""
+        """Contributions of every report but for those at f = 0, shape (k, n)."""
         return self.reports.contributions([*divided(self.reports.face.axes)])
 
     def expect(self, people: Spread) -> Reals:
-        """See `SampledReports`, shape (n,)."""
+        """Reports beyond the mean of a question's phases, relative to it, shape (n,)."""
         return np.asarray(self.reports.contributions([*people(self.reports.face.axes)])[0])
 
     def bounds(self) -> tuple[Reals, Reals]:

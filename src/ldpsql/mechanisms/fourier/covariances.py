@@ -40,7 +40,7 @@ def centre(
 
 
 def find_cuts(row: Sequence[BoxQuery], group: Group) -> list[tuple[int, CutBin]]:
-    """See `Cuts`."""
+    """The bins that the queries of a row cut, each with the number of its query."""
     return [(number, cut) for number, query in enumerate(row) for cut in query.cut_bins(group)]
 
 

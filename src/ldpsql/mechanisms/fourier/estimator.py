@@ -43,8 +43,8 @@ ALIKE, _ROWS_KEPT = 32, 8
 
 
 def move_most(shared: SharedContributions, queries: Sequence[BoxQuery], slopes: Array) -> Array:
-    """See `Estimator.influence`: what a report contributes depends on nobody else, and its extremes
-    are those of the same row elsewhere."""
+    """The least and the most that one report moves sums of queries by, shape (2, m): it depends on
+    nobody else, and its extremes are those of the same row elsewhere."""
     known = slopes @ np.array([query.known for query in queries], dtype=float)
     asked = tuple(map(bare, queries))
     if not shared.collected.restricted:
@@ -200,7 +200,7 @@ class FourierEstimator(Estimator[BoxQuery]):
         return estimates
 
     def influence(self, queries: Sequence[BoxQuery], slopes: Array) -> Array:
-        """See `Estimator`."""
+        """The least and the most that one report moves sums of queries by, shape (2, m)."""
         return move_most(self.shared, queries, slopes)
 
     def values(self, queries: Sequence[BoxQuery]) -> Array:
@@ -239,7 +239,7 @@ class FourierEstimator(Estimator[BoxQuery]):
 
     @cached_property
     def _damping(self) -> Mapping[Axes, Array]:
-        """See `Collected.damp`; of the people, for whatever weight."""
+        """The share of T^(f) that is kept (`Collected.damp`), by that of people for any weight."""
         people = self.spectrum(None)
         return Faces(people, lambda face: self.collected.damp(people, self.people, face))
 

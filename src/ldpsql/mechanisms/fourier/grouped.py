@@ -141,7 +141,7 @@ class _Sets:
         return self.histograms.load()
 
     def _moment(self, left: Weight | None, right: Weight | None) -> Reals:
-        """See `Histograms.moment`: all rows of queries ask for the same few."""
+        """Sums of products of weights by set, kept: all rows of queries ask for the same few."""
         if (left, right) not in self._moments:
             self._moments[left, right] = self.histograms.moment(left, right)
         return self._moments[left, right]

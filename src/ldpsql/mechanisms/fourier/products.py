@@ -34,6 +34,17 @@ _CIRCLES = 4
 """Numbers that are transformed along circles in the time that one takes row by row, about."""
 
 
+def size_arcs(orders: int | Integers, lengths: Integers, harmonics: Integers) -> Reals:
+    """The real factor of sum over o < L of exp(-2 pi i h o / r) = e^(-i (L-1) a) sin(L a) / sin(a)
+    with a = pi h / r, which is L where h is a multiple of r; shapes are broadcast."""
+    angles = np.pi * harmonics / orders
+    is_whole = harmonics % orders == 0
+    sizes = np.sin(lengths * angles) / np.where(is_whole, 1.0, np.sin(angles))
+    # sin of a multiple of pi is only nearly 0, and what is never informed must be recognised.
+    sizes = np.where(lengths * harmonics % orders == 0, 0.0, sizes)
+    return np.where(is_whole, lengths, sizes)
+
+
 @dataclass(frozen=True, eq=False)
 class ArcRows:
     """Arcs of one factor with reported phases, a row each: [0, length) on a circle of `orders`.
@@ -73,14 +84,8 @@ class ArcRows:
         pairs, place = np.unique(self.orders << 32 | self.lengths, return_inverse=True)
         orders, lengths = (pairs >> 32)[:, None], (pairs & 0xFFFFFFFF)[:, None]
         harmonics = np.arange(most + 1)
-        angles = np.pi * harmonics / orders
-        # sin of a multiple of pi is only nearly 0, and what is never informed must be recognised.
-        is_zero = (lengths * harmonics % orders == 0) | (2 * harmonics > orders)
-        sizes = np.where(is_zero, 0.0, np.sin(lengths * angles))
-        sizes[:, 1:] /= np.where(2 * harmonics > orders, 1.0, np.sin(angles))[:, 1:]
-        sizes[:, 0] = lengths[:, 0]
-        # The sum is e^(-i (L-1) a) sin(L a) / sin(a) with a = pi h / r: turned by the phase, all
-        # powers of one number.
+        sizes = np.where(2 * harmonics > orders, 0.0, size_arcs(orders, lengths, harmonics))
+        # e^(-i (L-1) a) with a = pi h / r, turned by the phase, are all powers of one number.
         turns = np.exp(-1j * np.pi * (self.lengths - 1 + 2 * self.phases) / self.orders)
         powers = np.empty((len(turns), most + 1), dtype=np.complex128)
         powers[:, 0], powers[:, 1:] = 1.0, turns[:, None]

@@ -111,7 +111,7 @@ class Fourier(Recipe[FourierOptions]):
         yield {"bins": choose_bins(people)} if is_large else {}
 
     def smooth_options(self, options: AnyOptions, people: int) -> AnyOptions:
-        """See `Recipe`."""
+        """Those of a design that is smoothed, for so many people."""
         return {"smooth_for": people, **options}
 
     def make(self, task: Task[FourierOptions]) -> FourierDesign:
@@ -159,7 +159,7 @@ class Fourier(Recipe[FourierOptions]):
         derived: Mapping[str, Array],
         read_plan: Callable[[], Plan],
     ) -> KeptDesign | None:
-        """See `Recipe`: where all its questions are listed."""
+        """The design from what was derived of it before; None unless all questions are listed."""
         group, restricted, workload = _read_form(domain, data)
         table = FamilyTable.unpack(derived, group)
         if table is None:

@@ -63,11 +63,11 @@ class SmoothEstimator(SmoothingEstimator):
 
     @property
     def people(self) -> float:
-        """See `SmoothingEstimator`."""
+        """Number of reports."""
         return self.unbiased.people
 
     def count(self, queries: Sequence[BoxQuery]) -> Array:
-        """See `SmoothingEstimator`."""
+        """Answers of every smoothed table, shape (tables, k)."""
         if not queries:
             return np.empty((len(self._tables[0]), 0))
         return np.stack([self._sum(query) for query in queries], axis=1)

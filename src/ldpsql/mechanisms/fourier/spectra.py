@@ -325,17 +325,7 @@ class Collected:
         """lambda_f by face, derived from the weights as they are drawn; 0 where it is only what
         rounding left of a transform."""
         by_face = information(self.table, self.odds)
-        for face, own in self.product_information.items():
-            add(by_face, face, own)
         return {face: np.where(own > BLIND, own, 0.0) for face, own in by_face.items()}
-
-    @cached_property
-    def product_information(self) -> dict[Axes, Reals]:
-        """The part of it that questions in product form tell."""
-        dense: dict[Axes, Reals] = {}
-        for questions in in_time(self.table.products):
-            add(dense, questions.axes, questions.information(self.odds))
-        return gather_faces(dense)
 
     def decode_products(self, rows: Rows, pair: Pair) -> Iterator[tuple[Axes, Complexes]]:
         """The part of B(f), the sums that lambda divides, of reports to questions in product form:
@@ -376,7 +366,7 @@ class Collected:
 
     @cached_property
     def dual(self) -> Reals:
-        """See `RealCells.dual`."""
+        """The inverse of the bordered information of the real cells."""
         return self.real.dual(self._dense)
 
     def spectrum(self, query: BoxQuery) -> Spectrum:

@@ -182,7 +182,7 @@ def moments_of(table: GroupTable, oracle: str, epsilon: Epsilon) -> list[Moments
 
 
 def forest_shares(table: GroupTable, epsilon: Epsilon) -> Array:
-    """What randomized response over all nodes of a sub-survey gives each level combination."""
+    """The share of each level combination in randomized response over a sub-survey's nodes."""
     numbers = np.array([group.sub_survey for group in table.groups])
     odds = np.array(table.sizes) + float(epsilon.odds) - 1.0
     totals = np.bincount(numbers, odds)
@@ -301,7 +301,7 @@ class Flat(Recipe[NoOptions]):
         return self._build(task.domain, task.epsilon, GroupTable(trees, groups))
 
     def reserved(self, workload: Workload) -> str | None:
-        """See `Recipe.reserved`."""
+        """Why `auto` does not take it, where another mechanism has less variance."""
         return f"{self.instead} has less variance; ask for it by name" if self.instead else None
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:

@@ -139,7 +139,7 @@ class PublishedEstimator(LinearEstimator):
         return (means - baseline * levels) / scale, covariance / scale**2
 
     def _correct(self, group: int, nodes: Codes, weights: Array, amounts: Array) -> Array:
-        """See `LinearEstimator`."""
+        """Amounts without the reports that the channel sends to every node alike."""
         scale, baseline = self._scale(group, nodes, weights)
         return (amounts - baseline) / scale
 
@@ -306,7 +306,7 @@ class LgrrDesign(LinearDesign[CellQuery]):
         return biases
 
     def to_json(self) -> Mapping[str, Any]:
-        """What `Recipe.restore` needs besides domain and epsilon."""
+        """All that `Recipe.restore` needs besides domain and epsilon."""
         extra = {"fakes": self.fakes, "virtual_leaves": self.virtual_leaves}
         return {**self.table.to_json(), **extra}
 

@@ -1,4 +1,4 @@
-"""What no mechanism can do better than over few cells: every pattern of them is looked at.
+"""The least error of any mechanism over few cells: every pattern of them is looked at.
 
 Let H be any matrix without negative eigenvalues, and lambda prices with lambda'x_S > 0 for every
 pattern S. If x_S'H x_S / 1'x_S is at most k lambda'x_S, no channel has an objective tr(X^-1 G)

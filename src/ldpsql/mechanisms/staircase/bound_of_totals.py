@@ -1,4 +1,4 @@
-"""What no mechanism can do better than for the sum of a measure over everybody.
+"""The least error of any mechanism for the sum of a measure over everybody.
 
 A measure's numbers, spread evenly between -1 and 1, are equidistant ones, 2 / n apart, averaged
 over where these begin. Those span the part b = 1 - 1 / n of the bounds, so the mean variance is at

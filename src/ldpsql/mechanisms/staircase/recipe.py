@@ -66,7 +66,7 @@ class StaircaseDesign(RowsDesign):
 
     @cached_property
     def response(self) -> Staircase:
-        """See `RowsDesign.response`; a bit per cell, 32 of them to a number."""
+        """The patterns as the device draws them: a bit per cell, 32 of them to a number."""
         reports, cells = self.patterns.shape
         bits = np.zeros((reports, -(-cells // 32) * 32), dtype=np.uint8)
         bits[:, :cells] = self.patterns
