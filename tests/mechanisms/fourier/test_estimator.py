@@ -25,8 +25,8 @@ from support.fourier_designs import (
 from ldpsql.algebra.boxes import Box, LinearQuery, Side, Weight
 from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.workload import Workload
+from ldpsql.mechanisms.fourier import estimator as estimator_module
 from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.fourier.recipe import Fourier
 from ldpsql.reports.channel import enumerate_law
 from ldpsql_device.epsilon import Epsilon
@@ -223,5 +223,5 @@ def test_a_single_report_has_an_error(epsilon: str, monkeypatch: pytest.MonkeyPa
 
 def shrink_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth of every variance."""
-    right = FourierEstimator._centre
-    monkeypatch.setattr(FourierEstimator, "_centre", lambda *given: 0.01 * right(*given))
+    right = estimator_module.centre
+    monkeypatch.setattr(estimator_module, "centre", lambda *given: 0.01 * right(*given))

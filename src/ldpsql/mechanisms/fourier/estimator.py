@@ -159,7 +159,7 @@ class FourierEstimator(Estimator[BoxQuery]):
         kinds = [query.weight for query in row]
         moments = self._moments.complete(kinds, whole[None, :], estimated, even, first, second)
         known = np.array([[self._sum_known(query) for query in row] for row in rows])
-        covariance = self._centre(moments, estimated, even, row)
+        covariance = centre(moments, estimated, self.people, PSEUDO_PEOPLE * even, row)
         return [Estimates(*each) for each in zip(known + estimated, covariance, strict=True)]
 
     def _sum_translates(self, translate: Translate) -> TranslateSums:
@@ -173,16 +173,6 @@ class FourierEstimator(Estimator[BoxQuery]):
         kept.move_to_end(translate.row)
         return kept[translate.row]
 
-    def _centre(
-        self,
-        moments: Array,
-        estimated: Array,
-        even: Array,
-        row: Sequence[BoxQuery],
-        added: float = PSEUDO_PEOPLE,
-    ) -> Array:
-        return centre(moments, estimated, self.people, added * even, row)
-
     def _answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         if not self.people:
             infinite = [np.array([np.inf if query.terms else 0.0 for query in row]) for row in rows]
@@ -195,7 +185,8 @@ class FourierEstimator(Estimator[BoxQuery]):
         known, estimates = np.array([self._sum_known(query) for query in queries]), []
         for row, group, moment, own in zip(rows, groups, moments, even, strict=True):
             part = slice(group.start, group.stop)
-            covariance = self._centre(moment, estimated[part], own, row)
+            added = PSEUDO_PEOPLE * own
+            covariance = centre(moment, estimated[part], self.people, added, row)
             estimates.append(Estimates(known[part] + estimated[part], covariance))
         return estimates
 
