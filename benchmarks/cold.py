@@ -23,7 +23,7 @@ REPORTS, PAIRS = 100_000, 15
 QUESTION = speed.QUESTION.format(30, 45, 9)
 LOADED = (
     "import ldpsql.__main__, ldpsql.cli.main, ldpsql.terminal.results, ldpsql.store.reader, "
-    "ldpsql.engine.session, ldpsql.recipes.{recipe}; import os; os._exit(0)"
+    "ldpsql.engine.session, ldpsql.mechanisms.{recipe}.recipe; import os; os._exit(0)"
 )
 
 
@@ -38,7 +38,7 @@ def run() -> None:
 
 def _rows() -> Iterator[tuple[str, ...]]:
     with tempfile.TemporaryDirectory() as folder:
-        for name, recipe in (("hio", "hierarchical"), ("fourier", "fourier.recipe")):
+        for name, recipe in (("hio", "hierarchical"), ("fourier", "fourier")):
             survey = design(speed.SURVEY.replace('"hio"', f'"{name}"'))
             path = Path(folder) / f"{name}.duckdb"
             reports = randomize(survey, speed.people(REPORTS), policy=accept_everything(survey))
@@ -48,7 +48,7 @@ def _rows() -> Iterator[tuple[str, ...]]:
         path = Path(folder) / "six.duckdb"
         decoded.fill(path, REPORTS)
         families = f"`fourier`, {decoded.survey().plan.questions:,} families"
-        yield _row(families, path, decoded.SIMPLE, "fourier.recipe")
+        yield _row(families, path, decoded.SIMPLE, "fourier")
 
 
 def _row(survey: str, path: Path, question: str, recipe: str) -> tuple[str, ...]:

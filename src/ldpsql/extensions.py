@@ -48,7 +48,7 @@ def load(group: str, name: str, error: type[Error] = NotSupportedError) -> Any |
     (entry,) = entries
     try:
         return entry.load()
-    except Exception as problem:  # somebody else's code, which may fail in any way
+    except (Exception, SystemExit) as problem:  # others' code, which may fail in any way
         said = " ".join(f"{type(problem).__name__}: {problem}".split())
         raise error(
             f"{kind} {name} cannot be loaded from {entry.value} ({said:.200}); "

@@ -42,7 +42,7 @@ SELECT [COUNT(*)] FROM app  -- UnsupportedSQL [[COUNT(*)]]: the function ARRAY i
 SELECT {'a': COUNT(*)} FROM app  -- UnsupportedSQL [{'a': COUNT(*)}]: the function STRUCT is not supported here; use aggregates and arithmetic over them
 SELECT COUNT(*)::BLOB FROM app  -- UnsupportedSQL [COUNT(*)::BLOB]: DATATYPE is not supported here; use aggregates and arithmetic over them
 SELECT COUNT(*) FROM app JOIN b USING (x)  -- QueryError [b]: there is no survey 'b'; there are app
-SELECT COUNT(*) FROM app, app AS b  -- UnsupportedSQL [app AS b]: app is joined with itself: no report says whose it is; ask each survey by itself and join the...
+SELECT COUNT(*) FROM app, app AS b  -- UnsupportedSQL [app AS b]: app is joined with itself: no report says whose it is; ask it twice in two CTEs and join their results
 SELECT COUNT(*) FROM app TABLESAMPLE 10%  -- UnsupportedSQL [10]: sampling is not supported; leave it out: every report is used
 SELECT COUNT(*) FROM app USING SAMPLE 10%  -- UnsupportedSQL [10]: sampling is not supported; leave it out: every report is used
 SELECT COUNT(*) FROM app QUALIFY age > 3  -- UnsupportedSQL [age]: age stands outside of an aggregate and is not a GROUP BY key; add GROUP BY age, or aggregate it

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pyarrow as pa
@@ -245,7 +247,7 @@ def test_a_process_that_ends_is_one_error(path, fresh):
     [process] = reader._IDLE
     next(batches)
     process.kill()
-    with pytest.raises(ReportError, match=DAMAGED):
+    with pytest.raises(ReportError, match="r was not read: the process that decodes it was killed"):
         list(batches)
     assert read(path).num_rows == 300_000
 
@@ -332,3 +334,22 @@ def test_a_damaged_file_is_refused_or_read(path):
             refused += 1
             assert str(error).startswith("r ")
     assert refused > 100
+
+
+def test_a_process_that_was_killed_does_not_blame_the_file(path, fresh):
+    table = write(path)
+    read(path)
+    [process] = reader._IDLE
+    reader._IDLE.clear()
+    process.send_signal(signal.SIGSTOP)
+    reader._IDLE.append(process)
+    Timer(0.3, process.kill).start()
+    with pytest.raises(ReportError, match="r was not read: the process that decodes it was killed"):
+        read(path)
+    assert read(path) == table
+
+
+def test_a_column_twice_is_refused(path):
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["n", "n"]), path)
+    with pytest.raises(ReportError, match="r has a column twice"):
+        open_parquet(path, "r")

@@ -164,3 +164,33 @@ def test_an_empty_folder_and_a_link_are_filled(tmp_path):
     write_tables(make(a=[1.0]), tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert rows_of(tmp_path / "empty", "a") == [(1.0,)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE SCHEMA mine; CREATE TABLE mine.a AS SELECT 42 AS n",
+        "CREATE VIEW seen AS SELECT 1 AS n",
+        "CREATE SEQUENCE counted",
+        "CREATE MACRO twice(x) AS 2 * x",
+        "CREATE TYPE mood AS ENUM ('good')",
+    ],
+)
+def test_what_somebody_added_to_a_database_is_not_replaced(tmp_path, statement):
+    """Whatever its kind; without it the same file is."""
+    target = tmp_path / "out.duckdb"
+    write_tables(make(a=[1]), target)
+    write_tables(make(a=[2]), target)
+    with duckdb.connect(target) as connection:
+        connection.execute(statement)
+    with pytest.raises(StoreError, match="holds something that `ldpsql publish` did not write"):
+        write_tables(make(a=[3]), target)
+
+
+@pytest.mark.parametrize("name", ["out.duckdb", "out"])
+def test_who_may_read_stays_as_it_was(tmp_path, name):
+    target = tmp_path / name
+    write_tables(make(a=[1]), target)
+    target.chmod(0o700)
+    write_tables(make(a=[2]), target)
+    assert target.stat().st_mode & 0o777 == 0o700

@@ -12,6 +12,7 @@ from importlib import import_module
 import click
 
 from ldpsql import extensions
+from ldpsql_device.errors import NotSupportedError
 
 GROUP = "ldpsql.commands"
 
@@ -70,9 +71,14 @@ class Commands(Mapping[str, click.Command]):
         if name in _OWN:
             command: click.Command = getattr(import_module(f"ldpsql.cli.{_OWN[name]}"), name)
             return command
-        joined: click.Command | None = extensions.load(GROUP, name)
-        if joined is not None:
+        joined = extensions.load(GROUP, name)
+        if isinstance(joined, click.Command):
             return joined
+        if joined is not None:
+            raise NotSupportedError(
+                f"command {name}: what {extensions.installed(GROUP)[name]} brings is no command; "
+                "update or uninstall it"
+            )
         if name in _HELP:
             raise click.UsageError(
                 f"the command {name} is not installed; `pip install 'ldpsql[all]'` brings it"

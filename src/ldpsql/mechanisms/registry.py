@@ -100,11 +100,11 @@ class _Registry(UserDict[str, Any]):
     def _complete(self) -> None:
         if self._is_complete:
             return
-        self._is_complete = True
         found = extensions.installed(GROUP)
         ours = [name for names in ROOMS.values() for name in names if name in found]
         for name in dict.fromkeys((*ours, *found)):
             self.data.setdefault(name, None)
+        self._is_complete = True  # last: another thread may ask meanwhile
 
     def _load(self, name: str) -> None:
         if name in _CORE:

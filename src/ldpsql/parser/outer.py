@@ -293,11 +293,15 @@ class OuterReader:
         for join in select.args.get("joins") or ():
             if self._is_survey(join.this, names):
                 other = self._survey(join.this).table
-                whom = "itself" if other == survey.table else f"the survey {other}"
+                is_same = other == survey.table
+                whom = "itself" if is_same else f"the survey {other}"
+                way_out = "ask each survey by itself and join the results"
                 raise refuse(
                     f"{survey.table} is joined with {whom}: no report says whose it is",
                     join.this,
-                    "ask each survey by itself and join the results, or all as one by UNION ALL",
+                    "ask it twice in two CTEs and join their results"
+                    if is_same
+                    else f"{way_out}, or all as one by UNION ALL",
                 )
 
     def _survey(self, table: exp.Table) -> Askable:

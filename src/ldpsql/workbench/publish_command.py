@@ -43,7 +43,8 @@ def publish(
 
     Questions cost no privacy. Run it once per refresh: the tables are replaced whole.
     """
-    if ":/" in str(target) or (target.suffix and not is_duckdb(target) and not target.is_dir()):
+    is_other = target.suffix or target.is_file()
+    if ":/" in str(target) or (is_other and not is_duckdb(target) and not target.is_dir()):
         raise click.UsageError(
             f"--to takes a file that ends in {', '.join(DUCKDB_SUFFIXES)}, or a folder, not "
             f"{str(target)!a:.60}"

@@ -13,9 +13,11 @@ from threading import Thread
 
 
 def _end_with_stdin() -> None:
-    while os.read(0, 1 << 16):
-        pass  # nothing is asked of who started this
-    os.kill(os.getpid(), signal.SIGTERM)
+    try:
+        while os.read(0, 1 << 16):
+            pass  # nothing is asked of who started this
+    finally:  # also where it cannot be read
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":

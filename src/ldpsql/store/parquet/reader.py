@@ -92,6 +92,8 @@ def open_parquet(path: Path, name: str) -> ParquetContent:
     if len(content) > _LONGEST_SCHEMA:
         raise ReportError(f"{name} has more than {_LONGEST_SCHEMA:,} bytes of metadata")
     schema, rows = pa.ipc.read_schema(pa.py_buffer(content)), said["rows"]
+    if len(set(schema.names)) < len(schema.names):
+        raise ReportError(f"{name} has a column twice; give each a name of its own")
     per_byte = 1 / ID_BYTES if ID_COLUMN in schema.names else _ROWS_PER_BYTE
     if rows > _FREE_ROWS + per_byte * size:
         raise ReportError(
@@ -113,6 +115,10 @@ def _ask(
         code = _end(process)
         if code == 1:  # that of an error in Python, and of no file
             raise _describe_failure(name) from None
+        if code == -getattr(signal, "SIGKILL", 0):  # such as by a system that has no memory left
+            raise ReportError(
+                f"{name} was not read: the process that decodes it was killed; try again"
+            ) from None
         end = TOO_LARGE if code in _EXCEEDED else DAMAGED
     except BaseException:  # nobody reads on
         _end(process)

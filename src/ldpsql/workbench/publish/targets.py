@@ -1,7 +1,8 @@
 """The DuckDB file or folder of Parquet files that tables are written to.
 
-Both are made anew beside the old one and take its place whole, so that readers find either the old
-tables or the new ones. Only what publishing wrote is ever replaced: the table `INDEX` lists it.
+Both are made anew beside the old one and take its place whole. A folder takes two renames for that:
+a process that is killed between them leaves the old tables in a hidden folder beside it. Only what
+publishing wrote is ever replaced: the table `INDEX` lists it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,15 @@ from ldpsql.workbench.publish.queries import INDEX
 from ldpsql_device.errors import StoreError
 
 DUCKDB_SUFFIXES = (".duckdb", ".db", ".ddb")
+_OBJECTS = """
+    SELECT IF(schema_name = 'main', table_name, schema_name || '.' || table_name)
+    FROM duckdb_tables()
+    UNION ALL SELECT 'view ' || view_name FROM duckdb_views() WHERE NOT internal
+    UNION ALL SELECT 'sequence ' || sequence_name FROM duckdb_sequences()
+    UNION ALL SELECT 'macro ' || function_name FROM duckdb_functions() WHERE NOT internal
+    UNION ALL SELECT 'type ' || type_name FROM duckdb_types() WHERE NOT internal
+"""
+"""All that a database holds, by name; tables of `main` alone can be what publishing wrote."""
 
 
 def is_duckdb(target: Path) -> bool:
@@ -60,8 +70,7 @@ def _list_duckdb(target: Path) -> tuple[set[str], set[str]]:
         )
     try:
         with duckdb.connect(target, read_only=True, config={**DUCKDB_SETTINGS}) as connection:
-            names = connection.sql("SELECT table_name FROM information_schema.tables").fetchall()
-            there = {name for (name,) in names}
+            there = {name for (name,) in connection.sql(_OBJECTS).fetchall()}
             if INDEX not in there:
                 return there, set()
             listed = connection.sql(f"SELECT table_name FROM {INDEX}").fetchall()
@@ -93,12 +102,16 @@ def _write_duckdb(tables: Mapping[str, pa.Table], target: Path) -> None:
                 connection.from_arrow(rows).create(name)
         with replace_file(target) as temporary:
             shutil.copyfile(made, temporary)
+            if target.exists():
+                shutil.copymode(target, temporary)
 
 
 def _write_folder(tables: Mapping[str, pa.Table], target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as beside:
         made, old = Path(beside, "new"), Path(beside, "old")
         made.mkdir()
+        if target.exists():
+            shutil.copymode(target, made)
         for name, rows in tables.items():
             with replace_file(made / f"{name}.parquet") as temporary:
                 pq.write_table(rows, temporary)
