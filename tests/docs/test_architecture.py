@@ -19,6 +19,7 @@ from ldpsql import Survey
 from ldpsql.audit import audit_design
 from ldpsql.designer import design
 from ldpsql.mechanisms.registry import MECHANISMS
+from ldpsql.reports.channel import enumerate_law
 from ldpsql.sql import aggregates
 from ldpsql_device.errors import SurveyError
 from ldpsql_lab.simulation import simulate
@@ -112,7 +113,7 @@ def test_a_mechanism_is_a_recipe_and_its_name(monkeypatch: pytest.MonkeyPatch) -
 
     # Estimates are unbiased where the collector's probabilities are those of the plan; the negative
     # control takes the odds for a tenth lower than they are.
-    law = np.array(survey.design.law().probabilities, dtype=float).T
+    law = np.array(enumerate_law(survey.design.plan).probabilities, dtype=float).T
     other = design(ARC_SURVEY.replace("WIDTH", "3").replace('"2"', '"1.9"')).design
     assert survey.design.channel.matrix == pytest.approx(law, abs=1e-12)
     assert other.channel.matrix != pytest.approx(law, abs=1e-12)

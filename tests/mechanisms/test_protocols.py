@@ -69,7 +69,7 @@ def test_every_contract_is_as_wide_as_is_known() -> None:
         "ReportSource": 4,
         "Answering": 5,
         "Filled": 6,
-        "Collector": 6,
+        "AnsweringStore": 6,
         "Estimator": 4,
         "JointEstimator": 0,
         "SmoothingEstimator": 3,
