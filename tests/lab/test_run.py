@@ -26,7 +26,8 @@ import pytest
 from ldpsql.designer import auto
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.terminal.progress import Progress
-from ldpsql_device.errors import StoreError
+from ldpsql_device.collector import Delivery
+from ldpsql_device.errors import ReportError, StoreError
 from ldpsql_lab.demo import devices, run, shop
 
 PEOPLE, PATIENCE = 300, 600.0
@@ -212,3 +213,20 @@ def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing(tmp_path: Path) 
     assert list(tmp_path.glob("ldpsql-demo-*")) == []
     with pytest.raises(OSError):
         urllib.request.urlopen(f"{found[1]}/healthz")
+
+
+class Unreachable:
+    """A collector that takes nothing."""
+
+    def send(self, survey: object, reports: object) -> Delivery:
+        return Delivery(settled=0, refused=0, waiting=[])
+
+
+def test_devices_end_with_the_demonstration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it runs they send again; once it has ended they stop."""
+    numbers = iter([7, 7, 1])
+    monkeypatch.setattr(devices.os, "getppid", lambda: next(numbers))
+    monkeypatch.setattr(devices, "PATIENCE", 0.0)
+    with pytest.raises(ReportError, match="that started these devices has ended"):
+        devices.send(Unreachable(), None, None, 7)  # type: ignore[arg-type]
+    assert list(numbers) == []

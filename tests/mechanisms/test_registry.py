@@ -127,6 +127,7 @@ def test_a_broken_distribution_is_refused(site, value, problem):
     ("code", "said"),
     [
         ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("raise SystemExit('bye')", "SystemExit: bye"),
         ("raise ImportError('two\\n  lines')", "ImportError: two lines"),
         ("this is no Python", "SyntaxError: invalid syntax .*"),
         ("raise KeyError('x' * 9999)", "KeyError: 'x{100,190}"),

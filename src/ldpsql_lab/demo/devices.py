@@ -8,6 +8,7 @@ What the collector has acknowledged is printed.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -25,9 +26,15 @@ PATIENCE = 1.0
 """Seconds before a device sends again what was not taken."""
 
 
-def send(collector: Collector, survey: Survey, report: Report) -> None:
-    """Send a report until it is acknowledged; ReportError where it is refused for good."""
+def send(collector: Collector, survey: Survey, report: Report, parent: int) -> None:
+    """Send a report until it is acknowledged; ReportError where it is refused for good, and where
+    the process that started the devices has ended.
+
+    parent: the number of that process.
+    """
     while not (sent := collector.send(survey, [report])).settled:
+        if os.getppid() != parent:  # it was killed, and its collector has ended with it
+            raise ReportError("the demonstration that started these devices has ended")
         time.sleep(sent.pause or PATIENCE)
     if sent.refused:
         raise ReportError("the collector refuses a report of its own survey")
@@ -35,12 +42,12 @@ def send(collector: Collector, survey: Survey, report: Report) -> None:
 
 def main(address: str, table: str) -> None:
     """Have the people of stdin answer."""
-    collector, policy = Collector(address), Policy(max_epsilon=2)
+    collector, policy, parent = Collector(address), Policy(max_epsilon=2), os.getppid()
     survey, statement = collector.fetch(table, policy=policy)
 
     def answer(record: str) -> None:
         report = respond(survey, json.loads(record), policy=policy, statement=statement)
-        send(collector, survey, report)
+        send(collector, survey, report, parent)
         print(f"{report.to_json()}\n", end="", flush=True)  # noqa: T201  (in one piece: others print, too)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
