@@ -104,7 +104,7 @@ def at_pace(items: Sequence[T], what: str, hint: str) -> Iterator[T]:
 
 
 def too_late() -> Error:
-    """What to raise where the deadline is over."""
+    """The error to raise where the deadline is over."""
     ends = _ENDS.get()
     return _late_statement(math.inf) if ends is None else ends[2](ends[1])
 
@@ -121,6 +121,6 @@ def require_numbers(rows: int, sums: int) -> None:
 
 
 def too_many_rows() -> QueryError:
-    """What to raise where there are more rows than an answer may have."""
+    """The error to raise where there are more rows than an answer may have."""
     hint = "group by fewer columns, join fewer rows, or add LIMIT"
     return QueryError(f"there are more than {MOST_ROWS:,} rows", hint=hint)

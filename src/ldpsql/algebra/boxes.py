@@ -148,7 +148,7 @@ def multiply(left: Terms, right: Terms) -> Terms:
 
 @dataclass(frozen=True)
 class Weight:
-    """What a public column contributes per person: its value (0 for NULL), or 1 if present."""
+    """The contribution of a public column per person: its value (0 for NULL), or 1 if present."""
 
     column: str
     kind: Literal["value", "present"] = "value"

@@ -296,7 +296,8 @@ def shared_quantile(correlations: Array, level: float) -> Array:
 
 @cache
 def _shared_quantiles(level: float) -> Array:
-    """See `shared_quantile`: where 1 - correlation is the square of k / 32, for every k."""
+    """Quantiles for `shared_quantile` where 1 - correlation is the square of k / 32, for every
+    k."""
     below = np.vectorize(NormalDist().cdf, otypes=[np.float64])
     correlations = (1.0 - np.square(np.linspace(0.0, 1.0, _KNOTS)))[:, None]
     gaps = np.append(np.linspace(0.0, 4.0, 17), 9.0)  # a; beyond 9 one test alone errs

@@ -1,4 +1,5 @@
-"""What a mechanism is designed for: the sizes and bounds of a record's private columns."""
+"""The domain that a mechanism is designed for: the sizes and bounds of a record's private
+columns."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ TWO_LEVELS = (2, "linear")
 
 @dataclass(frozen=True)
 class RecordDomain:
-    """What a mechanism needs to know of a schema: sizes and bounds, no meanings.
+    """The part of a schema that a mechanism needs: sizes and bounds, no meanings.
 
     sizes: codes per dimension, shape (d,).  measures: bounds per measure, shape (k, 2).
     measured: for each measure the index of the dimension on the same attribute, or None.
@@ -77,7 +78,7 @@ class RecordDomain:
         return tuple(count for count, _ in self.roundings) or (2,) * len(self.bounds)
 
     def level_values(self, measure: int) -> Array:
-        """What the levels of a measure stand for, ascending, shape (levels,)."""
+        """The values of the levels of a measure, ascending, shape (levels,)."""
         (low, high), (count, how) = self.bounds[measure], self._rounding(measure)
         if how == "linear":
             return np.asarray(np.linspace(low, high, count))
@@ -85,8 +86,8 @@ class RecordDomain:
         return np.asarray(np.linspace(low - half, high + half, count))
 
     def level_squares(self, measure: int) -> Array:
-        """What the levels of a measure stand for of the square of its distance from the middle of
-        its bounds, shape (levels,). SurveyError where they do not tell it."""
+        """The mean that each level of a measure stands for, of the square of its distance from the
+        middle of its bounds, shape (levels,). SurveyError where they do not tell it."""
         if not self.tells_squares(measure):
             raise SurveyError(f"levels of {self.measure_names[measure]} say nothing about squares")
         low, high = self.bounds[measure]

@@ -1,4 +1,4 @@
-"""What a design promises, checked; run by anybody, on made-up records alone."""
+"""Checks of what a design promises; run by anybody, on made-up records alone."""
 
 from ldpsql.audit.check import Audit, audit_design
 

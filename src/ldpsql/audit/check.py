@@ -44,7 +44,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Audit:
-    """What a person who answers is promised by a design, and whether it holds.
+    """The promise of a design to a person who answers, and whether it holds.
 
     enumerated: the channel that was enumerated, the design's or that of a smaller one of its kind;
     None where none is small enough.  odds: the largest odds that the integer thresholds give; None
@@ -177,13 +177,13 @@ class Audit:
 
     @property
     def _device_epsilon(self) -> float | None:
-        """What JSON says of the odds found from outside; None if unbounded."""
+        """The log of the odds found from outside, for JSON; None if unbounded."""
         found = self.device.epsilon if self.device else math.inf
         return None if math.isinf(found) else found
 
     @property
     def not_established(self) -> tuple[str, ...]:
-        """What this audit has not looked at, in words."""
+        """The questions that this audit leaves open, in words."""
         return tuple(self._list_not_established())
 
     def _list_not_established(self) -> Iterator[str]:
@@ -315,7 +315,7 @@ def _from_outside(name: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class CentralAudit:
-    """What a shuffled batch of `reports` reports promises.
+    """The promise of a shuffled batch of `reports` reports.
 
     epsilon: achieved at the survey's delta, rounded up to four significant digits; None if there is
     no bound.  by: what the accountant was given.  problems: why the promise does not hold.

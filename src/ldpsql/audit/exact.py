@@ -55,7 +55,7 @@ _BEYOND = 1e-6
 
 @dataclass(frozen=True)
 class Criterion:
-    """What the definition of a kind of guarantee limits, over one record domain."""
+    """The pairs of records and reports that a kind of guarantee limits, over one record domain."""
 
     kind: str
     domain: RecordDomain
@@ -116,7 +116,7 @@ class EnumeratedChannel:
 
     @cached_property
     def definition(self) -> Criterion:
-        """What the guarantee of the design limits."""
+        """The criterion of the design's guarantee."""
         return Criterion(self.design.guarantee.kind, self.design.domain)
 
     @cached_property
@@ -237,7 +237,7 @@ def smaller(domain: RecordDomain) -> Iterator[RecordDomain]:
 
 @dataclass(frozen=True)
 class Exposure:
-    """What reports can tell about one kind of owner, against one kind of alternative.
+    """The odds that reports give about one kind of owner, against one kind of alternative.
 
     Owners of records are told apart by which of their values are sensitive, alternatives by the
     attributes in which they differ (docs/spec/uldp.md#1.2).

@@ -1,4 +1,4 @@
-"""What an audit says of a survey in words, on a terminal and on the page alike."""
+"""The result of an audit in words, on a terminal and on the page alike."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def public_line(survey: Survey) -> str:
 
 
 def belief_line(audit: Audit) -> str:
-    """What one report can tell at most, by itself."""
+    """The largest belief that one report can make, by itself."""
     guarantee = audit.design.guarantee
     if guarantee.epsilon is None:
         return "nothing is promised: a report can give its sender's record away"
@@ -79,7 +79,7 @@ def belief_line(audit: Audit) -> str:
 
 
 def list_not_covered(guarantee: StatedGuarantee, survey: Survey | None) -> tuple[str, ...]:
-    """What a promise does not cover, as far as it concerns this survey."""
+    """The limits of a promise, as far as they concern this survey."""
     is_idle = survey is None or not survey.schema.public
     return tuple(
         item for item in guarantee.not_protected if not (is_idle and item == PUBLIC_IN_CLEAR)

@@ -20,7 +20,7 @@ MOST_CODES = 1 << 13
 
 @dataclass(frozen=True)
 class Empirical:
-    """What the device code did on made-up records.
+    """The behaviour of the device code on made-up records.
 
     domain: of the design that ran.  epsilon_at_least: lower bound, >= 0, too high with probability
     at most alpha.  record, other: the two records told apart.  seen, seen_other: how many of

@@ -96,7 +96,7 @@ def write_page(
 
 
 def versions() -> str:
-    """What the audit ran on."""
+    """The versions that the audit ran on."""
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "duckdb"))
     python = ".".join(map(str, sys.version_info[:3]))
     return f"ldpsql {version('ldpsql')}, {libraries}, Python {python}, {platform.platform()}"

@@ -1,4 +1,4 @@
-"""What no mechanism can do better than, for a workload and an epsilon.
+"""The least error that any mechanism can have, for a workload and an epsilon.
 
 Over N kinds of records let G be the mean of q q' over a workload's queries q and E = e^epsilon.
 With T = max over k of k (N - k) (E - 1)^2 / (k E + N - k)^2 every epsilon-LDP survey whose answers
@@ -183,7 +183,7 @@ def _axis_grams(entry: QueryClass, sizes: tuple[int, ...]) -> list[Array]:
 
 
 def amounts_of(query: DeclaredQuery, sizes: tuple[int, ...]) -> Array:
-    """What a person in each cell counts, shape of the domain."""
+    """The amount that a person in each cell counts, shape of the domain."""
     total = np.zeros(sizes)
     for share, sides in query.terms:
         axes = []

@@ -31,7 +31,7 @@ _SHOWN = 60
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a question was answered with; at a prompt and in a notebook it shows itself.
+    """The answer to a question; at a prompt and in a notebook it shows itself.
 
     result: everything that the engine knows of it.
     """
@@ -45,7 +45,7 @@ class Answer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader should know, such as which numbers have no error bar, and why."""
+        """Notes for the reader, such as which numbers have no error bar, and why."""
         return self.result.notes
 
     @property

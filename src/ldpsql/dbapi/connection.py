@@ -268,7 +268,7 @@ class Connection:
 
     @property
     def session(self) -> Answering:
-        """What answers the questions; InterfaceError once the connection is closed."""
+        """The session that answers questions; InterfaceError once the connection is closed."""
         self.require_open()
         assert self._session is not None
         return self._session
@@ -449,7 +449,7 @@ class Cursor:
         self._rows: Iterator[Row] = iter(())
 
     def __repr__(self) -> str:
-        """What it holds."""
+        """The state of its answer."""
         if self._closed:
             return "<ldpsql.Cursor: closed>"
         if self._answer is None:
@@ -542,7 +542,7 @@ class Cursor:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of the answer should know."""
+        """Notes for the reader of the answer."""
         return self.answer.notes
 
     def setinputsizes(self, sizes: Sequence[object]) -> None:

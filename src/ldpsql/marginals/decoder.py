@@ -160,14 +160,14 @@ class MaxEntEstimator(JointEstimator[CellQuery]):
         return Estimates(values, covariance)
 
     def influence(self, queries: Sequence[CellQuery], slopes: Array) -> Array:
-        """See `Estimator`; of fitted answers by the slopes of the fit, which is of degree 1 in its
-        parts and the number of people together."""
+        """The effect of one more report, shape (2, m); of fitted answers by the slopes of the fit,
+        which is of degree 1 in its parts and the number of people together."""
         values, of_parts, collected, parts = self._linearise(queries)
         rest = (values - of_parts @ np.nan_to_num(collected.values)) / self.collected.source.people
         return self.collected.influence(parts, slopes @ of_parts) + slopes @ rest
 
     def values(self, queries: Sequence[CellQuery]) -> Array:
-        """See `Estimator`; without the slopes of the fit."""
+        """The values alone, without the slopes of the fit."""
         fits = self._fits(queries)
         values, parts = self._known(queries), self.part_values(_parts_of(fits))
         for number, fit, own in in_time(_places(fits)):
@@ -596,7 +596,7 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         return [np.full(size, 1.0 / size) for size in self.sizes]
 
     def even_shares(self, group: int, nodes: Codes) -> Array:
-        """See `spread_evenly`."""
+        """Estimates at nodes of a group for people spread evenly."""
         return self.spread_evenly()[group][nodes]
 
     def to_json(self) -> Mapping[str, Any]:

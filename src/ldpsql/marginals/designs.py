@@ -277,7 +277,7 @@ class MarginalDesign(CollectedMarginals):
         return Blanket(atoms, self.chances[group], UNEVEN + uneven)
 
     def at(self, epsilon: Epsilon) -> Self:
-        """See `CollectedMarginals.at`."""
+        """The same design with another local epsilon for every marginal."""
         return self.with_budgets([epsilon] * len(self.budgets))
 
     def with_budgets(self, budgets: Sequence[Epsilon]) -> Self:
@@ -425,7 +425,8 @@ class ArrDesign(CollectedMarginals):
         return Plan(self.domain.sizes, (self.odds,), (face,))
 
     def direct(self, known: float, boxes: Boxes, weight: Weight | None) -> CellQuery:
-        """See `CollectedMarginals.direct`; what the sum to one tells is known without asking."""
+        """Independent ways to answer boxes by marginals; the part that the sum to one tells is
+        known without asking."""
         if self.sum_to_one:
             for share, box in boxes:
                 sides = zip(box.sides, self.domain.sizes, strict=True)
@@ -439,7 +440,8 @@ class ArrDesign(CollectedMarginals):
         return 0, np.arange(start, end), 1.0 / float(self.chances[marginal])
 
     def group_cells(self, marginal: int, cells: Codes, weights: Array) -> GroupCells:
-        """See `CollectedMarginals.group_cells`; less the mean where the sum is known."""
+        """Weighted cells of a marginal as nodes of a group, less the mean where the sum is
+        known."""
         if self.sum_to_one:
             full = np.zeros(self.sizes[marginal])
             np.add.at(full, cells, weights)
@@ -451,7 +453,8 @@ class ArrDesign(CollectedMarginals):
         return f"{self.starts[-1]} cells of {len(self.chances)} marginals, grr"
 
     def spread_evenly(self) -> list[Array]:
-        """See `CollectedMarginals.spread_evenly`: all cells are nodes of one group."""
+        """The share of people at each node where records are even; all cells are nodes of one
+        group."""
         shares = zip(super().spread_evenly(), self.chances, strict=True)
         return [np.concatenate([even * float(chance) for even, chance in shares])]
 

@@ -236,7 +236,7 @@ class MarginalRecipe(Recipe[O]):
         return self.build((self.name, task.domain, task.epsilon, marginals, weights), data)
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
-        """See `Recipe.remake`."""
+        """The design again, from the collector's part of a survey."""
         marginals = tuple(tuple(map(whole, axes)) for axes in data["marginals"])
         weights = tuple(map(whole, data["weights"]))
         design = self.build((self.name, domain, epsilon, marginals, weights), data)
@@ -259,7 +259,7 @@ class Marginals(MarginalRecipe[MarginalOptions]):
         return self._first(task, values or max(2, math.floor(task.epsilon.odds + 1)))
 
     def calibrate(self, task: Task[MarginalOptions], central: Central) -> MarginalDesign:
-        """See `Recipe.calibrate`."""
+        """A design that keeps a central promise, with the largest local epsilon that does."""
         values = getattr(task.options, "values", 0)
 
         def finish(first: MarginalDesign) -> MarginalDesign:
@@ -366,7 +366,7 @@ class ArrSs(MarginalRecipe[ArrOptions]):
         return first.at(local_budget(task.epsilon, len(first.marginals)))
 
     def calibrate(self, task: Task[ArrOptions], central: Central) -> ArrDesign:
-        """See `Recipe.calibrate`."""
+        """A design that keeps a central promise, with the largest local epsilon that does."""
 
         def finish(first: ArrDesign) -> ArrDesign:
             if task.options.calibration == "published":
@@ -388,7 +388,7 @@ class ArrSs(MarginalRecipe[ArrOptions]):
         return build(self.collect(task, lambda marginals: finish(build(marginals))))
 
     def build(self, made: Collected, data: AnyOptions) -> ArrDesign:
-        """See `MarginalRecipe.build`."""
+        """A design of these marginals at a local epsilon."""
         return ArrDesign(*made, data["sum_to_one"] is True)
 
 
@@ -428,11 +428,11 @@ class Ft(MarginalRecipe[FtOptions]):
         return made
 
     def calibrate(self, task: Task[FtOptions], central: Central) -> WalshDesign:
-        """See `Recipe.calibrate`."""
+        """A design that keeps a central promise, with the largest local epsilon that does."""
         return self.make(task).keep_central(central)
 
     def build(self, made: Collected, data: AnyOptions) -> WalshDesign:
-        """See `MarginalRecipe.build`."""
+        """A design of these marginals at a local epsilon."""
         _, _, epsilon, marginals, _ = made
         budgets = (epsilon,) * len(marginals)
         return WalshDesign(*made, "grr", budgets)

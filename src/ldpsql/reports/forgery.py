@@ -63,7 +63,7 @@ class Spread:
 
     @property
     def signs(self) -> list[str]:
-        """What is to be said where questions are not as frequent as devices draw them."""
+        """A sign of forgery where questions are not as frequent as devices draw them."""
         if self.score <= SUSPICIOUS:
             return []
         reports, expected = self.farthest
@@ -86,7 +86,7 @@ def signs_within_groups(plan: Plan, histogram: Histogram) -> list[str]:
 
 
 def uneven_coins(plan: Plan, histogram: Histogram) -> Iterator[str]:
-    """What is to be said where coins are not as even as devices draw them: Pearson's chi-square
+    """A sign of forgery where coins are not as even as devices draw them: Pearson's chi-square
     over the coins of all questions that expect at least 5 reports of each."""
     coins = plan.limits[:, : plan.coin_columns]
     kinds = coins.astype(np.float64).prod(axis=1)
@@ -115,7 +115,7 @@ def uneven_coins(plan: Plan, histogram: Histogram) -> Iterator[str]:
 
 
 def uneven_bits(plan: Plan, histogram: Histogram) -> Iterator[str]:
-    """What is to be said where the bits of a group are set more often, or less, than those of
+    """A sign of forgery where the bits of a group are set more often, or less, than those of
     whoever the people are."""
     for first, face in zip(plan.first_questions, plan.faces, strict=False):
         for choice in range(face.questions):
@@ -173,7 +173,7 @@ def count_bits(part: Part, choice: int) -> int:
 
 
 def alike_reports(plan: Plan, histogram: Histogram) -> Iterator[str]:
-    """What is to be said where equal reports are more than any people send.
+    """A sign of forgery where equal reports are more than any people send.
 
     A count of one report among the n of its question is at most binomial with the largest chance p
     that any record gives it, so by Chernoff's bound P(count >= k) <= exp(-n D(k / n || p)), D the

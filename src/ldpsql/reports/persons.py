@@ -81,7 +81,7 @@ class PersonRule:
             raise SurveyError("[person]: name a measure once, under sum or under max")
 
     def describe(self) -> str:
-        """What answers for a person, in words."""
+        """The rule for a person's rows, in words."""
         row = f"the last row by {self.last_by}" if self.last_by else "one row, drawn evenly"
         parts = [f"the sum of {name}" for name in self.sums]
         parts += [f"the largest {name}" for name in self.maxima]

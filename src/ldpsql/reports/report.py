@@ -159,7 +159,7 @@ TYPES = "types"
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """What the reports of some people decode to: arrays that add up over people, part by part.
+    """The decoded reports of some people: arrays that add up over people, part by part.
 
     The people of one part are alike in public. It answers like a histogram of them, without rows.
 

@@ -312,37 +312,38 @@ class ResponseChannel(Channel):
         return flat
 
     def totals(self, rows: Rows, pair: Pair) -> Array:
-        """See `Channel.totals`."""
+        """Unbiased sums of u v over the people of each cell, shape (cells,)."""
         return self.solve(self.counts(rows, pair)[:, None], back=True)[:, 0]
 
     def apply(self, values: Array, back: bool = False) -> Array:
-        """See `Response.apply`; both (cells, k)."""
+        """The response applied to columns over cells; both (cells, k)."""
         return self._each(Response.apply, values, back)
 
     def solve(self, values: Array, back: bool = False) -> Array:
-        """See `Response.solve`; both (cells, k)."""
+        """The transposed response solved for columns over cells; both (cells, k)."""
         return self._each(Response.solve, values, back)
 
     def weigh_reports(self, rows: Rows, weights: Array) -> Array:
-        """See `Channel.weigh_reports`."""
+        """The weight of the report of each row in queries, shape (m, r)."""
         ranked = self.solve(weights.T).reshape(*self.sizes, -1)[self._orders]
         return np.asarray(ranked.reshape(self.cells, -1)[self._number_cells(rows)].T)
 
     def second(self, totals: Array, left: Array, right: Array) -> Array:
-        """See `Channel.second`."""
+        """Sums over cells of totals times the mean product of two queries' weights, shape (..., k,
+        k)."""
         flat, one = totals.reshape(-1, self.cells).T, self.solve(left.T)
         reports = self.apply(flat, back=True).T.reshape(totals.shape)
         other = one if right is left else self.solve(right.T)
         return np.asarray((one.T * reports[..., None, :]) @ other)
 
     def spread(self, weights: Array) -> Array:
-        """See `Channel.spread`."""
+        """The most that a pseudo-report adds to a sum of squares of weights, shape (k,)."""
         squares = self.solve(weights.T) ** 2
         named = squares[self._is_naming].max(axis=0, initial=0.0)
         return np.asarray(np.maximum(np.ptp(self.apply(squares), axis=0), named))
 
     def extremes(self, weights: Array) -> Array:
-        """See `Channel.extremes`."""
+        """The least and the largest weight of a report in queries, shape (2, m)."""
         amounts = self.solve(weights.T)
         return np.array([amounts.min(axis=0), amounts.max(axis=0)])
 
@@ -395,7 +396,8 @@ class BitChannel(Channel):
         return np.asarray((self.on * (1.0 - self.on) - self.off * (1.0 - self.off)) / width)
 
     def totals(self, rows: Rows, pair: Pair) -> Array:
-        """See `Channel.totals`. A row's columns are the name, 0 for none, and words of bits."""
+        """Unbiased sums of u v over the people of each cell, shape (cells,). A row's columns are
+        the name, 0 for none, and words of bits."""
         names, *words = rows.columns
         moments, sensitive = rows.moment(*pair), self.axis.sensitive
         seen = [
@@ -407,7 +409,7 @@ class BitChannel(Channel):
         return self._behind(set_, float(moments.sum()))
 
     def weigh_reports(self, rows: Rows, weights: Array) -> Array:
-        """See `Channel.weigh_reports`."""
+        """The weight of the report of each row in queries, shape (m, r)."""
         names, *words = rows.columns
         scaled = weights / (self.on - self.off)
         found = np.repeat(-(scaled @ self.off)[:, None], len(names), axis=1)
@@ -422,7 +424,7 @@ class BitChannel(Channel):
         return np.asarray((set_ - self.off * people) / (self.on - self.off))
 
     def second(self, totals: Array, left: Array, right: Array) -> Array:
-        """See `Channel.second`.
+        """Sums over cells of totals times the mean product of two queries' weights, (..., k, k).
 
         Under value i a query's weight has mean w_i, and each bit adds its own variance.
         """
@@ -431,14 +433,14 @@ class BitChannel(Channel):
         return np.asarray((left * own[..., None, :]) @ right.T)
 
     def spread(self, weights: Array) -> Array:
-        """See `Channel.spread`."""
+        """The most that a pseudo-report adds to a sum of squares of weights, shape (k,)."""
         people = np.ptp(weights**2 * (1.0 + self._excess), axis=1)
         named = (weights / self.on)[:, ~self.axis.is_sensitive] ** 2
         return np.asarray(np.maximum(people, named.max(axis=1, initial=0.0)))
 
     def extremes(self, weights: Array) -> Array:
-        """See `Channel.extremes`: the better of both values of every bit, and the best name or
-        none."""
+        """The least and the largest weight of a report in queries, shape (2, m): the better of both
+        values of every bit, and the best name or none."""
         scaled, is_bit = weights / (self.on - self.off), self.axis.is_sensitive
         ends = np.array([-self.off * scaled, (1.0 - self.off) * scaled])
         bits, none = ends[:, :, is_bit], np.zeros((len(weights), 1))

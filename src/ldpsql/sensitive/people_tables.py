@@ -41,11 +41,11 @@ class SmoothTable(SmoothingEstimator):
 
     @property
     def people(self) -> float:
-        """See `SmoothingEstimator`."""
+        """As `SmoothingEstimator` says, of tables of people."""
         return self.reported.people
 
     def count(self, queries: Sequence[CellQuery]) -> Array:
-        """See `SmoothingEstimator`."""
+        """As `SmoothingEstimator` says, of tables of people."""
         values = np.empty((1 + REPLICATES, len(queries)))
         for number, query in enumerate(queries):
             values[:, number] = query.known * self.people

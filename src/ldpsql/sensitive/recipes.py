@@ -286,7 +286,7 @@ class CellDesign(SensitiveDesign):
 
     @cached_property
     def channel(self) -> ResponseChannel:
-        """See `SensitiveDesign.channel`."""
+        """The channel of the plan, as the collector knows it."""
         return ResponseChannel(self.axes, self.responses)
 
     @cached_property
@@ -387,7 +387,7 @@ class UrapDesign(SensitiveDesign):
 
     @cached_property
     def channel(self) -> BitChannel:
-        """See `SensitiveDesign.channel`."""
+        """The channel of the plan, as the collector knows it."""
         own, other, unnamed = (threshold / WORDS for threshold in self.thresholds)
         return BitChannel(self.axis, own, other, 1.0 - unnamed)
 
@@ -424,7 +424,8 @@ class SensitiveRecipe(Recipe[O]):
         self.takes = Takes(dimensions, measures=False, sensitive=True)
 
     def refusal(self, domain: RecordDomain) -> str | None:
-        """See `Recipe.refusal`; a domain of too many combinations of codes."""
+        """The reason why a domain is refused, such as a domain of too many combinations of
+        codes."""
         count, cells = len(domain.sizes), math.prod(domain.sizes)
         if not domain.measure_names and not (domain.sizes and cells <= LARGEST_TABLE):
             return (
@@ -435,7 +436,7 @@ class SensitiveRecipe(Recipe[O]):
         return replace(self.takes, instead=instead).refusal(self.name, domain)
 
     def reserved(self, workload: Workload) -> str | None:
-        """See `Recipe.reserved`."""
+        """The reason why `auto` leaves it out; None where it competes."""
         domain = workload.domain
         if domain.is_all_sensitive:
             return "no value is declared sensitive, so it would protect all, as others do better"
@@ -457,7 +458,7 @@ class SensitiveRecipe(Recipe[O]):
         return {}
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
-        """See `Recipe.remake`."""
+        """The design again, from the collector's part of a survey."""
         axes, responses, used = self.respond(domain, epsilon, data)
         return CellDesign(self.name, domain, epsilon, axes, responses, self.kind, used)
 
@@ -575,7 +576,7 @@ class Urap(SensitiveRecipe[UrapOptions]):
     estimator_names = ("unbiased", "smooth")
 
     def refusal(self, domain: RecordDomain) -> str | None:
-        """See `Recipe.refusal`; a domain of too many sensitive values."""
+        """The reason why a domain is refused, such as a domain of too many sensitive values."""
         refused = super().refusal(domain)
         bits = 0 if refused else len(domain.sensitive_codes(0))
         if refused or bits < MOST_BITS:
@@ -591,7 +592,7 @@ class Urap(SensitiveRecipe[UrapOptions]):
         return {"theta": round(theta * WORDS)}
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
-        """See `Recipe.remake`."""
+        """The design again, from the collector's part of a survey."""
         theta = whole(data["theta"])
         if not 0 < theta < WORDS:
             raise SurveyError("the threshold of the own bit lies between 0 and 2^64")

@@ -139,13 +139,13 @@ class SparkRows:
     counts: DataFrame
 
     def combinations(self, columns: tuple[Column, ...], most: int) -> str:
-        """See `decoded.DecodedRows`."""
+        """As `decoded.DecodedRows` says, of rows on the executors."""
         own = self.counts.select(*(quote_in_spark(column.name) for column in columns))
         self.cursor.register(_COMBINATIONS, own.distinct().limit(most + 1).toArrow())
         return f"SELECT {names(columns)} FROM {_COMBINATIONS}"
 
     def split(self, columns: tuple[Column, ...]) -> list[tuple[decoded.Values, decoded.Arrays]]:
-        """See `decoded.DecodedRows`."""
+        """As `decoded.DecodedRows` says, of rows on the executors."""
         selection = Selection(keys=tuple(column.name for column in columns))
         found = decode_counts(self.table, self.survey, self.fingerprint, self.counts, selection)
         return list(gather(found).items())

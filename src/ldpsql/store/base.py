@@ -1,4 +1,4 @@
-"""What is asked of a place where reports are kept.
+"""The interface of a place where reports are kept.
 
 Whatever offers `ReportSource` can be asked questions; it counts equal reports and knows nothing of
 mechanisms. `Store` is the one in DuckDB.
@@ -89,7 +89,7 @@ class Counts(Protocol):
 
 
 class ReportSource(Catalog, Counts, Protocol):
-    """What answers are made from."""
+    """A source of reports, from which answers are made."""
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Within it, everything that this thread reads is as it was when it began."""
@@ -108,5 +108,5 @@ class ReportSource(Catalog, Counts, Protocol):
 
 
 def refuse(what: str) -> NotSupportedError:
-    """What to say of a store that cannot do something."""
+    """The error for something that a store cannot do."""
     return NotSupportedError(f"this kind of store cannot {what}; do it where the reports are")

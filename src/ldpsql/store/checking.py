@@ -34,7 +34,7 @@ _TOLERANCE = 1e-9
 
 
 def check_survey(cursor: Connection, known: KnownSurvey) -> Iterator[str]:
-    """What is wrong with a survey and all that is kept of it."""
+    """Faults of a survey and of all that is kept of it."""
     try:
         intake = Intake.read(known.text)
         survey = Survey.from_kept(known.text, known.fingerprint) if intake.is_complete else None
@@ -59,7 +59,7 @@ def check_survey(cursor: Connection, known: KnownSurvey) -> Iterator[str]:
 
 
 def check_rest(cursor: Connection) -> Iterator[str]:
-    """What is wrong besides: batches of no survey, and look-up tables."""
+    """Other faults: batches of no survey, and look-up tables."""
     stray = "SELECT DISTINCT survey FROM batches WHERE survey NOT IN (SELECT name FROM surveys)"
     for (key,) in cursor.execute(f"{stray} ORDER BY survey").fetchall():
         yield f"there are batches of {key}, which is no survey of the store"
@@ -153,7 +153,7 @@ def _check_counts(cursor: Connection, layout: Layout) -> Iterator[str]:
 
 
 def _check_sums(cursor: Connection, layout: Layout, survey: Survey) -> Iterator[str]:
-    """What is kept of decoded reports is what they decode to; StoreError where it is damaged."""
+    """Check that decoded reports are kept as they decode; StoreError where it is damaged."""
     decoding = survey.design.decoding
     place = None if decoding is None else decoded.find(cursor, layout, decoding)
     alone = decoded.list_alone(cursor, layout.key)

@@ -192,7 +192,7 @@ def has_counts(cursor: Connection, layout: Layout) -> bool:
 
 
 def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
-    """What fills a snapshot."""
+    """The statements that fill a snapshot."""
     [(own,)] = cursor.execute("SELECT current_database()").fetchall()
     there = {(schema, name): comment for schema, name, comment in _list_tables(cursor, own)}
     for table in (MARKER, "surveys", "seen", "statements", ALONE):

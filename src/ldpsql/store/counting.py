@@ -129,7 +129,7 @@ def _bits_of_word(table: ReportTable, number: int, reports: str) -> str:
 
 
 class Counting:
-    """What to select of histogram rows for a selection of people.
+    """The columns to select of histogram rows for a selection of people.
 
     keys: SQL expressions to group by, those that are no column with a name; key_names: their names.
     condition: SQL.  moments: those asked for, and each of their weights alone.
@@ -150,7 +150,7 @@ class Counting:
         self.moments: list[Moment] = list(dict.fromkeys([*selection.moments, *single]))
 
     def products(self) -> list[str]:
-        """What one person adds to every moment, as SQL."""
+        """The amount that one person adds to every moment, as SQL."""
         return [
             " * ".join(self.weight(weight) for weight in pair if weight is not None)
             for pair in self.moments

@@ -1,4 +1,4 @@
-"""What a DuckDB store keeps of decoded reports.
+"""Decoded reports as a DuckDB store keeps them.
 
     decoded         one row per survey that keeps any: the version of its decoder, and the last
                     batch whose reports are in
@@ -120,7 +120,7 @@ class StoredSums:
             raise self.damage()
 
     def damage(self) -> StoreError:
-        """What to say of sums that cannot be those of the survey."""
+        """The error for sums that cannot be those of the survey."""
         return StoreError(
             f"what the store keeps of the decoded reports of {self.layout.intake.table} is "
             "damaged; decode them anew with refresh() of the store, or restore it from a copy"
@@ -215,7 +215,7 @@ class DecodedRows(Protocol):
         there are more than that, of more than `most`."""
 
     def split(self, columns: tuple[Column, ...]) -> Sequence[tuple[Values, Arrays]]:
-        """What the rows of every combination of values decode to; a combination may come in several
+        """The decoded rows of every combination of values; a combination may come in several
         pieces."""
 
 
@@ -229,11 +229,11 @@ class LocalRows:
     rows: str
 
     def combinations(self, columns: tuple[Column, ...], most: int) -> str:
-        """See `DecodedRows`."""
+        """As `DecodedRows` says, of rows in DuckDB."""
         return f"SELECT {names(columns)} FROM {self.rows}"
 
     def split(self, columns: tuple[Column, ...]) -> list[tuple[Values, Arrays]]:
-        """See `DecodedRows`."""
+        """As `DecodedRows` says, of rows in DuckDB."""
         selection = Selection(keys=tuple(column.name for column in columns))
         every = Reading(self.cursor, self.layout, selection, self.rows).histograms()
         found = [(values, own) for values, own in every if own.people]
@@ -340,8 +340,8 @@ def _narrow(cursor: Connection, place: StoredSums, rows: DecodedRows, most: int)
 
 
 def recall(cursor: Connection, key: str, fingerprint: str, version: int) -> Arrays | None:
-    """What follows from the design of a survey alone; None where nothing is kept, or not what this
-    version of its decoder derived of this survey."""
+    """The arrays that follow from the design of a survey alone; None where nothing is kept, or not
+    what this version of its decoder derived of this survey."""
     table = f"{DERIVED}{key}"
     query = f"SELECT 1 FROM duckdb_tables() WHERE table_name = {literal(table)}"
     if not cursor.execute(query).fetchall():

@@ -1,4 +1,4 @@
-"""What is needed of a survey to take its reports, and the files that hold them.
+"""The part of a survey that is needed to take its reports, and the files that hold them.
 
 A store and a shuffler need neither the design of a survey nor its decoder: the part that devices
 fetch says which rows are reports.
@@ -252,5 +252,5 @@ def _expand(given: str | Path, suffixes: Sequence[str]) -> list[Path]:
 
 
 def describe_damage(name: str | Path) -> ReportError:
-    """What to say of a file that cannot be read to its end."""
+    """The error for a file that cannot be read to its end."""
     return ReportError(f"{name} cannot be read: it is damaged or cut short; copy it again")

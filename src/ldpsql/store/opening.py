@@ -157,7 +157,7 @@ def require_file(path: Path) -> None:
 
 
 def find_state(path: Path) -> str:
-    """What every commit to a store changes: two equal ones are of equal contents.
+    """The state that every commit to a store changes: two equal ones are of equal contents.
 
     DuckDB adds a commit to its log, and writes a new header when it has moved the log into the
     file. The header holds a random id of the file, too, but is the same after other commits to a
@@ -252,7 +252,7 @@ def explain_failures(path: Path) -> Iterator[None]:
 
 @contextmanager
 def strict_umask() -> Iterator[None]:
-    """What this process makes meanwhile is for its owner alone."""
+    """Let files that this process makes meanwhile be for its owner alone."""
     with _UMASK:
         before = os.umask(0o077)
         try:
@@ -457,7 +457,7 @@ def is_ctrl_c(error: Exception) -> bool:
 
 
 def explain(error: duckdb.Error, path: Path | None) -> StoreError:
-    """What happened to the store, and what to do about it, on one line."""
+    """One line on what happened to the store, and what to do about it."""
     for pattern, message in _EXPLANATIONS:
         match = re.search(pattern, str(error))
         if match:

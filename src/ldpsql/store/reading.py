@@ -123,7 +123,7 @@ class Reading:
         )
 
     def _moments(self) -> list[str]:
-        """What a row of the source adds to every moment."""
+        """The amount that a row of the source adds to every moment."""
         if self.has_moments:
             return [moment(place) for place in range(len(self.counting.moments))]
         return [f"{COUNT_COLUMN} * {product}" for product in self.counting.products()]

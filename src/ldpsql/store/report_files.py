@@ -61,7 +61,7 @@ class ReportPiece:
 
 @dataclass(frozen=True)
 class CheckedRows:
-    """What became of a piece.
+    """The outcome of checking a piece.
 
     reports: the rows that are reports, with the columns of `Intake.columns` in the types they are
     stored in, and with their ids (`ID_COLUMN`) where the piece has them.
@@ -158,7 +158,7 @@ def refuse_rows(name: str, faults: Sequence[tuple[int, str]], way_out: str) -> R
 
 @dataclass(frozen=True)
 class ShuffledBatch:
-    """What a shuffler writes into the metadata of a batch's file.
+    """The metadata that a shuffler writes into a batch's file.
 
     It proves nothing: whoever can write the file can write this. It keeps reports that were never
     shuffled from being taken by mistake.  fingerprint: of the survey.  reports: how many there are.
@@ -176,7 +176,7 @@ class ShuffledBatch:
 
     @classmethod
     def from_json(cls, text: str, name: str) -> ShuffledBatch:
-        """What `to_json` wrote; ReportError, naming the file, for anything else."""
+        """The inverse of `to_json`; ReportError, naming the file, for anything else."""
         try:
             data = json.loads(text)
             fingerprint, reports, own = data["fingerprint"], data["reports"], data["id"]

@@ -56,7 +56,7 @@ class IngestPolicy:
 
 @dataclass(frozen=True)
 class Batch:
-    """What became of one ingested file.
+    """The outcome of ingesting one file.
 
     name: the file.  reports: how many were counted.  skipped: how many were not reports of the
     survey (only with skip_invalid).  known: whether the same content had been taken before.
@@ -95,8 +95,8 @@ class StoredBatch:
 
     @property
     def state(self) -> str:
-        """What is there of it: "reports", "counts", the decoded "state", or nothing since it was
-        "withdrawn"."""
+        """The part of it that is there: "reports", "counts", the decoded "state", or nothing since
+        it was "withdrawn"."""
         if self.withdrawn is not None:
             return "withdrawn"
         if not self.is_counted:
@@ -106,7 +106,7 @@ class StoredBatch:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of one survey of another store.
+    """The outcome of importing one survey of another store.
 
     table: its name.  reports, batches: how many were added.  known: batches that were there.
     """
@@ -172,7 +172,7 @@ class WaitingFile:
         return self.id is not None and (self.intake.key, self.id) in known
 
     def pass_over(self, known: KnownBatches) -> Batch:
-        """What becomes of it where its batch is known, or came just before."""
+        """The outcome where its batch is known, or came just before."""
         why = None if self.id is None else known.get((self.intake.key, self.id))
         return Batch(self.incoming.name, 0, 0, known=True, withdrawn=why)
 
@@ -226,7 +226,7 @@ def choose_survey(
 
 
 def admit(intake: Intake, incoming: Incoming, policy: IngestPolicy, today: date) -> AcceptedRows:
-    """What a store takes of a file of reports of a survey, once it is read to its end.
+    """The decision of a store about a file of reports of a survey, once it is read to its end.
 
     Raises ReportError or FingerprintError for a file that it takes nothing of.
     """
@@ -255,7 +255,8 @@ KnownBatches = Mapping[tuple[str, str], str | None]
 
 
 def describe_withdrawal(number: int, day: date | None) -> str:
-    """What is said of a file whose batch was withdrawn.  day: on which, None where it is unknown.
+    """The reason for refusing a file whose batch was withdrawn.  day: on which, None where it is
+    unknown.
 
     It does not come back by mistake, and nothing in this store brings it back.
     """
@@ -283,7 +284,7 @@ def require_open(intake: Intake, name: str, today: date) -> None:
 
 @dataclass(frozen=True)
 class BatchIds:
-    """What a store remembers of the ids of one batch.
+    """The ids of one batch, as a store remembers them.
 
     last: until when they are remembered, None where nothing tells.  people: how many there were.
     has_counts_alone: whether its reports were deleted once they were counted.

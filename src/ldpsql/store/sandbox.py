@@ -56,7 +56,7 @@ class Sandbox:
         what: str = "the outer query",
         over: str = "estimates",
     ) -> None:
-        """What one query may use; the database is made when it is first needed.
+        """A sandbox with the limits of one query; the database is made when it is first needed.
 
         what, over: what is evaluated, and over what, in the words of errors.
         """
@@ -134,7 +134,7 @@ class Sandbox:
         return _plain(pa.Table.from_batches(batches, reader.schema))
 
     def _explain(self, error: Exception) -> BaseException:
-        """What to raise instead of what DuckDB raised."""
+        """The error to raise instead of DuckDB's."""
         if is_ctrl_c(error):
             return KeyboardInterrupt()
         is_of_memory = isinstance(error, duckdb.OutOfMemoryException | MemoryError)

@@ -195,7 +195,7 @@ class Store(Database):
         return [*_skip_unreadable(lambda each: self.survey(each.key), known)]
 
     def intakes(self) -> list[Intake]:
-        """What is needed to take their reports, of all surveys that can be read, by name."""
+        """The intakes of all surveys that can be read, by name."""
         read = self._read_intake
         return [*_skip_unreadable(lambda each: read(each.text), self._known_surveys())]
 
@@ -221,13 +221,13 @@ class Store(Database):
         return self._surveys[key]
 
     def _recall_derived(self, key: str, fingerprint: str, version: int) -> decoded.Arrays | None:
-        """What follows from the design of a survey alone, if this version of its decoder derived it
-        and it was kept."""
+        """The arrays that follow from the design of a survey alone, if this version of its decoder
+        derived it and it was kept."""
         with self._read_snapshot() as cursor:
             return decoded.recall(cursor, key, fingerprint, version)
 
     def intake(self, table: str) -> Intake:
-        """What is needed of a survey to take its reports; QueryError if none has that name."""
+        """The intake of a survey; QueryError if none has that name."""
         return self._read_intake(self._find_known(table)[0])
 
     def intake_of(self, fingerprint: str) -> Intake | None:
@@ -256,7 +256,7 @@ class Store(Database):
         return [KnownSurvey(*row) for row in self._rows(query)]
 
     def _read_intake(self, text: str) -> Intake:
-        """What ingestion needs of a published survey; equal texts are read once."""
+        """The intake of a published survey; equal texts are read once."""
         if text not in self._intakes:
             self._intakes[text] = Intake.read(text)
         return self._intakes[text]
@@ -307,7 +307,7 @@ class Store(Database):
     # -- statements --------------------------------------------------------------------------
 
     def find_statement(self, intake: Intake) -> str | None:
-        """What its author has said last of a survey being asked; None if nothing was kept."""
+        """The latest statement of a survey's author; None if none was kept."""
         if not self._has_table("statements"):
             return None
         found = self._rows("SELECT text FROM statements WHERE survey = ?", intake.key)
@@ -653,7 +653,7 @@ class Store(Database):
             self._make_log()
 
     def _open_decoding(self, intake: Intake) -> Decoding | None:
-        """What is kept of the decoded reports of a survey; nothing where it cannot be asked."""
+        """The kept sums of the decoded reports of a survey; nothing where it cannot be asked."""
         with suppress(SurveyError):
             return self.survey(intake.table).design.decoding if intake.is_complete else None
         return None
@@ -1022,12 +1022,12 @@ class Store(Database):
                 yield cursor
 
     def _reach_counts(self, table: str) -> None:
-        """See to it that the cursor of this thread's snapshot reads the counts of a survey."""
+        """Let the cursor of this thread's snapshot read the counts of a survey."""
 
     def _read(
         self, cursor: Connection, table: str, selection: Selection, counted: Sequence[Column]
     ) -> Reading:
-        """What reads a selection of the counts that a cursor sees.  counted: which columns of a
+        """A reader of a selection of the counts that a cursor sees.  counted: which columns of a
         report will be asked for."""
         layout = self._layout(table)
         progress = fold.FoldProgress.of(cursor, layout)
@@ -1055,7 +1055,7 @@ class Store(Database):
             return self.histograms(table, selection) if kept is None else kept
 
     def _find_kept(self, table: str, selection: Selection) -> list[tuple[Key, Decoded]] | None:
-        """What is kept of the decoded reports of a selection, if anything is.
+        """The kept sums of the decoded reports of a selection, if there are any.
 
         Of a store that nobody writes through, the last one is read once while a snapshot lasts.
         """

@@ -1,4 +1,4 @@
-"""What commands that ask open: a store or a collector, and a session of it."""
+"""The opening of what commands ask: a store or a collector, and a session of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a design promises, in words: what is covered, and what is not."""
+"""The promise of a design in words: what is covered, and what is not."""
 
 from __future__ import annotations
 

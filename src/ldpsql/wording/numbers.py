@@ -112,7 +112,7 @@ def about(count: float) -> str:
 
 
 def tell_forged(least: float, most: float, unit: str = "") -> str:
-    """What one forged report can do to a number, which it moves by `least` to `most`.
+    """The effect of one forged report on a number, which it moves by `least` to `most`.
 
     >>> tell_forged(-11.7, 26.04, "people")
     'one forged report can add up to 26 people, or take away up to 11.7'

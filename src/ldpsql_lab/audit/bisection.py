@@ -66,7 +66,7 @@ class Given:
 
     @property
     def left(self) -> int:
-        """See the class."""
+        """How many words are left."""
         return len(self._words)
 
 

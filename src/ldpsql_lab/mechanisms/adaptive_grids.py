@@ -412,7 +412,7 @@ class GridEstimator(JointEstimator[GridQuery]):
         return Estimates(self.people * values, self.people**2 * noise)
 
     def influence(self, queries: Sequence[GridQuery], slopes: Array) -> Array:
-        """See `Estimator`: of one more report of the last round, as long as no other leaf becomes
+        """The effect of one more report of the last round, as long as no other leaf becomes
         or ceases to be empty."""
         values, in_nodes, _ = self._linearise(queries)
         combined, ends = slopes @ in_nodes, list[Array]()

@@ -73,7 +73,7 @@ class GradedDesign(RowsDesign):
 
     @cached_property
     def response(self) -> Rows:
-        """See `RowsDesign.response`."""
+        """The rows of weights of the plan."""
         # With the truth's words t rounded up, all others are at least t / (E - 1), so that what
         # they leave is at most t, and the own answer at most E times its least.
         beside = [1 / (limit.odds - 1) for limit in self.limits]
@@ -88,7 +88,7 @@ class GradedDesign(RowsDesign):
 
     @cached_property
     def channel(self) -> MatrixChannel:
-        """See `RowsDesign.channel`."""
+        """The channel of the plan, as the collector knows it."""
         return replace(super().channel, rare=_RARE)
 
     @property
@@ -160,7 +160,7 @@ class Graded(Recipe[GradedOptions]):
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
     ) -> GradedDesign:
-        """See `Recipe.remake`."""
+        """The design again, from the collector's part of a survey."""
         grades = tuple(tuple(map(Epsilon.parse, listed)) for listed in data["epsilons"])
         return GradedDesign(domain, epsilon, grades)
 

@@ -121,7 +121,7 @@ class HaarAnswer(Answer):
         return np.asarray(self.scale / size * hadamard(signed)[nodes])
 
     def contributions(self, rows: Rows, nodes: Codes, weights: Array) -> Array:
-        """See `Answer`."""
+        """Contributions of each row's reports to queries, shape (m, r)."""
         row, bit = rows.columns
         signs = self.scale * (1.0 - 2.0 * bit)
         return np.asarray(transform(nodes, weights, self.nodes)[:, row] * signs)

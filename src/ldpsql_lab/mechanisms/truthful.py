@@ -129,7 +129,7 @@ class TruthfulDesign(RowsDesign):
 
     @cached_property
     def response(self) -> Rows:
-        """See `RowsDesign.response`."""
+        """The rows of weights of the plan."""
         cells, size = len(self.prior), len(self.support)
         # Words of the truth in clear, rounded down; of the rest each answer of the support has the
         # least number for which what is left for the own one is at most E times as many.
@@ -266,7 +266,7 @@ class Truthful(Recipe[TruthfulOptions]):
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
     ) -> TruthfulDesign:
-        """See `Recipe.remake`."""
+        """The design again, from the collector's part of a survey."""
         prior = normalise_shares(data["prior"])
         support = tuple(map(whole, data["support"]))
         return TruthfulDesign(domain, epsilon, prior, support, read_exactly(data["delta"]))

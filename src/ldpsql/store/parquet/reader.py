@@ -105,7 +105,7 @@ def open_parquet(path: Path, name: str) -> ParquetContent:
 def _ask(
     path: Path, name: str, size: int, columns: Sequence[str] | None
 ) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """What a process answers to one request: lines, and the bytes that follow each of them."""
+    """The answers of a process to one request: lines, and the bytes that follow each of them."""
     seconds = SECONDS + SECONDS_PER_BYTE * size
     wanted = {"path": str(path.absolute()), "columns": columns, "rows": ROWS}
     process, end = _take(name), ""
