@@ -396,8 +396,7 @@ class BitChannel(Channel):
         return np.asarray((self.on * (1.0 - self.on) - self.off * (1.0 - self.off)) / width)
 
     def totals(self, rows: Rows, pair: Pair) -> Array:
-        """Unbiased sums of u v over the people of each cell, shape (cells,). A row's columns are
-        the name, 0 for none, and words of bits."""
+        """Sums over the people of each cell; a row has the name, or 0, and words of bits."""
         names, *words = rows.columns
         moments, sensitive = rows.moment(*pair), self.axis.sensitive
         seen = [

@@ -93,8 +93,7 @@ class Reader(Store):
             ) from None
 
     def _find_source(self, opened: ExitStack) -> Connection:
-        """The source that this statement reads; what is opened for it alone is closed by the
-        stack."""
+        """The source of this statement; what is opened for it alone is closed by the stack."""
         self._require_connection()
         require_file(self._place)
         self._pinned.lag = None

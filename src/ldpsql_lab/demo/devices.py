@@ -27,11 +27,8 @@ PATIENCE = 1.0
 
 
 def send(collector: Collector, survey: Survey, report: Report, parent: int) -> None:
-    """Send a report until it is acknowledged; ReportError where it is refused for good, and where
-    the process that started the devices has ended.
-
-    parent: the number of that process.
-    """
+    """Send a report until it is acknowledged; ReportError where it is refused for good, and once
+    the process `parent`, which started the devices, has ended."""
     while not (sent := collector.send(survey, [report])).settled:
         if os.getppid() != parent:  # it was killed, and its collector has ended with it
             raise ReportError("the demonstration that started these devices has ended")

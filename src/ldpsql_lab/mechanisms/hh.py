@@ -1,6 +1,6 @@
 """HH: hierarchical histograms of one dimension by OUE or HRR.
 
-Source: Cormode, Kulkarni, Srivastava, VLDB 2019; docs/spec/h4mda.md#2.
+Source: Cormode, Kulkarni, Srivastava, VLDB 2019; docs/spec/h4mda.md#4.
 """
 
 from __future__ import annotations
@@ -8,19 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ldpsql.mechanisms.hierarchical.recipe import (
-    ONE_DIMENSION,
-    AllocatedOptions,
-    Hierarchical,
-    collect_embedded,
-)
+from ldpsql.mechanisms.hierarchical import recipe
 
 
 @dataclass(frozen=True)
-class HhOptions(AllocatedOptions):
+class HhOptions(recipe.AllocatedOptions):
     """Options of hh."""
 
     oracle: Literal["oue", "hrr"] = "oue"
 
 
-HH = Hierarchical("hh", collect_embedded, HhOptions, ONE_DIMENSION)
+HH = recipe.Hierarchical("hh", recipe.collect_embedded, HhOptions, recipe.ONE_DIMENSION)
