@@ -436,11 +436,6 @@ class FamilyBatch:
         """1/2 where a half spectrum holds both h and -h (or they coincide), else 1."""
         return _halve(self.cluster.orders[-1])
 
-    def scatter(self, values: Numbers) -> Numbers:
-        """Sum of half-spectrum values at their frequencies: a dense array over the axes."""
-        group, axes = self.cluster.group, self.cluster.axes
-        return _scatter(self.frequencies, values * self.halves, group.shape(axes))
-
     def transform_counts(
         self, counts: NDArray[Any], moved: tuple[int, ...] | None = None
     ) -> Complexes:
