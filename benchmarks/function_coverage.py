@@ -25,10 +25,10 @@ from ldpsql.algebra.estimate import CONFIDENCE
 from ldpsql.algebra.numerics import bound_probability
 from ldpsql.designer import design
 from ldpsql.engine.arithmetic import Sums, form_of
-from ldpsql.engine.plan import QueryPlan, make_plans
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Estimators, Sample
 from ldpsql.parser import parse
+from ldpsql.planner.plan import QueryPlan, make_plans
 from ldpsql.reports.channel import enumerate_law
 from ldpsql.reports.report import Histogram
 from ldpsql.sql.aggregates import Quantile, Target, expand

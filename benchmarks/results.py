@@ -24,13 +24,13 @@ from benchmarks.peers.table import lines as peer_lines
 from benchmarks.small_pictures import Shelf
 
 TARGET = Path(__file__).parents[1] / "docs" / "results.md"
-PICTURES = "images/results"
+pictures = "images/results"
 PACKAGES = ("duckdb", "numpy", "pyarrow", "sqlglot")
 
 
 def main(arguments: list[str]) -> None:
     folder = Path(arguments[0] if arguments else "out")
-    shelf = Shelf(TARGET.parent / PICTURES, PICTURES)
+    shelf = Shelf(TARGET.parent / pictures, pictures)
     parts = (_head(), _bench(folder, shelf), _peers(folder))
     text = "\n".join(chain(*parts))
     shelf.clear()

@@ -22,7 +22,7 @@ from ldpsql.reports.atomic import replace_file
 
 ROOT = Path(__file__).parents[2]
 STORED, DOCS = ROOT / "benchmarks" / "stored", ROOT / "docs" / "papers"
-PICTURES = ROOT / "docs" / "images" / "papers"
+pictures = ROOT / "docs" / "images" / "papers"
 
 
 def main(arguments: list[str]) -> None:
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
 def store(folder: Path) -> None:
     """Keep the results of figures that a paper names, and small copies of their pictures."""
     STORED.mkdir(exist_ok=True)
-    shelf = Shelf(PICTURES, "")
+    shelf = Shelf(pictures, "")
     for name in dict.fromkeys(name for paper in PAPERS for name in paper.figures):
         path = folder / f"{name}.json"
         if not path.exists():
@@ -125,7 +125,7 @@ def _figure(name: str) -> Iterator[str]:
         yield f"| {what} | {theirs} | {here} |"
     yield ""
     for picture in found["pictures"]:
-        if (PICTURES / f"{picture}.png").exists():
+        if (pictures / f"{picture}.png").exists():
             yield f"![{figure.source}](../images/papers/{picture}.png)"
             yield ""
     yield "| claim | verdict | because |"

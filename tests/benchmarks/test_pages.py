@@ -52,7 +52,7 @@ def test_every_figure_belongs_to_a_paper() -> None:
         found = pages.read(name)
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date"])
         assert found["pictures"]
-        assert all((pages.PICTURES / f"{p}.png").exists() for p in found["pictures"])
+        assert all((pages.pictures / f"{p}.png").exists() for p in found["pictures"])
         assert "stand-in" not in found["data"]
 
 

@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 import pytest
 from support.surveys import app, unsound
 
+from ldpsql.asking import write_result
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.result import Result, make_distinct
 from ldpsql.terminal import formats
-from ldpsql.terminal.results import write_result
 
 NAN = math.nan
 

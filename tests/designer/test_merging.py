@@ -13,10 +13,10 @@ from ldpsql.designer.file import read_file, read_workload
 from ldpsql.designer.merging import merge_codes
 from ldpsql.designer.questions import UndesignedSurvey
 from ldpsql.engine.notes import notes_on_query
-from ldpsql.engine.plan import make_plans
-from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
+from ldpsql.planner.plan import make_plans
+from ldpsql.planner.where import Slice, slices
 from ldpsql.sql.domains import domain_labels
 from ldpsql_device.description import Edges
 from ldpsql_device.schema import Schema

@@ -16,8 +16,8 @@ from ldpsql.engine.explain import (
     explain,
     explain_verbose,
 )
-from ldpsql.engine.plan import PASSES, QueryPlan, make_plans
 from ldpsql.parser import parse
+from ldpsql.planner.plan import PASSES, QueryPlan, make_plans
 
 SURVEY = design("""
 [survey]

@@ -18,7 +18,7 @@ import pytest
 from support.comparisons import COUNTS, comparison, raw, stored, survey_file
 
 from ldpsql.algebra.boxes import LinearQuery
-from ldpsql.engine.where import slices
+from ldpsql.planner.where import slices
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import OperationalError, StoreError, SurveyError
 from ldpsql_lab.bench import harness

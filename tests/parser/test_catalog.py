@@ -45,7 +45,7 @@ def test_every_column_is_described_once() -> None:
 
 
 def test_the_catalog_of_no_survey_is_empty() -> None:
-    assert [table.num_rows for table in relations(()).values()] == [0, 0]
+    assert [table.num_rows for table in relations({}).values()] == [0, 0]
 
 
 def test_surveys_are_shown_and_described(session: Session) -> None:

@@ -19,13 +19,13 @@ from support.tiers import keep_fast
 from ldpsql.algebra.boxes import LinearQuery
 from ldpsql.algebra.estimate import Estimates, rows_of
 from ldpsql.designer import design
-from ldpsql.engine.plan import Key, make_plans
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Sample
 from ldpsql.engine.session import Session
 from ldpsql.estimators.base import AnyEstimator, make_estimator
 from ldpsql.mechanisms import registry
 from ldpsql.parser import parse
+from ldpsql.planner.plan import Key, make_plans
 from ldpsql.population.margins import Margins, read_margins
 from ldpsql.population.poststratify import Poststratified
 from ldpsql.population.sources import Population

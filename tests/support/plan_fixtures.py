@@ -1,4 +1,4 @@
-"""The .sql files in engine/plan: SQL, and what a pass makes of it, in comments."""
+"""The .sql files in tests/planner: SQL, and what a pass makes of it, in comments."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from support.sql_survey import APP, base_of
 
 from ldpsql.algebra.boxes import Box
-from ldpsql.engine.plan import QueryPlan, boxes, cells, disjoin
+from ldpsql.planner.plan import QueryPlan, boxes, cells, disjoin
 from ldpsql.survey import Survey
 
-FOLDER = Path(__file__).parents[1] / "engine" / "plan"
+FOLDER = Path(__file__).parents[1] / "planner"
 _SHOWN_ROWS = 6
 
 

@@ -16,8 +16,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.limits import in_time
-
 Array = NDArray[np.float64]
 Query = TypeVar("Query")
 
@@ -108,7 +106,7 @@ def rows_of(
     """Joint answers per row from a function that answers jointly, a chunk of rows at a time."""
     answers: list[Estimates] = []
     step = max(1, _CHUNK // max(1, *map(len, rows), 1))
-    for first in in_time(range(0, len(rows), step)):
+    for first in range(0, len(rows), step):
         chunk = rows[first : first + step]
         joint = answer([query for row in chunk for query in row])
         for start, end in pairwise(accumulate(map(len, chunk), initial=0)):

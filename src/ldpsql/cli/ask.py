@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from ldpsql.terminal import options
-from ldpsql.terminal.asking import make_session, open_to_ask
 
 
 @click.command()
@@ -53,7 +52,7 @@ def answer(
     options.keep_inputs(target, database, *weights)
     parameters = options.read_parameters(values)
 
-    from ldpsql.terminal.results import write_result  # noqa: PLC0415  (what is heavy is loaded when needed)
+    from ldpsql.asking import make_session, open_to_ask, write_result  # noqa: PLC0415  (heavy)
 
     with closing(open_to_ask(database)) as store:
         result = make_session(store, weights, **settings).execute(sql, parameters)

@@ -20,6 +20,7 @@ from ldpsql.cli.forecast import choice, expectations
 from ldpsql.designer import design_survey
 from ldpsql.designer.file import column_types, starter_text
 from ldpsql.errors import pluralize
+from ldpsql.figures import require_matplotlib, save_figure
 from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.atomic import replace_file
 from ldpsql.sql import domains
@@ -151,7 +152,7 @@ def _design(
     """The survey of a file, and the lines that explain it. asked: as of `design_survey`."""
     if picture is not None:
         pictures = extensions.require("ldpsql.pictures", "surveys", "the drawing of pictures")
-        pictures.require_matplotlib()
+        require_matplotlib()
     with Progress("designing", sys.stderr) as progress:
         designed = design_survey(source, tell=progress.show, progress=progress.advance, **asked)
         survey = designed.survey if key is None else designed.survey.sign(key)
@@ -165,7 +166,7 @@ def _design(
         lines += expectations(designed, half_width, is_asked=is_asked, is_verbose=is_verbose)
         if picture is not None:
             progress.show("drawing")
-            pictures.save_figure(pictures.draw_survey(designed), picture)
+            save_figure(pictures.draw_survey(designed), picture)
             lines.append(f"plot         {picture}")
     return survey, lines
 

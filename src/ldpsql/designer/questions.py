@@ -15,12 +15,12 @@ from ldpsql.algebra.boxes import Box, CodeSet
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DeclaredQuery
 from ldpsql.designer.forecast import take_evenly
-from ldpsql.engine.disjoin import find_needed_sides
-from ldpsql.engine.plan import amounts_of, disjoint_slice, find_key_regions, linear, rows
-from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import ParsedSQL, Query
+from ldpsql.planner.disjoin import find_needed_sides
+from ldpsql.planner.plan import amounts_of, disjoint_slice, find_key_regions, linear, rows
+from ldpsql.planner.where import slices
 from ldpsql.sql.aggregates import (
     Aggregate,
     Amount,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 
 from ldpsql.algebra.boxes import Terms, meet
-from ldpsql.engine.plan import QueryPlan
+from ldpsql.planner.plan import QueryPlan
 from ldpsql.sql.aggregates import Aggregate, Arithmetic, Expression, Target, expand, find_aggregate
 from ldpsql.sql.aggregates import leaves as sums
 from ldpsql.sql.domains import find_public_column

@@ -14,12 +14,12 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from ldpsql.engine.notes import guarantee_of_batches
-from ldpsql.engine.plan import make_plans
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Estimators, Sample, SumSource
 from ldpsql.engine.sources import RESPONDENTS, AskedSurvey, Sources, sources_of_everybody
 from ldpsql.mechanisms.rounds import count_earlier
 from ldpsql.parser.query import Query
+from ldpsql.planner.plan import make_plans
 from ldpsql.reports.forgery import Spread, signs_within_groups
 from ldpsql.reports.report import Integers
 from ldpsql.store.base import ReportSource, Selection

@@ -18,12 +18,12 @@ from ldpsql.algebra.estimate import CONFIDENCE, Array, quantile
 from ldpsql.engine.answer import Draft, answer, describe, make_result, relate
 from ldpsql.engine.evidence import Evidence, Subject
 from ldpsql.engine.notes import notes_on_query
-from ldpsql.engine.plan import QueryPlan, make_plans
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import selection
-from ldpsql.engine.where import Slice
 from ldpsql.estimators.base import hides_bias
 from ldpsql.mechanisms.rounds import Rounds
+from ldpsql.planner.plan import QueryPlan, make_plans
+from ldpsql.planner.where import Slice
 from ldpsql.sql import domains
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql.wording.numbers import tell_forged

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.algebra.estimate import Array
-from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.propagation import ErrorBars
 from ldpsql.engine.relation import Relation
 from ldpsql.errors import list_some, pluralize
 from ldpsql.mechanisms.base import find_epsilon
 from ldpsql.parser.query import Comparison, Membership, Output, atoms
+from ldpsql.planner.plan import QueryPlan
 from ldpsql.reports.forgery import SUSPICIOUS
 from ldpsql.reports.report import Integers
 from ldpsql.sql.aggregates import Ordering, Ranked, aggregates, ends_of_codes, find_aggregate

@@ -22,11 +22,11 @@ from ldpsql import limits
 from ldpsql.algebra.estimate import Array, Estimates, quantile
 from ldpsql.algebra.numerics import distinct, join_ranges
 from ldpsql.engine.arithmetic import Affine, Interval, typical_error
-from ldpsql.engine.plan import Key
 from ldpsql.engine.relation import Relation
 from ldpsql.engine.sample import Estimators, selection
 from ldpsql.estimators.base import PlannedQuery
 from ldpsql.parser.query import DISPLACED, TOO_FEW, UNKNOWN
+from ldpsql.planner.plan import Key
 from ldpsql.reports.report import Integers
 from ldpsql.sql.arrow_arrays import read_numbers
 from ldpsql.sql.quoting import Scalar

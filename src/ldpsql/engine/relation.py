@@ -18,10 +18,10 @@ from ldpsql import limits
 from ldpsql.algebra.estimate import Array
 from ldpsql.engine.arithmetic import Form, Sums, form_of, replicate
 from ldpsql.engine.bounds import bounds_of
-from ldpsql.engine.plan import QueryPlan
 from ldpsql.engine.sample import SumSource
 from ldpsql.errors import QueryError
 from ldpsql.parser.binder import list_relation_types
+from ldpsql.planner.plan import QueryPlan
 from ldpsql.sql.aggregates import Expression, Target, expand
 from ldpsql.sql.arrow_arrays import make_array
 from ldpsql_device.values import Value

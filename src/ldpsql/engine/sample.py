@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.algebra.estimate import Array, Estimates
-from ldpsql.engine.plan import Key, QueryPlan
-from ldpsql.engine.where import Slice
 from ldpsql.estimators.base import AnyDecoder, AnyEstimator, PlannedQuery, hides_bias, prefers_sets
+from ldpsql.planner.plan import Key, QueryPlan
+from ldpsql.planner.where import Slice
 from ldpsql.reports.report import Decoded, Histogram, Histograms, Integers
 from ldpsql.store.base import Moment, Selection
 

@@ -7,11 +7,12 @@ import pyarrow as pa
 from ldpsql import limits
 from ldpsql.algebra.estimate import CONFIDENCE
 from ldpsql.engine.answer import Draft, answer
+from ldpsql.engine.catalog import list_tables
 from ldpsql.engine.evidence import Evidence
 from ldpsql.engine.explain import explain_statement
 from ldpsql.engine.result import Result
 from ldpsql.engine.sources import RESPONDENTS, Sources
-from ldpsql.parser import Parameters, catalog, parse
+from ldpsql.parser import Parameters, parse
 from ldpsql.parser.query import ParsedSQL
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.store.base import ReportSource
@@ -98,6 +99,6 @@ class Session:
         subjects = {name: self.evidence.subject(name, self.estimator) for name in names}
         tables: dict[str, pa.Table] = {}
         if statement.asks_catalog:
-            tables |= catalog.relations(self.store.surveys(), self.lookups())
+            tables |= list_tables(self.store.surveys(), self.lookups())
         tables |= {table.relation: table.rows for table in statement.tables}
         return Draft(statement, subjects, tables)

@@ -97,8 +97,13 @@ class JointEstimator(Estimator[_Asked_contra]):
         """Values and covariance of all of them."""
 
     def answer_rows(self, rows: Sequence[Sequence[_Asked_contra]]) -> list[Estimates]:
-        """One joint answer per row."""
-        return rows_of(self.answer, rows)
+        """One joint answer per row; an error as soon as the deadline is over."""
+
+        def answer(queries: Sequence[_Asked_contra]) -> Estimates:
+            check()
+            return self.answer(queries)
+
+        return rows_of(answer, rows)
 
 
 class SmoothingEstimator(Estimator[Any]):
@@ -336,7 +341,6 @@ class Design(Designer[Q], Decoder[Q], Auditor):
 
 AnyDesign = Design[Any]
 """A design of whatever recipe: its planned queries are passed from `prepare` to its estimators."""
-AnyDesigner = Designer[Any]
 AnyDecoder = Decoder[Any]
 
 

@@ -196,10 +196,9 @@ class GroupTable:
         Nodes that reach into padding hold fewer records than others.
         """
         widths, strides, _ = self._columns
-        shares = np.full(len(nodes), 1.0 if self.groups[group].sign is None else 0.5)
-        for axis, (tree, level) in enumerate(
-            zip(self.trees, self.groups[group].levels, strict=True)
-        ):
+        own = self.groups[group]
+        shares = np.full(len(nodes), 1.0 if own.sign is None else 0.5)
+        for axis, (tree, level) in enumerate(zip(self.trees, own.levels, strict=True)):
             first = nodes // strides[group, axis] % tree.counts[level] * widths[group, axis]
             shares *= (np.minimum(first + widths[group, axis], tree.size) - first) / tree.size
         return shares

@@ -198,7 +198,7 @@ def bind(
     with _database().cursor() as cursor:
         for base, schema in zip(bases, schemas, strict=True):
             cursor.register(base.relation, list_relation_types(base, schema).empty_table())
-        for name, relation in catalog.relations(()).items():
+        for name, relation in catalog.relations({}).items():
             cursor.register(name, relation)
         bound = _bind(cursor, query, sql, tables)
         for name, kind in zip(bound.columns, bound.types, strict=True):

@@ -6,7 +6,7 @@ SHOW TABLES and DESCRIBE are written as SELECTs over these tables, which DuckDB 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,16 +21,16 @@ from ldpsql_device.schema import RESERVED_PREFIX, Attribute, Schema
 from ldpsql_device.values import Listed
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ldpsql.sql.lookups import PublicTable
-    from ldpsql.survey import Survey
 
 _LONGEST = 1000
-_SCHEMA, _MAIN = "information_schema", ("ldpsql", "main")
-_HEAD = {"table_catalog": "text", "table_schema": "text", "table_name": "text"}
+_SCHEMA = "information_schema"
+MAIN = "ldpsql", "main"
+"""The catalog and the schema in which every table is."""
+HEAD = {"table_catalog": "text", "table_schema": "text", "table_name": "text"}
+"""The columns that say of which table a row is."""
 COLUMNS: Mapping[str, Mapping[str, str]] = {
-    "tables": _HEAD
+    "tables": HEAD
     | {
         "table_type": "text",
         "mechanism": "text",
@@ -38,7 +38,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "guarantee": "text",
         "label": "text",
     },
-    "columns": _HEAD
+    "columns": HEAD
     | {
         "column_name": "text",
         "ordinal_position": "int",
@@ -77,7 +77,7 @@ _DESCRIBED = (
 def relation_of(table: exp.Table) -> str | None:
     """The name of the relation that a table of information_schema is read from; None for others."""
     is_known = table.db.lower() == _SCHEMA and table.name.lower() in COLUMNS
-    is_ours = table.catalog.lower() in ("", _MAIN[0])
+    is_ours = table.catalog.lower() in ("", MAIN[0])
     return f"{RESERVED_PREFIX}{table.name.lower()}" if is_known and is_ours else None
 
 
@@ -89,7 +89,7 @@ def unqualify(tree: exp.Expr) -> None:
     """
     for node in tree.find_all(exp.Table, exp.Column):
         qualifiers = node.text("catalog").lower(), node.text("db").lower()
-        if qualifiers in (_MAIN, ("", _MAIN[1])):
+        if qualifiers in (MAIN, ("", MAIN[1])):
             node.set("catalog", None)
             node.set("db", None)
             mark_stored(node)
@@ -149,7 +149,7 @@ def surveyed(tree: exp.Expr) -> exp.Table | None:
     is_whole = [type(item) for item in tree.expressions] == [exp.Star]
     if not (is_empty and is_whole and isinstance(table, exp.Table)):
         return None
-    return table if table.db.lower() in ("", _MAIN[1]) else None
+    return table if table.db.lower() in ("", MAIN[1]) else None
 
 
 def write_empty(schema: Schema) -> exp.Query:
@@ -159,49 +159,14 @@ def write_empty(schema: Schema) -> exp.Query:
     return exp.select(*empty).where("1 = 0")
 
 
-def relations(
-    surveys: Iterable[Survey], lookups: Iterable[PublicTable] = ()
-) -> dict[str, pa.Table]:
-    """The tables of surveys, and look-up tables, by the names of their relations; of none for
-    their columns alone."""
-    rows: dict[str, list[dict[str, Any]]] = {"tables": [], "columns": []}
-    for survey in surveys:
-        head = dict(zip(_HEAD, (*_MAIN, survey.table), strict=True))
-        promised = survey.design.guarantee.epsilon
-        epsilon = None if promised is None else float(promised)
-        rows["tables"].append(
-            {
-                **head,
-                "table_type": "BASE TABLE",
-                "mechanism": survey.design.name,
-                "epsilon": epsilon,
-                "guarantee": str(survey.guarantee),
-                "label": survey.label,
-            }
-        )
-        for position, column in enumerate(describe(survey.schema), start=1):
-            own = {"epsilon": None if column["role"] == "public" else epsilon}
-            rows["columns"].append({**head, "ordinal_position": position, **column, **own})
-    for table in lookups:
-        head = dict(zip(_HEAD, (*_MAIN, table.name), strict=True))
-        rows["tables"].append({**head, "table_type": "LOOKUP TABLE"})
-        for position, (name, kind) in enumerate(describe_lookup(table), start=1):
-            rows["columns"].append(
-                {
-                    **head,
-                    "ordinal_position": position,
-                    "column_name": name,
-                    "is_nullable": "YES" if table.rows.column(name).null_count else "NO",
-                    "data_type": DUCKDB_TYPES[kind],
-                    "role": "lookup",
-                    "type": kind,
-                }
-            )
+def relations(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, pa.Table]:
+    """The tables of information_schema by the names of their relations; rows: of each, by its
+    name, none where it is left out."""
     return {
         f"{RESERVED_PREFIX}{name}": pa.Table.from_pylist(
-            rows[name], pa.schema([(key, ARROW_TYPES[kind]) for key, kind in columns.items()])
+            rows.get(name, ()), pa.schema([(key, ARROW_TYPES[kind]) for key, kind in types.items()])
         )
-        for name, columns in COLUMNS.items()
+        for name, types in COLUMNS.items()
     }
 
 

@@ -34,10 +34,10 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.algebra.numerics import fit_marginals
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.engine.plan import Key, QueryPlan, make_linear_queries
 from ldpsql.engine.sample import EstimatorsOf, Sample, SumSource, selection, whole_where_exact
 from ldpsql.errors import list_some
 from ldpsql.estimators.base import AnyEstimator, hides_bias
+from ldpsql.planner.plan import Key, QueryPlan, make_linear_queries
 from ldpsql.population.strata import Strata
 from ldpsql.store.base import Selection
 from ldpsql_device.errors import DataError, NotSupportedError

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.algebra.numerics import weigh_by_precision
-from ldpsql.engine.plan import Key, QueryPlan
 from ldpsql.engine.sample import Sample, SumSource, sort_keys, whole_where_exact
+from ldpsql.planner.plan import Key, QueryPlan
 from ldpsql_device.errors import InternalError
 
 _PREDICTED = 256

@@ -24,6 +24,7 @@ from typing import Any
 import duckdb
 
 from ldpsql.reports.atomic import flush_file, lock_file
+from ldpsql.sandbox import is_ctrl_c
 from ldpsql.sql.quoting import DUCKDB_SETTINGS
 from ldpsql.store.layout import FORMAT, MARKER, MIGRATIONS, STORE_DDL
 from ldpsql_device.errors import StoreError
@@ -449,11 +450,6 @@ def guard(path: Path | None) -> Iterator[None]:
         if not is_ctrl_c(error):
             raise
         raise KeyboardInterrupt from None
-
-
-def is_ctrl_c(error: Exception) -> bool:
-    """Whether this is how DuckDB tells of Ctrl-C: it takes the signal away from Python."""
-    return type(error) is RuntimeError and "interrupted" in str(error).lower()
 
 
 def explain(error: duckdb.Error, path: Path | None) -> StoreError:

@@ -21,6 +21,7 @@ import pyarrow as pa
 from ldpsql.errors import QueryError
 from ldpsql.estimators.base import Decoding
 from ldpsql.reports.report import Decoded, Histogram, Integers
+from ldpsql.sandbox import Sandbox
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.sql.quoting import literal, quote
 from ldpsql.store import arrivals, companion, decoded, fold, importing
@@ -74,7 +75,6 @@ from ldpsql.store.rules import (
     require_open,
     split_files,
 )
-from ldpsql.store.sandbox import Sandbox
 from ldpsql.survey import Survey
 from ldpsql_device.errors import (
     DataError,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ldpsql.asking import open_to_ask
 from ldpsql.engine.collector import AnsweringStore
 from ldpsql.synthesis import Synthesizer
 from ldpsql.synthesis.synthesizer import NOTES_KEY
 from ldpsql.terminal import options
-from ldpsql.terminal.asking import open_to_ask
 from ldpsql.terminal.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.terminal.notes import show_notes
 from ldpsql.terminal.progress import Progress

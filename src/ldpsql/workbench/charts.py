@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from ldpsql.algebra.estimate import Array
 from ldpsql.engine.result import Result, are_numbers
-from ldpsql.wording.numbers import plain
-from ldpsql.workbench.pictures import (
+from ldpsql.figures import (
     Curve,
     Panel,
     Place,
@@ -20,6 +19,7 @@ from ldpsql.workbench.pictures import (
     require_matplotlib,
     svg_of,
 )
+from ldpsql.wording.numbers import plain
 from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from ldpsql.asking import make_session, open_to_ask
 from ldpsql.errors import pluralize
 from ldpsql.terminal import options
-from ldpsql.terminal.asking import make_session, open_to_ask
 from ldpsql.terminal.progress import Progress
 from ldpsql.workbench.publish.queries import answer_queries, read_queries
 from ldpsql.workbench.publish.targets import DUCKDB_SUFFIXES, check_target, is_duckdb, write_tables

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ldpsql.asking import make_session, open_to_ask, write_result
 from ldpsql.errors import did_you_mean
 from ldpsql.parser.catalog import describe, describe_lookup
 from ldpsql.parser.source import is_blank, split_statements
 from ldpsql.terminal import options
-from ldpsql.terminal.asking import make_session, open_to_ask
 from ldpsql.terminal.failure import INTERRUPTED, OK, report
 from ldpsql.terminal.formats import BY_NAME
 from ldpsql.terminal.notes import show_line, show_notes
-from ldpsql.terminal.results import write_result
 from ldpsql.terminal.text import labelled_lines, table_lines
 from ldpsql_device.description import name_with_label
 from ldpsql_device.errors import InterfaceError

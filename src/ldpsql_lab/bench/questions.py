@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpsql.engine.plan import rows
-from ldpsql.engine.where import slices
 from ldpsql.errors import QueryError, UnsupportedSQL, pluralize
 from ldpsql.parser import parse
 from ldpsql.parser.outer import Askable
 from ldpsql.parser.query import GroupKey, Measurement, Query
 from ldpsql.parser.source import is_blank, split_statements
+from ldpsql.planner.plan import rows
+from ldpsql.planner.where import slices
 from ldpsql.sql.aggregates import aggregates
 from ldpsql.sql.quoting import literal, quote
 from ldpsql_device.description import Edges

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.plan_fixtures import FOLDER, PLANNERS, rendered
 
-from ldpsql.engine.plan import PASSES
+from ldpsql.planner.plan import PASSES
 
 
 @pytest.mark.parametrize("name", PLANNERS)

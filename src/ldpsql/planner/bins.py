@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import Box, CodeSet, codes
-from ldpsql.engine.disjoin import cut
 from ldpsql.errors import QueryError
 from ldpsql.parser.query import Atom, Comparison, Membership
+from ldpsql.planner.disjoin import cut
 from ldpsql.sql import domains
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, Value

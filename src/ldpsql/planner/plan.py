@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms, codes_of, meet, multiply
-from ldpsql.engine.declared import MAX_CELLS, Region, join_schema, pieces, regions
-from ldpsql.engine.disjoin import disjoint, too_many_boxes
-from ldpsql.engine.where import Slice, slices
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.estimators.base import PlannedQuery
 from ldpsql.limits import in_time
 from ldpsql.parser.query import And, GroupKey, Predicate, Query
+from ldpsql.planner.declared import MAX_CELLS, Region, join_schema, pieces, regions
+from ldpsql.planner.disjoin import disjoint, too_many_boxes
+from ldpsql.planner.where import Slice, slices
 from ldpsql.sql import domains
 from ldpsql.sql.aggregates import Target, targets_of
 from ldpsql.sql.domains import find_dimension

@@ -1,17 +1,42 @@
-"""Answers to questions as documents: numbers with error bars for people, columns for machines."""
+"""What commands that ask questions share: a store or a collector, a session of it, and answers as
+documents, with error bars for people and columns for machines."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ldpsql.engine.collector import Answering, AnsweringStore, open_collector, open_session
 from ldpsql.engine.result import Result, are_numbers
+from ldpsql.engine.sources import choose_sources
+from ldpsql.store import read_store
 from ldpsql.terminal.formats import Document, write_document
 from ldpsql.terminal.notes import show_notes
 from ldpsql.wording.numbers import plain
+
+if TYPE_CHECKING:
+    from ldpsql.store.store import Store  # DuckDB is loaded when needed
+
+
+def open_to_ask(database: Path | str) -> Store | AnsweringStore:
+    """The store in a file, or a collector."""
+    return open_collector(database) or read_store(database)
+
+
+def make_session(
+    store: Store | AnsweringStore,
+    weights: tuple[Path, ...],
+    *,
+    one_population: bool = False,
+    census: bool = False,
+    **settings: Any,
+) -> Answering:
+    """A session that answers questions; settings: as of `connect`, and others of a `Session`."""
+    sources = choose_sources(weights, one_population=one_population, census=census)
+    return open_session(store, sources=sources, **settings)
 
 
 def write_result(

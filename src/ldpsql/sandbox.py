@@ -13,7 +13,8 @@ import pyarrow as pa
 from ldpsql.errors import QueryError
 from ldpsql.limits import MOST_ROWS, SECONDS, find_remaining, too_late, too_many_rows
 from ldpsql.sql.quoting import DUCKDB_SETTINGS
-from ldpsql.store.opening import Connection, is_ctrl_c
+
+Connection = duckdb.DuckDBPyConnection
 
 _CONFIG = {
     **DUCKDB_SETTINGS,
@@ -172,6 +173,11 @@ class Sandbox:
                 time.sleep(_PATIENCE)
             self._database.close()
             self._database = None
+
+
+def is_ctrl_c(error: Exception) -> bool:
+    """Whether this is how DuckDB tells of Ctrl-C: it takes the signal away from Python."""
+    return type(error) is RuntimeError and "interrupted" in str(error).lower()
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -20,9 +20,6 @@ from typing import Literal
 
 from ldpsql import limits
 from ldpsql.algebra.boxes import NOTHING, Box, CodeSet, code_set, complement, meet
-from ldpsql.engine.bins import Divided
-from ldpsql.engine.declared import regions
-from ldpsql.engine.disjoin import cut, outside
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import (
     And,
@@ -38,6 +35,9 @@ from ldpsql.parser.query import (
     atoms,
     condition,
 )
+from ldpsql.planner.bins import Divided
+from ldpsql.planner.declared import regions
+from ldpsql.planner.disjoin import cut, outside
 from ldpsql.sql import domains
 from ldpsql.sql.domains import find_dimension, find_public_column
 from ldpsql.sql.quoting import Scalar, literal

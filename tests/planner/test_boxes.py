@@ -9,9 +9,9 @@ from support.plan_fixtures import compiled
 from support.sql_survey import APP, base_of, marked
 
 from ldpsql.algebra.boxes import Box
-from ldpsql.engine.plan import boxes, disjoin
-from ldpsql.engine.where import MAX_SLICES, Slice
 from ldpsql.errors import QueryError, UnsupportedSQL
+from ldpsql.planner.plan import boxes, disjoin
+from ldpsql.planner.where import MAX_SLICES, Slice
 
 
 def test_a_predicate_that_nobody_satisfies_leaves_one_slice_without_boxes() -> None:
@@ -169,7 +169,7 @@ def test_work_that_grows_with_the_square_is_caught() -> None:
 def test_a_condition_that_falls_apart_into_too_many_boxes_is_refused_at_its_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(import_module("ldpsql.engine.disjoin"), "MAX_BOXES", 69)
+    monkeypatch.setattr(import_module("ldpsql.planner.disjoin"), "MAX_BOXES", 69)
     where = " OR ".join(f"(age = {i + 18} AND hours = {i})" for i in range(70))
     with pytest.raises(UnsupportedSQL) as caught:
         compiled(f"SELECT COUNT(*) FROM app WHERE active OR {where}")

@@ -8,13 +8,13 @@ import pytest
 from support.sql_survey import marked
 
 from ldpsql.algebra.boxes import Box
-from ldpsql.engine import declared
-from ldpsql.engine.declared import regions
-from ldpsql.engine.plan import amounts_of
-from ldpsql.engine.where import slices
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import Query
+from ldpsql.planner import declared
+from ldpsql.planner.declared import regions
+from ldpsql.planner.plan import amounts_of
+from ldpsql.planner.where import slices
 from ldpsql.sql.aggregates import targets_of
 from ldpsql.sql.quoting import Scalar
 from ldpsql_device.schema import Dimension, Schema

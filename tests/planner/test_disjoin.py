@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from support.tiers import examples
 
 from ldpsql.algebra.boxes import Box, codes
-from ldpsql.engine.disjoin import cut, disjoint, outside
 from ldpsql.errors import UnsupportedSQL
+from ldpsql.planner.disjoin import cut, disjoint, outside
 
-MODULE = import_module("ldpsql.engine.disjoin")
+MODULE = import_module("ldpsql.planner.disjoin")
 SIZES = (4, 3, 5)
 CELLS = list(product(*map(range, SIZES)))
 

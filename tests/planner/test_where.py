@@ -14,8 +14,8 @@ from support.sql_survey import survey
 from support.tiers import examples
 
 from ldpsql.algebra.boxes import Box
-from ldpsql.engine.plan import QueryPlan, boxes, disjoin
 from ldpsql.parser import parse
+from ldpsql.planner.plan import QueryPlan, boxes, disjoin
 from ldpsql.sql.domains import labels
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
 from ldpsql_device.values import BOOL, Listed, int_domain
