@@ -33,7 +33,7 @@ from benchmarks.timing import by_clocks
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.spark.columns import PLACE, ROW, SAID, arriving_columns, wide, write_schema
-from ldpsql.spark.executor import Decoder
+from ldpsql.spark.executor import CountDecoder
 from ldpsql.spark.session import start
 from ldpsql.spark.store import SparkStore
 from ldpsql.store.base import Selection
@@ -88,7 +88,7 @@ def _measure(number: int) -> tuple[str, ...]:
 
 def _decode_alone(asked: Survey, counts: pa.Table) -> tuple[float, float]:
     """Processor seconds of decoding counts, and of what follows from the design alone."""
-    decoder = Decoder(asked.to_json(), asked.fingerprint, Selection(keys=("month",)))
+    decoder = CountDecoder(asked.to_json(), asked.fingerprint, Selection(keys=("month",)))
     decoding, deriving = list[float](), list[float]()
     for _ in range(1 + RUNS):
         start = time.process_time()

@@ -31,7 +31,7 @@ from ldpsql_device.plan import (
     Parity,
     Part,
     Plan,
-    Rows,
+    RowsOfWords,
     Scrambled,
     Subset,
     Whole,
@@ -220,7 +220,7 @@ def rungs(plan: Plan, part: Part, symbol: Sequence[Integers], choices: Choices) 
     response = part.response
     if isinstance(response, Ladder):
         return Rungs(response.table, classes_of(response, symbol))
-    if isinstance(response, Rows):
+    if isinstance(response, RowsOfWords):
         return Rungs(response.table, flatten(symbol, part_radices(part, choices)))
     assert isinstance(response, Subset)
     distinct, place = _distinct(part, choices)
@@ -308,7 +308,7 @@ def answer(
 ) -> Integers:
     """The flat answer that point `index` of a rung means, shape (n,)."""
     radices, response = part_radices(part, choices), part.response
-    if isinstance(response, Rows):
+    if isinstance(response, RowsOfWords):
         return response.order[flatten(symbol, radices), rung]
     if isinstance(response, Ladder):
         is_drawn = response.is_drawn[classes_of(response, symbol), rung].T

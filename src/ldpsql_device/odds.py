@@ -35,7 +35,7 @@ from ldpsql_device.plan import (
     Ladder,
     Part,
     Plan,
-    Rows,
+    RowsOfWords,
     Subset,
     extent,
     find_columns,
@@ -121,7 +121,7 @@ class _Bounds:
         response = part.response
         if isinstance(response, Subset):
             return self._of_subset(face, part, self.plan.odds[response.odds])
-        if isinstance(response, Rows):
+        if isinstance(response, RowsOfWords):
             # The likeliest and the least likely sender of every answer.
             return max(_ratio(max(words), min(words)) for words in zip(*response.rows, strict=True))
         if isinstance(response, Bits):
@@ -330,7 +330,7 @@ def excess(plan: Plan, allowed: Fraction) -> Fraction:
         if bounds.of_face(face) <= allowed:
             continue
         response = face.parts[0].response
-        if len(face.parts) > 1 or not isinstance(response, Rows):
+        if len(face.parts) > 1 or not isinstance(response, RowsOfWords):
             return Fraction(1)
         rows = response.rows
         size = len(rows) ** 2 * len(rows[0])

@@ -392,7 +392,7 @@ class Ladder(Piece):
 
 
 @dataclass(frozen=True)
-class Rows(Piece):
+class RowsOfWords(Piece):
     """A row of words per symbol, one entry per answer; every row sums to WORDS."""
 
     kind: ClassVar[str] = "rows"
@@ -418,7 +418,7 @@ class Rows(Piece):
 
 
 @dataclass(frozen=True)
-class Staircase(Rows):
+class Staircase(RowsOfWords):
     """Rows by a rule: an answer has `weight` words, and a favoured symbol floor(weight favour /
     WORDS) of it. What is left of a symbol's words goes to answers that do not favour it, in their
     order, each up to the words of a favoured one (docs/spec/rr-optimum.md#2.2).
@@ -480,7 +480,7 @@ class Keep(Piece):
     kind: ClassVar[str] = "keep"
 
 
-Response = Arcs | Comb | Scrambled | Ladder | Rows | Staircase | Bits | Keep
+Response = Arcs | Comb | Scrambled | Ladder | RowsOfWords | Staircase | Bits | Keep
 
 
 # -- questions ------------------------------------------------------------------------------------
@@ -531,7 +531,7 @@ class Part(Piece):
             pairs = zip(response.held, radices, strict=True)
             fits = all(held <= extent(radix)[0] for held, radix in pairs)
             require(fits, "more sensitive values than values")
-        elif isinstance(response, Rows):
+        elif isinstance(response, RowsOfWords):
             require(size <= len(response.rows), "a row for every symbol")
         elif isinstance(response, Bits):
             require(size <= MOST_BITS, f"at most {MOST_BITS} bits")
@@ -541,7 +541,7 @@ class Part(Piece):
     def limits(self, choices: Choices) -> list[Whole]:
         """The exclusive limit of each of these columns."""
         size = product_of(self.radices, choices)
-        if isinstance(self.response, Rows):
+        if isinstance(self.response, RowsOfWords):
             size = len(self.response.rows[0])
         if not isinstance(self.response, Bits):
             return [size] * self.columns
@@ -807,7 +807,7 @@ def _size(face: Face) -> int:
             size += face.choices * max(512, part.size)
         elif isinstance(part.response, Ladder):
             size += 1 << 18
-        elif isinstance(part.response, Rows):
+        elif isinstance(part.response, RowsOfWords):
             size += 16 * len(part.response.rows) * len(part.response.rows[0])
     return size
 

@@ -8,7 +8,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.cli.forecast import comparison, forecast
 from ldpsql.designer import design_survey
-from ldpsql.designer.auto import Candidate, Ranking
+from ldpsql.designer.auto import Ranking, Trial
 from ldpsql.designer.forecast import Forecast, SampledQueries
 from ldpsql.mechanisms.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
@@ -22,7 +22,7 @@ def test_coarse_bins_are_named_beside_errors_that_leave_them_out(
     made = Fourier().design(domain, Epsilon.parse("1"), {"bins": bins})
     asked = (LinearQuery.count(Box((((3, 30),),))),)
     sample = SampledQueries("x range", "COUNT", 1.0, asked)
-    candidate = Candidate("fourier", {"bins": bins}, Forecast.of(made, [sample], 1000))
+    candidate = Trial("fourier", {"bins": bins}, Forecast.of(made, [sample], 1000))
     lines = comparison(Ranking((candidate,), {}, None), 1000)
     assert any("fourier counts the people of a coarse bin" in line for line in lines) == is_coarse
 

@@ -30,7 +30,7 @@ from ldpsql_device.plan import (
     Part,
     Plan,
     Response,
-    Rows,
+    RowsOfWords,
     Rung,
     Scrambled,
     Step,
@@ -185,7 +185,7 @@ def every_part(attribute: int) -> list[Part]:
         Part((turned,), Comb(0, 1, 2, 1)),
         Part((halved, turned), Scrambled(0, 1, 7, 1)),
         Part((whole,), ladder),
-        Part((whole,), Rows(rows)),
+        Part((whole,), RowsOfWords(rows)),
         Part((turned,), Bits((third * 2, third, third), (third, third, 5))),
         Part((halved,), Bits((third,), (5,))),
     ]

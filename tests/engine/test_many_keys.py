@@ -13,11 +13,12 @@ from support.surveys import boolean, integer, measure, public, survey_toml
 
 from ldpsql import limits
 from ldpsql.designer import design
+from ldpsql.engine import sample
 from ldpsql.engine.result import Result
 from ldpsql.engine.sample import Estimators
 from ldpsql.engine.session import Session
 from ldpsql.errors import QueryError
-from ldpsql.estimators import base, grouped, linear_design
+from ldpsql.estimators import grouped, linear_design
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.reports.report import Histograms
@@ -93,7 +94,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return found
 
     monkeypatch.setattr(Estimators, "answer_all", spy)
-    monkeypatch.setattr(base, "MANY_SETS", 4)
+    monkeypatch.setattr(sample, "MANY_SETS", 4)
     monkeypatch.setattr(linear_design, "SETS_AT_ONCE", 16)
     return calls
 

@@ -20,7 +20,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
-from ldpsql.estimators.groups import Group
+from ldpsql.estimators.groups import LevelGroup
 from ldpsql.estimators.linear import LinearEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
@@ -42,7 +42,7 @@ class Dense:
         signs = [range(2) for _ in self.design.domain.bounds]
         return np.array(list(product(*codes, *signs)))
 
-    def _place(self, group: Group) -> tuple[np.ndarray, np.ndarray]:
+    def _place(self, group: LevelGroup) -> tuple[np.ndarray, np.ndarray]:
         """Padded node of every cell in a group, and its number among those reported, or -1."""
         padded = np.zeros(len(self.cells), dtype=np.int64)
         own, real = padded.copy(), np.ones(len(padded), dtype=bool)

@@ -19,7 +19,7 @@ from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device import draw as device
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.law import law
-from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Rows, Step, Term
+from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, RowsOfWords, Step, Term
 from ldpsql_lab.audit import bisection
 from ldpsql_lab.audit.bisection import Given, check_device, find_pieces, law_of_interpreter
 from ldpsql_lab.simulation import SeededEntropy
@@ -123,7 +123,9 @@ def test_a_border_inside_a_secret_step_is_found():
         row[1 + symbol] = rare
     cell = Digit((Term(0),), 3, vary(0, [0, 1, 2]))
     step = Step((1, 2, 5), (), True)
-    plan = Plan((1,), (), (Face(1, (Part((cell,), Rows(tuple(map(tuple, rows)))),), (step,)),))
+    plan = Plan(
+        (1,), (), (Face(1, (Part((cell,), RowsOfWords(tuple(map(tuple, rows)))),), (step,)),)
+    )
     found, _ = law_of_interpreter(plan, (0,))
     assert found == law(plan, (0,))
     assert len(found) == 4

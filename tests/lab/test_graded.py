@@ -26,7 +26,7 @@ from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import enumerate_law
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan import Rows
+from ldpsql_device.plan import RowsOfWords
 from ldpsql_lab.mechanisms.graded import GradedDesign
 from ldpsql_lab.simulation import SeededEntropy
 
@@ -74,7 +74,7 @@ def test_ten_words_too_many_break_the_promise(monkeypatch):
     design = made(FIVE)
     first, *others = design.response.rows
     moved = (first[0] + 10, first[1] - 10, *first[2:])
-    monkeypatch.setitem(vars(design), "response", Rows((moved, *others)))
+    monkeypatch.setitem(vars(design), "response", RowsOfWords((moved, *others)))
     found = audit_design(design)
     assert "(0,) by more than the epsilon of its own" in " ".join(found.problems)
     assert found.epsilon <= design.epsilon.value  # plain LDP does not notice it

@@ -82,7 +82,7 @@ def test_every_contract_is_as_wide_as_is_known() -> None:
         "Channel": 6,
         "TableDesign": 1,
         "RowsDesign": 2,
-        "Answer": 5,
+        "GroupAnswer": 5,
         "Source": 5,
         "LinearDesign": 5,
         "GroupDesign": 5,

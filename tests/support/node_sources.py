@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ldpsql.estimators.groups import GroupTable
-from ldpsql.estimators.linear import Answer, Moments, Source
+from ldpsql.estimators.linear import GroupAnswer, Moments, Source
 from ldpsql.estimators.nodes import GroupDesign
 from ldpsql.estimators.oracles import Grr
 from ldpsql.mechanisms.oracles import choose_oracle, odds_words
@@ -25,7 +25,7 @@ X2 = np.maximum(3 * INDEX % 125, (INDEX // 125) % 125)
 """The data of docs/spec/h4mda.md#13."""
 
 
-class KnownAnswer(Answer):
+class KnownAnswer(GroupAnswer):
     """Moments as written down; there are no reports."""
 
     def estimate(self, *reports: Any) -> np.ndarray:
@@ -97,7 +97,7 @@ class TrueNodes(PlainSource):
         return float(N * self.part * shares[self.design.answers[group].question])
 
     @property
-    def answers(self) -> Sequence[Answer]:
+    def answers(self) -> Sequence[GroupAnswer]:
         return self.design.answers
 
     def at(self, group: int, nodes: np.ndarray, pair: Any) -> np.ndarray:

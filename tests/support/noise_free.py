@@ -21,7 +21,7 @@ from ldpsql.algebra.boxes import LinearQuery, Weight
 from ldpsql.algebra.estimate import Array, Estimates, rows_of
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import JointEstimator
-from ldpsql.estimators.linear import Answer, CellQuery, LinearEstimator, Source
+from ldpsql.estimators.linear import CellQuery, GroupAnswer, LinearEstimator, Source
 from ldpsql.estimators.nodes import NodeDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.report import Histogram, Reports, Rows
@@ -150,7 +150,7 @@ class ExactFrequencies:
         return self.people
 
     @property
-    def answers(self) -> Sequence[Answer]:
+    def answers(self) -> Sequence[GroupAnswer]:
         return self.design.answers
 
     def pseudo_count(self, group: int, pair: Any) -> float:

@@ -22,7 +22,7 @@ from ldpsql_device.plan import (
     Parity,
     Part,
     Plan,
-    Rows,
+    RowsOfWords,
     Rung,
     Scrambled,
     Staircase,
@@ -174,7 +174,7 @@ def _ladder() -> Plan:
 def _rows() -> Plan:
     half = WORDS // 2
     rows = ((half, half, 0), (half - 5, 6, half - 1), (0, WORDS - 1, 1))
-    return Plan((3,), (), (Face(1, (Part((digit(Term(0), radix=3),), Rows(rows)),)),))
+    return Plan((3,), (), (Face(1, (Part((digit(Term(0), radix=3),), RowsOfWords(rows)),)),))
 
 
 def _staircase() -> Plan:

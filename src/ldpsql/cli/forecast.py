@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.designer import DesignedSurvey
-from ldpsql.designer.auto import Candidate, Ranking
+from ldpsql.designer.auto import Ranking, Trial
 from ldpsql.designer.forecast import ExpectedError, least_users
 from ldpsql.designer.predicates import find_costs
 from ldpsql.mechanisms.fourier.group import Spectral, is_coarse
@@ -220,7 +220,7 @@ def comparison(ranking: Ranking, people: int) -> list[str]:
     return lines + labelled_lines(facts)
 
 
-def _options(ranked: Sequence[Candidate]) -> list[str]:
+def _options(ranked: Sequence[Trial]) -> list[str]:
     """Those that are not the defaults, with the mechanisms that have them."""
     alike: dict[str, list[str]] = {}
     for candidate in ranked:
@@ -230,7 +230,7 @@ def _options(ranked: Sequence[Candidate]) -> list[str]:
     return [f"{', '.join(names)}: {text}" for text, names in alike.items()]
 
 
-def _row(candidate: Candidate, ranking: Ranking, kinds: int) -> list[str]:
+def _row(candidate: Trial, ranking: Ranking, kinds: int) -> list[str]:
     forecast, design = candidate.forecast, candidate.forecast.design
     shown = forecast.expect_errors(_MOST_COLUMNS)[:kinds]
     ratio = forecast.ratio(ranking.bound)

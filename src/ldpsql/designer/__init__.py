@@ -13,7 +13,7 @@ from pathlib import Path
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.bounds.least_error import BOUND_BELOW
-from ldpsql.designer.auto import FINAL, RACE, Candidate, Ranking, bound_of, choose
+from ldpsql.designer.auto import FINAL, RACE, Ranking, Trial, bound_of, choose
 from ldpsql.designer.fairness import Distance, find_distances, weigh_fairly
 from ldpsql.designer.file import WEIGHTS, read_file, read_workload
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
@@ -150,7 +150,7 @@ def _make_smooth(ranking: Ranking, workload: Workload, promise: Promise, people:
     if options == best.options:
         return ranking
     made = recipe.design(workload.domain, promise, options, workload)
-    own = Candidate(best.name, options, Forecast.of(made, best.forecast.samples, people))
+    own = Trial(best.name, options, Forecast.of(made, best.forecast.samples, people))
     return replace(ranking, ranked=(own, *others))
 
 

@@ -42,7 +42,7 @@ clock: Clock = time.process_time
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Trial:
     """A mechanism with its best options."""
 
     name: str
@@ -63,12 +63,12 @@ class Ranking:
     workload's variance, or None where it is unknown or says nothing.
     """
 
-    ranked: tuple[Candidate, ...]
+    ranked: tuple[Trial, ...]
     left_out: Mapping[str, str]
     bound: float | None
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> Trial:
         """The candidate that the survey will use."""
         return self.ranked[0]
 
@@ -95,7 +95,7 @@ def choose(
     quick: a tenth of the time for all but the first.
     """
     race, final = sample_queries(workload, RACE), sample_queries(workload, FINAL)
-    ranked: list[Candidate] = []
+    ranked: list[Trial] = []
     left_out: dict[str, str] = {}
     share = QUICK if quick else 1.0
     left = share * MOST_SECONDS
@@ -115,7 +115,7 @@ def choose(
                 options, design = _best_options(recipe, workload, promise, people, race, best)
                 _check_estimator(estimator, design.estimators)
                 forecast = Forecast.of(design, final, people, least)
-            ranked.append(Candidate(name, options, forecast))
+            ranked.append(Trial(name, options, forecast))
         except Error as error:
             left_out[name] = str(error)
         except MemoryError:
@@ -163,7 +163,7 @@ def _best_options(
     promise: Promise,
     people: int,
     samples: tuple[SampledQueries, ...],
-    rival: Candidate | None,
+    rival: Trial | None,
 ) -> tuple[AnyOptions, AnyDesign]:
     """The best of the options that are worth trying, with its design; the first refusal where none
     fits.
@@ -176,7 +176,7 @@ def _best_options(
     variants = list(recipe.variants(workload, promise, people))
     if len(variants) == 1:
         return variants[0], _competing(recipe, workload, promise, variants[0])
-    best: Candidate | None = None
+    best: Trial | None = None
     least = Forecast.of(rival.forecast.design, samples, 1).error if rival else math.inf
     refusals: list[Error] = []
     for options in variants:
@@ -188,7 +188,7 @@ def _best_options(
         except Error as error:
             refusals.append(error)
             continue
-        own = Candidate(recipe.name, options, forecast)
+        own = Trial(recipe.name, options, forecast)
         best = own if best is None or own.rank < best.rank else best
     if best is None:
         raise refusals[0]

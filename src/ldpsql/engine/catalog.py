@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from ldpsql.parser import catalog
-from ldpsql.parser.catalog import HEAD, MAIN
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.sql.quoting import DUCKDB_TYPES
 from ldpsql.survey import Survey
@@ -18,7 +17,7 @@ def list_tables(surveys: Iterable[Survey], lookups: Iterable[PublicTable]) -> di
     """Surveys and look-up tables, and their columns, by the names of their relations."""
     rows: dict[str, list[dict[str, Any]]] = {"tables": [], "columns": []}
     for survey in surveys:
-        head = dict(zip(HEAD, (*MAIN, survey.table), strict=True))
+        head = dict(zip(catalog.HEAD, (*catalog.MAIN, survey.table), strict=True))
         promised = survey.design.guarantee.epsilon
         epsilon = None if promised is None else float(promised)
         rows["tables"].append(
@@ -35,7 +34,7 @@ def list_tables(surveys: Iterable[Survey], lookups: Iterable[PublicTable]) -> di
             own = {"epsilon": None if column["role"] == "public" else epsilon}
             rows["columns"].append({**head, "ordinal_position": position, **column, **own})
     for table in lookups:
-        head = dict(zip(HEAD, (*MAIN, table.name), strict=True))
+        head = dict(zip(catalog.HEAD, (*catalog.MAIN, table.name), strict=True))
         rows["tables"].append({**head, "table_type": "LOOKUP TABLE"})
         for position, (name, kind) in enumerate(catalog.describe_lookup(table), start=1):
             rows["columns"].append(

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from ldpsql import limits
 from ldpsql.algebra.estimate import Array, Estimates
-from ldpsql.estimators.base import AnyDecoder, AnyEstimator, PlannedQuery, hides_bias, prefers_sets
+from ldpsql.estimators.base import (
+    MANY_SETS,
+    AnyDecoder,
+    AnyEstimator,
+    PlannedQuery,
+    SetChooser,
+    hides_bias,
+)
 from ldpsql.planner.plan import Key, QueryPlan
 from ldpsql.planner.where import Slice
 from ldpsql.reports.report import Decoded, Histogram, Histograms, Integers
@@ -107,9 +114,10 @@ class Estimators(Mapping[Key, AnyEstimator]):
             if not isinstance(people, Histogram) or not people.people:
                 return None
             found = Histograms.of_one(key, people)
-        if not prefers_sets(self.design, found, rows):
-            return None
-        return self.design.answer_sets(self.name, found, rows)
+        design, is_faster = self.design, len(found) >= MANY_SETS
+        if not is_faster and isinstance(design, SetChooser):
+            is_faster = design.prefers_sets(found, rows)
+        return design.answer_sets(self.name, found, rows) if is_faster else None
 
     def answer_rows(self, key: Key, rows: Sequence[Sequence[PlannedQuery]]) -> list[Estimates]:
         """The answers of one of them: one joint answer per row, some at a time, while there is

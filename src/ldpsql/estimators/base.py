@@ -356,17 +356,8 @@ def hides_bias(design: AnyDecoder, planned: PlannedQuery, estimator: str) -> boo
 
 
 class SetChooser(ABC):
-    """A decoder that knows when it answers many sets of people faster together."""
+    """A decoder that knows when it answers few sets of people faster together, too."""
 
     @abstractmethod
     def prefers_sets(self, histograms: Histograms, rows: Sequence[Sequence[Any]]) -> bool:
         """Whether `Decoder.answer_sets` is faster than one histogram after the other."""
-
-
-def prefers_sets(
-    design: AnyDecoder, histograms: Histograms, rows: Sequence[Sequence[PlannedQuery]]
-) -> bool:
-    """Whether a design answers many sets of people faster together: of many sets it does."""
-    if isinstance(design, SetChooser):
-        return design.prefers_sets(histograms, rows)
-    return len(histograms) >= MANY_SETS

@@ -30,8 +30,8 @@ from ldpsql.algebra.numerics import multiply_outer
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import Codes
 from ldpsql.estimators.linear import (
-    Answer,
     CellQuery,
+    GroupAnswer,
     GroupCells,
     GroupPart,
     LinearEstimator,
@@ -44,8 +44,7 @@ from ldpsql.estimators.linear import (
 from ldpsql.estimators.linear_design import LinearDesign
 from ldpsql.reports.report import Pair, Rows
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, Term
-from ldpsql_device.plan import Rows as RowsOfWords
+from ldpsql_device.plan import WORDS, Digit, Face, Part, Plan, RowsOfWords, Term
 
 # -- channels --------------------------------------------------------------------------------------
 
@@ -187,7 +186,7 @@ class MatrixChannel(Channel):
 
 
 @dataclass(frozen=True)
-class TableAnswer(Answer):
+class TableAnswer(GroupAnswer):
     """The nodes are all cells. Moments differ between them: `Channel.second`."""
 
     channel: Channel

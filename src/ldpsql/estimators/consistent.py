@@ -26,7 +26,7 @@ from ldpsql.algebra.boxes import LinearQuery, Weight
 from ldpsql.algebra.estimate import Estimates
 from ldpsql.algebra.numerics import Array
 from ldpsql.estimators.base import Estimator, PlannedQuery
-from ldpsql.estimators.groups import Group, GroupTable, InformationTable
+from ldpsql.estimators.groups import GroupTable, InformationTable, LevelGroup
 from ldpsql.estimators.linear import (
     CellQuery,
     GroupCells,
@@ -202,7 +202,7 @@ class ConsistentEstimator(Estimator[DetailQuery]):
         return True
 
 
-def _spread(terms: Sequence[Term], group: Group, inverse: Array) -> Array:
+def _spread(terms: Sequence[Term], group: LevelGroup, inverse: Array) -> Array:
     """sum over classes l of the details of the terms, each over I_l, at a group's nodes."""
     total = np.zeros(1)
     for share, axes in terms:

@@ -17,8 +17,8 @@ from ldpsql.algebra.estimate import PSEUDO_PEOPLE
 from ldpsql.algebra.numerics import Array, distinct, multiply_outer, weigh_all_by_precision
 from ldpsql.estimators.base import Codes
 from ldpsql.estimators.linear import (
-    Answer,
     CellQuery,
+    GroupAnswer,
     GroupCells,
     GroupPart,
     LinearEstimator,
@@ -35,7 +35,7 @@ _ROWS_AT_ONCE = 1 << 23
 class GroupedSource(Source):
     """Reports of many sets of people; whatever is one number for a set has the shape (G,)."""
 
-    def __init__(self, histograms: Histograms, answers: Sequence[Answer]) -> None:
+    def __init__(self, histograms: Histograms, answers: Sequence[GroupAnswer]) -> None:
         self.histograms = histograms
         people: Any = histograms.moment(None, None)
         super().__init__(people, np.zeros(0), answers)

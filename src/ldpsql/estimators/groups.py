@@ -32,11 +32,11 @@ SHARE_UNITS = 1 << 32
 """Optimised shares are rounded to whole numbers out of this many."""
 
 Combination = tuple[Levels, int | None, int]
-"""Levels, sign, sub-survey: see `Group`."""
+"""Levels, sign, sub-survey: see `LevelGroup`."""
 
 
 @dataclass(frozen=True)
-class Group:
+class LevelGroup:
     """One level combination and what is collected with it.
 
     levels: one per dimension.  sign: the measure whose sign is collected, or None.
@@ -50,12 +50,12 @@ class Group:
     weight: int = 1
 
 
-def weigh_evenly(combinations: Iterable[Combination]) -> tuple[Group, ...]:
+def weigh_evenly(combinations: Iterable[Combination]) -> tuple[LevelGroup, ...]:
     """Groups: sub-surveys equally likely, and groups within each."""
     chosen = list(combinations)
     counts = Counter(sub_survey for _, _, sub_survey in chosen)
     common = math.lcm(*counts.values())
-    return tuple(Group(*each, common // counts[each[2]]) for each in chosen)
+    return tuple(LevelGroup(*each, common // counts[each[2]]) for each in chosen)
 
 
 def all_levels(trees: Sequence[Tree]) -> list[Levels]:
@@ -74,7 +74,7 @@ class GroupTable:
     """All groups of a design over the trees of its dimensions."""
 
     trees: tuple[Tree, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[LevelGroup, ...]
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.groups) <= LARGEST_GROUPS:
@@ -105,7 +105,7 @@ class GroupTable:
             )
             if not fits or not (sign is None or 0 <= whole(sign) < len(domain.bounds)):
                 raise SurveyError("a group of the design does not fit the schema")
-            groups.append(Group(chosen, sign, whole(sub_survey), whole(weight)))
+            groups.append(LevelGroup(chosen, sign, whole(sub_survey), whole(weight)))
         return cls(trees, tuple(groups))
 
     def to_json(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ docs/spec/h4mda.md#1.8 (there for a fixed population; here people count as a sam
 most n f (1 - f) more).
 
 To write a design: turn a query into a `CellQuery`, in several independent ways where several
-groups of people can answer it; say by an `Answer` per group what its reports contribute, and by
+groups of people can answer it; say by a `GroupAnswer` per group what its reports contribute, and by
 `even_shares` where evenly spread people are. `ldpsql.estimators.linear_design` does the rest.
 """
 
@@ -156,7 +156,7 @@ class AskedGroup:
     has_shares: bool = field(default=True, kw_only=True)
 
 
-class Answer(AskedGroup, ABC):
+class GroupAnswer(AskedGroup, ABC):
     """How the people of one group answer.
 
     adds_up: whether it tells row by row how much reports contribute.
@@ -205,7 +205,7 @@ class GroupedPeople:
 
     people: float
     sizes: Array
-    answers: Sequence[Answer]
+    answers: Sequence[GroupAnswer]
     shape: ClassVar[tuple[int, ...]] = ()
 
     def total(self, weight: Weight | None) -> float:
@@ -266,7 +266,7 @@ class EvenSource(Source):
 class ReportedSource(Source):
     """A histogram, read question by question; remembers what it has read and computed."""
 
-    def __init__(self, histogram: Histogram, answers: Sequence[Answer]) -> None:
+    def __init__(self, histogram: Histogram, answers: Sequence[GroupAnswer]) -> None:
         sizes = histogram.sizes[[answer.question for answer in answers]]
         super().__init__(float(histogram.people), sizes.astype(np.float64), answers)
         self.histogram = histogram
@@ -382,7 +382,7 @@ class LinearEstimator(Estimator[CellQuery]):
     def pieces(self, queries: Sequence[CellQuery]) -> tuple[dict[int, list[Entry]], list[int]]:
         """The entries that every group answers, and the numbers of queries that none can answer.
 
-        Alternatives are weighted by their predicted variances (`Answer.spread`).
+        Alternatives are weighted by their predicted variances (`GroupAnswer.spread`).
         """
         pieces: dict[int, list[Entry]] = {}
         unanswerable = []

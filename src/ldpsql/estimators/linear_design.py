@@ -14,7 +14,13 @@ import numpy as np
 from ldpsql.algebra.numerics import Array
 from ldpsql.estimators.base import Codes, Design, Estimator, Estimators, Q
 from ldpsql.estimators.grouped import GroupedSource, answer_sets
-from ldpsql.estimators.linear import Answer, EvenSource, LinearEstimator, ReportedSource, Source
+from ldpsql.estimators.linear import (
+    EvenSource,
+    GroupAnswer,
+    LinearEstimator,
+    ReportedSource,
+    Source,
+)
 from ldpsql.limits import in_time
 from ldpsql.reports.report import Histogram, Histograms, question_shares
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
@@ -29,7 +35,7 @@ class LinearDesign(Design[Q]):
 
     @property
     @abstractmethod
-    def answers(self) -> Sequence[Answer]:
+    def answers(self) -> Sequence[GroupAnswer]:
         """How every group answers."""
 
     @abstractmethod

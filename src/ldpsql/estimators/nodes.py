@@ -23,8 +23,8 @@ from ldpsql.estimators.base import Codes, Estimator, Q
 from ldpsql.estimators.groups import GroupTable
 from ldpsql.estimators.linear import (
     Alternative,
-    Answer,
     CellQuery,
+    GroupAnswer,
     GroupCells,
     LinearEstimator,
     Source,
@@ -44,7 +44,7 @@ Piece = tuple[Levels, Codes, Array]
 
 
 @dataclass(frozen=True)
-class OracleAnswer(Answer):
+class OracleAnswer(GroupAnswer):
     """By an oracle; coins, column: where they are among the columns after the question's number."""
 
     oracle: Oracle

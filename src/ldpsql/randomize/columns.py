@@ -52,7 +52,7 @@ def refuse_errors(
 
 
 @dataclass(frozen=True)
-class Column:
+class EncodedColumn:
     """An encoded column of n people.
 
     values: codes of a dimension, int64, or numbers of a measure between its bounds, float64, NaN
@@ -67,7 +67,7 @@ class Column:
 
 def dimension_codes(
     dimension: Dimension, column: pa.Array, words_of: Callable[[Mask], Words], place: int
-) -> Column:
+) -> EncodedColumn:
     """Codes of a column. words_of, place: what the drawn codes of some rows come from, see
     `Schema.draws`."""
     codes, outside, missing = _find(dimension, column)
@@ -77,7 +77,7 @@ def dimension_codes(
         if choice and rows.any():
             drawn = draw_codes(words_of(rows), place, dimension.declared)
             codes[rows] = added.get(choice, drawn)
-    return Column(codes, outside, missing)
+    return EncodedColumn(codes, outside, missing)
 
 
 def draw_codes(words: Words, place: int, size: int) -> Integers:
@@ -88,11 +88,11 @@ def draw_codes(words: Words, place: int, size: int) -> Integers:
     return (((digits >> _HALF) * np.uint64(size) + low) >> _HALF).astype(np.int64)
 
 
-def measure_numbers(measure: Measure, column: pa.Array) -> Column:
+def measure_numbers(measure: Measure, column: pa.Array) -> EncodedColumn:
     """Numbers of a column, moved between the bounds."""
     values = read_reals(measure.name, column)
     numbers, missing = np.clip(values, *measure.bounds), np.isnan(values)
-    return Column(numbers, (numbers != values) & ~missing, missing)
+    return EncodedColumn(numbers, (numbers != values) & ~missing, missing)
 
 
 def round_to_levels(measure: Measure, numbers: NDArray[np.float64], words: Words) -> Integers:
@@ -126,7 +126,7 @@ def round_to_levels(measure: Measure, numbers: NDArray[np.float64], words: Words
     return levels
 
 
-def public_column(declared: PublicColumn, column: pa.Array) -> Column:
+def public_column(declared: PublicColumn, column: pa.Array) -> EncodedColumn:
     """A column in clear, as its declared type, an Arrow array between its bounds, with null for
     what does not fit."""
     kind, target = declared.type, ARROW_TYPES[declared.type]
@@ -144,7 +144,7 @@ def public_column(declared: PublicColumn, column: pa.Array) -> Column:
         beyond = pc.fill_null(pc.or_(is_low, is_high), False)
         outside = beyond.to_numpy(zero_copy_only=False)
         typed = pc.if_else(is_low, low, pc.if_else(is_high, high, typed))
-    return Column(typed, outside, missing)
+    return EncodedColumn(typed, outside, missing)
 
 
 def cast_column(column: pa.Array, kind: pa.DataType) -> pa.Array:

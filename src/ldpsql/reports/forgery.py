@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.reports.report import Histogram, Integers, Reals, question_shares
-from ldpsql_device.plan import WORDS, Bits, Part, Plan, Rows, Subset
+from ldpsql_device.plan import WORDS, Bits, Part, Plan, RowsOfWords, Subset
 
 SUSPICIOUS = 6.0
 """Standard errors from which on chance is not an explanation: one in a thousand million."""
@@ -207,7 +207,7 @@ def largest_chances(plan: Plan) -> Reals:
             if isinstance(part.response, Subset):
                 odds = plan.odds[part.response.odds] / WORDS
                 chances[own] *= odds / (odds + answers - 1.0)
-            elif isinstance(part.response, Rows):
+            elif isinstance(part.response, RowsOfWords):
                 chances[own] *= max(map(max, part.response.rows)) / WORDS
             column += part.columns
     return np.asarray(chances)

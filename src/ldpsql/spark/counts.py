@@ -13,7 +13,7 @@ import numpy as np
 from ldpsql.reports.report import Decoded
 from ldpsql.spark.columns import NAME, SUMS, key_columns, quote_in_spark, write_schema
 from ldpsql.spark.dialects import find_columns, split_condition, translate
-from ldpsql.spark.executor import Decoder, Sums, add_up
+from ldpsql.spark.executor import CountDecoder, Sums, add_up
 from ldpsql.store import decoded
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, ReportTable, moment, names
@@ -100,7 +100,7 @@ def decode_counts(
     columns = key_columns(table, selection)
     schema = write_schema([*columns, (NAME, "STRING"), (SUMS, "BINARY")])
     chosen = counts.where(translate(plain, "spark"))
-    return chosen.mapInArrow(Decoder(survey, fingerprint, rest).decode, schema)
+    return chosen.mapInArrow(CountDecoder(survey, fingerprint, rest).decode, schema)
 
 
 def gather(decoded_counts: DataFrame) -> Sums:

@@ -100,7 +100,7 @@ def _arrange(piece: pa.RecordBatch, schema: pa.Schema, place: int, first: int) -
 
 
 @dataclass(frozen=True)
-class Decoder:
+class CountDecoder:
     """Settings for decoding counts of reports.
 
     survey: with both parts; fingerprint: of it.  selection: whose counts, by which keys; without

@@ -29,7 +29,7 @@ from ldpsql.algebra.boxes import Box, Side, codes_of
 from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.algebra.numerics import central_slopes, fit_marginals, join_ranges
 from ldpsql.estimators.base import Codes, JointEstimator, PlannedQuery
-from ldpsql.estimators.linear import Answer
+from ldpsql.estimators.linear import GroupAnswer
 from ldpsql_device.errors import SurveyError
 
 LARGEST_GRID = 1 << 22
@@ -394,7 +394,7 @@ class GridEstimator(JointEstimator[GridQuery]):
     axes: tuple[tuple[int, ...], ...]
     grids: tuple[MeasuredGrid, ...]
     people: float
-    answers: Sequence[Answer]
+    answers: Sequence[GroupAnswer]
     shares: Sequence[Array]
 
     def answer(self, queries: Sequence[GridQuery]) -> Estimates:

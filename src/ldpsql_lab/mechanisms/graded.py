@@ -34,7 +34,7 @@ from ldpsql.mechanisms.base import Recipe, Takes, Task
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan import WORDS, Rows
+from ldpsql_device.plan import WORDS, RowsOfWords
 
 MOST_CELLS = 128
 _RARE = 0.2
@@ -72,7 +72,7 @@ class GradedDesign(RowsDesign):
         return tuple(min(cell, key=lambda grade: grade.value) for cell in cells)
 
     @cached_property
-    def response(self) -> Rows:
+    def response(self) -> RowsOfWords:
         """The rows of weights of the plan."""
         # With the truth's words t rounded up, all others are at least t / (E - 1), so that what
         # they leave is at most t, and the own answer at most E times its least.
@@ -84,7 +84,7 @@ class GradedDesign(RowsDesign):
             row = list(least)
             row[cell] += WORDS - sum(least)
             rows.append(tuple(row))
-        return Rows(tuple(rows))
+        return RowsOfWords(tuple(rows))
 
     @cached_property
     def channel(self) -> MatrixChannel:

@@ -31,8 +31,8 @@ from ldpsql.algebra.workload import Workload
 from ldpsql.estimators.base import AnyDesign, Codes
 from ldpsql.estimators.groups import round_shares, whole
 from ldpsql.estimators.linear import (
-    Answer,
     CellQuery,
+    GroupAnswer,
     GroupCells,
     Moments,
     describe_known,
@@ -108,7 +108,7 @@ class HaarLayout:
 
 
 @dataclass(frozen=True)
-class HaarAnswer(Answer):
+class HaarAnswer(GroupAnswer):
     """A Haar coefficient by a Hadamard response; scale: r."""
 
     scale: float

@@ -37,7 +37,7 @@ from ldpsql.mechanisms.base import Recipe, Takes, Task
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.plan import WORDS, Rows
+from ldpsql_device.plan import WORDS, RowsOfWords
 
 MOST_CELLS = 128
 LEAST_DELTA = Fraction(1, 10**9)
@@ -128,7 +128,7 @@ class TruthfulDesign(RowsDesign):
             )
 
     @cached_property
-    def response(self) -> Rows:
+    def response(self) -> RowsOfWords:
         """The rows of weights of the plan."""
         cells, size = len(self.prior), len(self.support)
         # Words of the truth in clear, rounded down; of the rest each answer of the support has the
@@ -143,7 +143,7 @@ class TruthfulDesign(RowsDesign):
             row[cell if cell in self.support else self.support[-1]] = own
             row[cell] += clear
             rows.append(tuple(row))
-        return Rows(tuple(rows))
+        return RowsOfWords(tuple(rows))
 
     @property
     def pooled(self) -> tuple[int, ...]:

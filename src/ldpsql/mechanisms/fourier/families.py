@@ -497,16 +497,16 @@ def _lay_out(cluster: Cluster, axes: Axes) -> tuple[Integers, Integers]:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class SpectraLayout:
     """How spectra lie one after the other: where that of every family begins, shape (f,), and how
     far apart its frequencies lie on every axis, shape (f, axes)."""
 
     starts: Integers
     strides: Integers
 
-    def pick(self, rows: Integers) -> Layout:
+    def pick(self, rows: Integers) -> SpectraLayout:
         """Of some families."""
-        return Layout(self.starts[rows], self.strides[rows])
+        return SpectraLayout(self.starts[rows], self.strides[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -522,8 +522,8 @@ class MixedBatch(FamilyBatch):
 
     names: Integers
     moved: tuple[int, ...]
-    layout: Layout
-    layout_moved: Layout
+    layout: SpectraLayout
+    layout_moved: SpectraLayout
 
     def correlate(
         self, spectra: NDArray[Any], moved: tuple[int, ...] | None = None
@@ -660,13 +660,13 @@ def _lay_out_all(
     columns: Sequence[Sequence[int]],
     axes: Sequence[Axes],
     begins: dict[Axes, int],
-) -> Layout:
+) -> SpectraLayout:
     """Of the families of clusters that are one, over some axes of each.
 
     begins: where the spectra over some axes begin; those of others come to lie behind them.
     """
     group, shape = clusters[0].group, (sum(map(len, clusters)), 1 + max(map(max, columns)))
-    layout = Layout(np.empty(shape[0], dtype=np.int64), np.zeros(shape, dtype=np.int64))
+    layout = SpectraLayout(np.empty(shape[0], dtype=np.int64), np.zeros(shape, dtype=np.int64))
     for rows, cluster, own, block in zip(_rows_of(clusters), clusters, columns, axes, strict=True):
         if block not in begins:
             begins[block] = sum(map(group.cells, begins))

@@ -28,7 +28,7 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.estimators.base import AnyDesign
 from ldpsql.estimators.consistent import ConsistentDesign
-from ldpsql.estimators.groups import Combination, Group, GroupTable, all_levels, weigh_evenly
+from ldpsql.estimators.groups import Combination, GroupTable, LevelGroup, all_levels, weigh_evenly
 from ldpsql.estimators.linear import Moments
 from ldpsql.estimators.nodes import FlatDesign, NodeDesign
 from ldpsql.mechanisms.base import AnyOptions, NoOptions, Promise, Recipe, Takes, Task, read_options
@@ -131,22 +131,26 @@ def trees_for(domain: RecordDomain, options: TreeOptions) -> tuple[Tree, ...]:
 
 # -- groups ---------------------------------------------------------------------------------------
 
-Rule = Callable[[RecordDomain, Sequence[Tree], bool], tuple[Group, ...]]
+Rule = Callable[[RecordDomain, Sequence[Tree], bool], tuple[LevelGroup, ...]]
 """The groups for a domain and its trees; whether that of all roots is one of them."""
 
 
-def collect_augmented(domain: RecordDomain, trees: Sequence[Tree], root: bool) -> tuple[Group, ...]:
+def collect_augmented(
+    domain: RecordDomain, trees: Sequence[Tree], root: bool
+) -> tuple[LevelGroup, ...]:
     """Every level combination without a sign, as likely as all its signed ones together; all roots
     without a sign also where nothing else is asked."""
     levels, measures = all_levels(trees), range(len(domain.bounds))
     shared = levels if root or (len(levels) == 1 and not measures) else levels[1:]
     return (
-        *(Group(each, None, 0, max(len(measures), 1)) for each in shared),
-        *(Group(each, sign, 0) for each in levels for sign in measures),
+        *(LevelGroup(each, None, 0, max(len(measures), 1)) for each in shared),
+        *(LevelGroup(each, sign, 0) for each in levels for sign in measures),
     )
 
 
-def collect_embedded(domain: RecordDomain, trees: Sequence[Tree], root: bool) -> tuple[Group, ...]:
+def collect_embedded(
+    domain: RecordDomain, trees: Sequence[Tree], root: bool
+) -> tuple[LevelGroup, ...]:
     """One sub-survey per measure, one group per level combination of its signed trees."""
     return weigh_evenly(list_signed_combinations(domain, trees, root=root))
 

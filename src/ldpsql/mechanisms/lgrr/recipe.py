@@ -35,8 +35,8 @@ from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign, Bias, Codes, Estimators
 from ldpsql.estimators.groups import GroupTable, weigh_evenly, whole
 from ldpsql.estimators.linear import (
-    Answer,
     CellQuery,
+    GroupAnswer,
     GroupCells,
     GroupPart,
     LinearEstimator,
@@ -62,7 +62,7 @@ LARGEST_FAKES, LARGEST_FOREST = 8, 1 << 24
 
 
 @dataclass(frozen=True)
-class Forest(Answer):
+class Forest(GroupAnswer):
     """All nodes of one sub-survey, its level combinations one after the other.
 
     nodes, path: Gamma and L.  groups: the level combinations, one node of each lies on a path.
