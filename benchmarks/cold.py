@@ -22,7 +22,7 @@ from ldpsql_lab.simulation import accept_everything
 REPORTS, PAIRS = 100_000, 15
 QUESTION = speed.QUESTION.format(30, 45, 9)
 LOADED = (
-    "import ldpsql.__main__, ldpsql.cli.main, ldpsql.asking, ldpsql.store.reader, "
+    "import ldpsql.__main__, ldpsql.cli.main, ldpsql.dbapi.asking, ldpsql.store.reader, "
     "ldpsql.engine.session, ldpsql.mechanisms.{recipe}.recipe; import os; os._exit(0)"
 )
 

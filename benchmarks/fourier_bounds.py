@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from benchmarks.dense import best_classical, workload_gram
 from benchmarks.tables import print_table
+from ldpsql.algebra.least_error import most_information
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Kind, QueryClass, Workload
-from ldpsql.bounds.least_error import most_information
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.group import Group
 from ldpsql.mechanisms.fourier.recipe import Fourier

@@ -12,9 +12,9 @@ from benchmarks.fourier_bounds import sample_share
 from benchmarks.tables import print_table
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.estimate import quantile
+from ldpsql.algebra.least_error import spectral_bound
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Kind, QueryClass, Workload
-from ldpsql.bounds.least_error import spectral_bound
 from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.estimators.base import make_estimator
 from ldpsql.mechanisms.registry import mechanism

@@ -9,7 +9,13 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "name", ["ldpsql.algebra.boxes", "ldpsql.sql.quoting", "ldpsql.trees", "ldpsql_device.epsilon"]
+    "name",
+    [
+        "ldpsql.algebra.boxes",
+        "ldpsql.sql.quoting",
+        "ldpsql.estimators.trees",
+        "ldpsql_device.epsilon",
+    ],
 )
 def test_examples_hold(name: str) -> None:
     """At least one example in each, none of them wrong."""

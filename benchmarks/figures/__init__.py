@@ -24,7 +24,7 @@ To add a figure, add one module to this folder; it is found by itself. It ends w
 * `draw(measured)` gives a matplotlib figure (or several: {"-counts": ..., "-sums": ...}, by what
   is put after the name of their files), nearly always
   `plots.draw_figure(title, panels, note=measured.data)` of `Panel`s of `Curve`s
-  (ldpsql.figures: look, legend outside the data, bands, log axes).
+  (ldpsql.terminal.figures: look, legend outside the data, bands, log axes).
 * `judge(measured)` gives a `Verdict` for each claim of the paper: the claim in a sentence, whether
   it holds (True, False, or None where it is undecided: `verdicts` has the tests), and the
   numbers that say so. It sees the rows alone, which are kept in `benchmarks/stored`, and must

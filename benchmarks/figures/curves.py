@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.figures.cases import Row
 from benchmarks.figures.verdicts import Value, band
-from ldpsql.figures import Curve, Role
+from ldpsql.terminal.figures import Curve, Role
 
 
 def exact(label: str, rows: Sequence[Row], x: str, y: str, role: Role = "predicted") -> Curve:

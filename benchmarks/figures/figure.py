@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.figures.cases import HERE, Cases, Listing, Row, source_hash
 from benchmarks.figures.verdicts import WORDS, Vote
-from ldpsql import figures as plots
+from ldpsql.terminal import figures as plots
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

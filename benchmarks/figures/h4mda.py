@@ -21,7 +21,7 @@ from benchmarks.figures.figure import Figure, Measured
 from benchmarks.figures.h4mda_claims import judge
 from benchmarks.figures.h4mda_work import MECHANISMS, NOT_PRIVATE, Point, errors
 from benchmarks.figures.verdicts import Value, band
-from ldpsql.figures import Curve, Panel, Role, draw_figure
+from ldpsql.terminal.figures import Curve, Panel, Role, draw_figure
 
 DEFAULT = Point(volume=0.15, size=125, epsilon="2", fanout=5)
 PADDED = "fanout"  # the sweep with trees of one fan-out: balanced ones are the same from 5 to 7

@@ -20,7 +20,7 @@ from benchmarks.figures.h4mda import DEFAULT, ERRORS, codes_of, raw_of
 from benchmarks.figures.h4mda_claims import PUBLISHED
 from benchmarks.figures.h4mda_work import NOT_PRIVATE, errors
 from benchmarks.figures.verdicts import Value, Vote, in_every_case, is_above, mostly, tally
-from ldpsql.figures import Panel, Role, draw_figure
+from ldpsql.terminal.figures import Panel, Role, draw_figure
 
 POINTS = {"default": DEFAULT, "narrow": replace(DEFAULT, volume=0.07, epsilon="5")}
 TITLES = {"default": "vol=15 %, eps=2", "narrow": "vol=7 %, eps=5"}

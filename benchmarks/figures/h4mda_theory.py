@@ -24,9 +24,9 @@ from benchmarks.figures.curves import exact, sampled
 from benchmarks.figures.verdicts import Value, in_every_case, is_near, tally
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.figures import Panel, Role, draw_figure
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import enumerate_law
+from ldpsql.terminal.figures import Panel, Role, draw_figure
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.simulation import SeededEntropy, histogram_of
 

@@ -21,7 +21,7 @@ from benchmarks.figures.h4mda import ERRORS
 from benchmarks.figures.h4mda_claims import PUBLISHED, SLIGHTLY, SOUND, is_below
 from benchmarks.figures.h4mda_work import NOT_PRIVATE, Point, errors
 from benchmarks.figures.verdicts import Value, Vote, in_every_case, is_above, mostly, tally
-from ldpsql.figures import Panel, Role, draw_figure
+from ldpsql.terminal.figures import Panel, Role, draw_figure
 
 COLUMNS = {"education_num": (1, 16), "hours_per_week": (1, 99), "age": (17, 90)}
 """With what they range over."""

@@ -34,8 +34,8 @@ from benchmarks.figures.response_work import (
     symmetric,
     truthful,
 )
-from ldpsql.figures import Panel, draw_figure
 from ldpsql.reports.channel import enumerate_law
+from ldpsql.terminal.figures import Panel, draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

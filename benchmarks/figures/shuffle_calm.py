@@ -23,8 +23,8 @@ from benchmarks.figures.curves import sampled
 from benchmarks.figures.shuffle_marginals import CLICKS, People, people_of
 from benchmarks.figures.verdicts import Value, in_every_case, is_above, tally
 from ldpsql.algebra.boxes import Box, LinearQuery
-from ldpsql.figures import Panel, draw_figure
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.terminal.figures import Panel, draw_figure
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.shuffled import Central
 from ldpsql_lab.simulation import SeededEntropy, histogram_of

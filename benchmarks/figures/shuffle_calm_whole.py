@@ -25,11 +25,11 @@ from benchmarks.figures.shuffle_marginals import SEED, WHOLE, People, people_of
 from benchmarks.figures.verdicts import Value, in_every_case, is_above, is_near, tally
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.estimators.linear import EvenSource, LinearEstimator
-from ldpsql.figures import Panel, draw_figure
 from ldpsql.marginals.decoder import CollectedMarginals
 from ldpsql.marginals.designs import ArrDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.report import question_shares
+from ldpsql.terminal.figures import Panel, draw_figure
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.shuffled import Central
 from ldpsql_lab.simulation import SeededEntropy, histogram_of

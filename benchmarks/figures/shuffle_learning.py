@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict, data
 from benchmarks.figures.verdicts import Value, band, in_every_case, is_above, is_near, tally
-from ldpsql import figures as plots
 from ldpsql.designer import design
-from ldpsql.figures import Curve, Panel, Role
 from ldpsql.synthesis.columns import values_of
+from ldpsql.terminal import figures as plots
+from ldpsql.terminal.figures import Curve, Panel, Role
 from ldpsql_device.errors import Error
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_lab.simulation import simulate

@@ -33,12 +33,12 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import Codes, make_estimator
 from ldpsql.estimators.linear import EvenSource, LinearEstimator
-from ldpsql.figures import Panel, Role, draw_figure
 from ldpsql.marginals.decoder import CollectedMarginals
 from ldpsql.marginals.designs import ArrDesign
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.report import question_shares
 from ldpsql.shuffle.accountant import balle_local
+from ldpsql.terminal.figures import Panel, Role, draw_figure
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central

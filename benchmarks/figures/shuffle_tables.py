@@ -23,7 +23,7 @@ from benchmarks.figures.shuffle_marginals import (
     people_of,
     predicted,
 )
-from ldpsql.figures import Curve, Panel, draw_figure
+from ldpsql.terminal.figures import Curve, Panel, draw_figure
 from ldpsql_device.errors import SurveyError
 
 if TYPE_CHECKING:

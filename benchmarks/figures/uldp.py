@@ -19,12 +19,12 @@ import numpy as np
 from benchmarks.figures import Cases, Figure, Measured, Row, Verdict
 from benchmarks.figures.verdicts import Value, band, in_every_case, is_near, tally
 from benchmarks.uldp_tables import Floats, Setting, exact_error
-from ldpsql import figures as plots
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.estimators.base import make_estimator
-from ldpsql.figures import Curve, Panel
 from ldpsql.sensitive.people_tables import climb_likelihood
 from ldpsql.sensitive.recipes import CellDesign
+from ldpsql.terminal import figures as plots
+from ldpsql.terminal.figures import Curve, Panel
 from ldpsql_device.errors import SurveyError
 from ldpsql_lab.simulation import SeededEntropy, histogram_of
 

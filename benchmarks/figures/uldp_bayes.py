@@ -32,7 +32,7 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.numerics import project_on_simplex
 from ldpsql.designer import design
 from ldpsql.estimators.base import AnyDesign, make_estimator
-from ldpsql.figures import Curve, Panel, Role, draw_figure
+from ldpsql.terminal.figures import Curve, Panel, Role, draw_figure
 from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from benchmarks.figures.__main__ import every, main
 from benchmarks.figures.h4mda import FIGURES, QUICK, measure
 from benchmarks.figures.h4mda_claims import judge
 from benchmarks.small_pictures import Shelf
-from ldpsql.figures import Curve, Panel, draw_figure
+from ldpsql.terminal.figures import Curve, Panel, draw_figure
 
 
 def toy(cases: Cases, *, runs: int) -> Measured:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.surveys import app, unsound
 
-from ldpsql.asking import write_result
+from ldpsql.dbapi.asking import write_result
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.result import Result, make_distinct
 from ldpsql.terminal import formats

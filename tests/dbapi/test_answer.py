@@ -11,8 +11,8 @@ import pytest
 from support.surveys import visitors
 
 import ldpsql
-from ldpsql import figures as plots
 from ldpsql.designer import design
+from ldpsql.terminal import figures as plots
 from ldpsql_lab.simulation import simulate
 
 TOML = """

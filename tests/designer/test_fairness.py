@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from ldpsql import designer
+from ldpsql.algebra.least_error import sign_bound, spectral_bound
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import QueryClass, Workload
-from ldpsql.bounds.least_error import sign_bound, spectral_bound
 from ldpsql.designer import design_survey
 from ldpsql.designer.fairness import ask_alone, find_distances, own_best, weigh_fairly
 from ldpsql.designer.file import read_workload

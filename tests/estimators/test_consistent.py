@@ -13,8 +13,8 @@ from support.tiers import keep_fast, runs
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import make_estimator
+from ldpsql.estimators.trees import AxisDetails, Tree, balance
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.trees import AxisDetails, Tree, balance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_lab.simulation import SeededEntropy

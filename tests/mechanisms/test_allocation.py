@@ -15,6 +15,7 @@ from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.estimators.groups import SHARE_UNITS
 from ldpsql.estimators.nodes import NodeDesign
+from ldpsql.estimators.trees import AxisDetails, Tree, average_cover, average_energies, balance
 from ldpsql.mechanisms.hierarchical.allocation import (
     DirectAllocation,
     declared_energies,
@@ -22,7 +23,6 @@ from ldpsql.mechanisms.hierarchical.allocation import (
 )
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.report import question_shares
-from ldpsql.trees import AxisDetails, Tree, average_cover, average_energies, balance
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.mechanisms.haar import HaarDesign, plan_of_levels
 

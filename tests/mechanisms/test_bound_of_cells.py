@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ldpsql.algebra.least_error import sign_bound, spectral_bound
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload
-from ldpsql.bounds.least_error import sign_bound, spectral_bound
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.mechanisms.staircase.bound_of_cells import bound_of_cells, largest_ratios
 from ldpsql.mechanisms.staircase.bound_of_totals import bound_of_total, find_excess, least_variance

@@ -32,18 +32,18 @@ from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.estimators.groups import GroupTable, InformationTable, all_levels, weigh_evenly
 from ldpsql.estimators.linear import LinearEstimator
 from ldpsql.estimators.nodes import NodeDesign
-from ldpsql.mechanisms.hierarchical import allocation
-from ldpsql.mechanisms.hierarchical.allocation import ConsistentAllocation, Energies
-from ldpsql.mechanisms.lgrr.recipe import LgrrDesign
-from ldpsql.mechanisms.oracles import LARGEST, make_oracle
-from ldpsql.mechanisms.registry import mechanism
-from ldpsql.trees import (
+from ldpsql.estimators.trees import (
     AxisDetails,
     Tree,
     average_cover,
     average_energies,
     product_energies,
 )
+from ldpsql.mechanisms.hierarchical import allocation
+from ldpsql.mechanisms.hierarchical.allocation import ConsistentAllocation, Energies
+from ldpsql.mechanisms.lgrr.recipe import LgrrDesign
+from ldpsql.mechanisms.oracles import LARGEST, make_oracle
+from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Measure
 

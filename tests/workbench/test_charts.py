@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpsql.figures import Curve, Panel, draw_figure, save_figure
+from ldpsql.terminal.figures import Curve, Panel, draw_figure, save_figure
 
 
 def test_a_curve_is_of_one_length() -> None:

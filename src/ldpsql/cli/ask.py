@@ -52,7 +52,7 @@ def answer(
     options.keep_inputs(target, database, *weights)
     parameters = options.read_parameters(values)
 
-    from ldpsql.asking import make_session, open_to_ask, write_result  # noqa: PLC0415  (heavy)
+    from ldpsql.dbapi.asking import make_session, open_to_ask, write_result  # noqa: PLC0415  (heavy)
 
     with closing(open_to_ask(database)) as store:
         result = make_session(store, weights, **settings).execute(sql, parameters)

@@ -20,12 +20,12 @@ from ldpsql.cli.forecast import choice, expectations
 from ldpsql.designer import design_survey
 from ldpsql.designer.file import column_types, starter_text
 from ldpsql.errors import pluralize
-from ldpsql.figures import require_matplotlib, save_figure
 from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.atomic import replace_file
 from ldpsql.sql import domains
 from ldpsql.survey import collector_path, read_device_part, sign_device_part
 from ldpsql.terminal import options
+from ldpsql.terminal.figures import require_matplotlib, save_figure
 from ldpsql.terminal.formats import Document, write_document
 from ldpsql.terminal.progress import Progress
 from ldpsql.terminal.text import INDENT, WIDTH, cut, labelled_lines, table_lines

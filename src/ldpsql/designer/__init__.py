@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
+from ldpsql.algebra.least_error import BOUND_BELOW
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
-from ldpsql.bounds.least_error import BOUND_BELOW
 from ldpsql.designer.auto import FINAL, RACE, Ranking, Trial, bound_of, choose
 from ldpsql.designer.fairness import Distance, find_distances, weigh_fairly
 from ldpsql.designer.file import WEIGHTS, read_file, read_workload

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ldpsql.algebra.least_error import BOUND_BELOW
 from ldpsql.algebra.workload import Workload
-from ldpsql.bounds.least_error import BOUND_BELOW
 from ldpsql.designer.forecast import (
     HOPELESS,
     Forecast,

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ldpsql.algebra.least_error import sign_bound
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import QueryClass, Workload
-from ldpsql.bounds.least_error import sign_bound
 from ldpsql.designer.forecast import Forecast, draw_classes, sample_queries
 from ldpsql.designer.predicates import Shares
 from ldpsql.estimators.base import AnyDesign

@@ -2,7 +2,7 @@
 
 Generalised least squares combines all groups into one estimate of every cell that agrees with
 itself (children add up to their parent), and the answers to boxes are read off it. In the detail
-basis (`ldpsql.trees`) the information matrix is diagonal: class l has information
+basis (`ldpsql.estimators.trees`) the information matrix is diagonal: class l has information
 
     I_l = sum over groups with levels >= l of  reports x codes per node / V,
 
@@ -36,7 +36,7 @@ from ldpsql.estimators.linear import (
     split_known,
 )
 from ldpsql.estimators.nodes import GroupDesign
-from ldpsql.trees import AxisDetails, product_energies
+from ldpsql.estimators.trees import AxisDetails, product_energies
 from ldpsql_device.errors import SurveyError
 
 LARGEST_HASHED = 1 << 15

@@ -21,8 +21,8 @@ from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import Codes
 from ldpsql.estimators.linear import Moments
+from ldpsql.estimators.trees import Levels, Tree
 from ldpsql.reports.survey_file import vary
-from ldpsql.trees import Levels, Tree
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import LARGEST, Digit, Term
 

@@ -34,8 +34,8 @@ from ldpsql.estimators.linear import (
 )
 from ldpsql.estimators.linear_design import LinearDesign
 from ldpsql.estimators.oracles import Oracle, oracle_of
+from ldpsql.estimators.trees import Levels, cover_box
 from ldpsql.reports.report import Pair, Rows, question_shares
-from ldpsql.trees import Levels, cover_box
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import Hash, Parity, Plan
 

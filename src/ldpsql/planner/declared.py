@@ -22,10 +22,10 @@ from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import ROW
 from ldpsql.planner.disjoin import MAX_BOXES, disjoint, too_many_boxes
 from ldpsql.reports.arrow_types import arrow_type
-from ldpsql.sandbox import Sandbox
 from ldpsql.sql import domains
 from ldpsql.sql.domains import find_dimension
 from ldpsql.sql.quoting import DECLARED, Join, Scalar
+from ldpsql.sql.sandbox import Sandbox
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, Value, int_domain
 

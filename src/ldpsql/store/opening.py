@@ -24,8 +24,8 @@ from typing import Any
 import duckdb
 
 from ldpsql.reports.atomic import flush_file, lock_file
-from ldpsql.sandbox import is_ctrl_c
 from ldpsql.sql.quoting import DUCKDB_SETTINGS
+from ldpsql.sql.sandbox import is_ctrl_c
 from ldpsql.store.layout import FORMAT, MARKER, MIGRATIONS, STORE_DDL
 from ldpsql_device.errors import StoreError
 

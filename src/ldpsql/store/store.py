@@ -21,9 +21,9 @@ import pyarrow as pa
 from ldpsql.errors import QueryError
 from ldpsql.estimators.base import Decoding
 from ldpsql.reports.report import Decoded, Histogram, Integers
-from ldpsql.sandbox import Sandbox
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.sql.quoting import literal, quote
+from ldpsql.sql.sandbox import Sandbox
 from ldpsql.store import arrivals, companion, decoded, fold, importing
 from ldpsql.store.base import Key, Selection
 from ldpsql.store.checking import check_rest, check_survey

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ldpsql.asking import open_to_ask
+from ldpsql.dbapi.asking import open_to_ask
 from ldpsql.engine.collector import AnsweringStore
 from ldpsql.synthesis import Synthesizer
 from ldpsql.synthesis.synthesizer import NOTES_KEY

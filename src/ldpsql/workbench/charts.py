@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ldpsql.algebra.estimate import Array
 from ldpsql.engine.result import Result, are_numbers
-from ldpsql.figures import (
+from ldpsql.terminal.figures import (
     Curve,
     Panel,
     Place,

@@ -12,7 +12,7 @@ from ldpsql.designer.forecast import (
     error_curves,
     information_curves,
 )
-from ldpsql.figures import Curve, Panel, draw_figure
+from ldpsql.terminal.figures import Curve, Panel, draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ldpsql.asking import make_session, open_to_ask
+from ldpsql.dbapi.asking import make_session, open_to_ask
 from ldpsql.errors import pluralize
 from ldpsql.terminal import options
 from ldpsql.terminal.progress import Progress

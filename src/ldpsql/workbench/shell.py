@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ldpsql.asking import make_session, open_to_ask, write_result
+from ldpsql.dbapi.asking import make_session, open_to_ask, write_result
 from ldpsql.errors import did_you_mean
 from ldpsql.parser.catalog import describe, describe_lookup
 from ldpsql.parser.source import is_blank, split_statements

@@ -160,7 +160,7 @@ def bench(
     """
     options.keep_inputs(target, source, survey)
 
-    from ldpsql.figures import require_matplotlib  # noqa: PLC0415
+    from ldpsql.terminal.figures import require_matplotlib  # noqa: PLC0415
     from ldpsql_lab.bench.results import tables, write_page  # noqa: PLC0415
 
     if pictures is not None:

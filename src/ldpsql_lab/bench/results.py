@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ldpsql.errors import pluralize
-from ldpsql.figures import Curve, Panel, Role, draw_figure, save_figure
+from ldpsql.terminal.figures import Curve, Panel, Role, draw_figure, save_figure
 from ldpsql.terminal.text import table_lines
 from ldpsql_lab.bench.summary import COSTS, Line
 

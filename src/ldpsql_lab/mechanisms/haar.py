@@ -40,13 +40,13 @@ from ldpsql.estimators.linear import (
 )
 from ldpsql.estimators.linear_design import LinearDesign
 from ldpsql.estimators.oracles import hadamard, power_from, transform
+from ldpsql.estimators.trees import Tree
 from ldpsql.mechanisms.base import AnyOptions, Recipe, Task
 from ldpsql.mechanisms.hierarchical.allocation import share_by_roots, workload_energies
 from ldpsql.mechanisms.hierarchical.recipe import ONE_DIMENSION
 from ldpsql.mechanisms.oracles import LARGEST, odds_words
 from ldpsql.reports.report import Pair, Rows
 from ldpsql.reports.survey_file import vary
-from ldpsql.trees import Tree
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import (

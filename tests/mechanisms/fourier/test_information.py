@@ -23,8 +23,8 @@ from support.fourier_designs import (
 
 from benchmarks.fourier_bounds import sample_share
 from ldpsql.algebra.boxes import Box, LinearQuery, Side
+from ldpsql.algebra.least_error import spectral_bound
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
-from ldpsql.bounds.least_error import spectral_bound
 from ldpsql.mechanisms.fourier import contributions, families
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.families import Cluster, FamilyBatch, FamilyTable

@@ -23,7 +23,7 @@ from ldpsql.algebra.numerics import Array, optimise_weights
 from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql.estimators.groups import GroupTable, InformationTable
 from ldpsql.estimators.linear import Moments
-from ldpsql.trees import (
+from ldpsql.estimators.trees import (
     AxisDetails,
     Levels,
     Tree,

@@ -31,6 +31,7 @@ from ldpsql.estimators.consistent import ConsistentDesign
 from ldpsql.estimators.groups import Combination, GroupTable, LevelGroup, all_levels, weigh_evenly
 from ldpsql.estimators.linear import Moments
 from ldpsql.estimators.nodes import FlatDesign, NodeDesign
+from ldpsql.estimators.trees import Tree, balance, pad
 from ldpsql.mechanisms.base import AnyOptions, NoOptions, Promise, Recipe, Takes, Task, read_options
 from ldpsql.mechanisms.hierarchical.allocation import make_allocation
 from ldpsql.mechanisms.oracles import (
@@ -39,7 +40,6 @@ from ldpsql.mechanisms.oracles import (
     plan_of_groups,
     sort_by_oracle,
 )
-from ldpsql.trees import Tree, balance, pad
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 

@@ -47,12 +47,12 @@ from ldpsql.estimators.linear import (
 )
 from ldpsql.estimators.linear_design import LinearDesign
 from ldpsql.estimators.nodes import Piece, cover_query
+from ldpsql.estimators.trees import Tree, balance
 from ldpsql.mechanisms.base import AnyOptions, Recipe, Task
 from ldpsql.mechanisms.hierarchical.recipe import TreeOptions, list_signed_combinations, trees_for
 from ldpsql.mechanisms.oracles import odds_words
 from ldpsql.reports.channel import Outcome
 from ldpsql.reports.report import Pair, Rows
-from ldpsql.trees import Tree, balance
 from ldpsql.wording.guarantees import PUBLIC_IN_CLEAR, StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError

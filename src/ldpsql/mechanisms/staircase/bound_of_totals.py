@@ -23,8 +23,8 @@ from functools import lru_cache
 import numpy as np
 
 from ldpsql.algebra.estimate import Array
+from ldpsql.algebra.least_error import MEAN_SQUARE, share_of_totals, spectral_bound
 from ldpsql.algebra.workload import Workload
-from ldpsql.bounds.least_error import MEAN_SQUARE, share_of_totals, spectral_bound
 from ldpsql.mechanisms.staircase.bound_of_cells import bound_of_cells
 from ldpsql_device.epsilon import Epsilon
 

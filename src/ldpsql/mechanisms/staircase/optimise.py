@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.algebra.estimate import Array
+from ldpsql.algebra.least_error import amounts_of, pattern_gram
 from ldpsql.algebra.workload import Workload
-from ldpsql.bounds.least_error import amounts_of, pattern_gram
 
 Patterns = NDArray[np.bool_]
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from ldpsql.algebra.least_error import BOUND_BELOW
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
-from ldpsql.bounds.least_error import BOUND_BELOW
 from ldpsql.estimators.cells import RowsDesign
 from ldpsql.estimators.groups import whole
 from ldpsql.mechanisms.base import Recipe, Takes, Task

@@ -14,7 +14,7 @@ docs/spec/fourier.md#1.3 and docs/spec/fourier.md#2.5.
 Of a measure nothing is known but its bounds, so it counts as spread evenly between them: in half of
 their distance, about their middle, its mean square is 1/3. Kinds of records are infinitely many
 then, and T has its limit (E - 1)^2 / (4 E). Sums of a single measure are bounded more closely
-(`ldpsql.bounds.sums_and_counts`). No query asks two of k measures, so in an orthogonal basis only
+(`ldpsql.algebra.sums_and_counts`). No query asks two of k measures, so in an orthogonal basis only
 k + 1 patterns occur: no measure, and each measure alone. Source: docs/spec/fourier.md#7.1.
 """
 
@@ -29,8 +29,8 @@ import numpy as np
 
 from ldpsql.algebra.boxes import codes_of
 from ldpsql.algebra.numerics import Array
+from ldpsql.algebra.sums_and_counts import information_of_sums, information_with_sums
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload, gram
-from ldpsql.bounds.sums_and_counts import information_of_sums, information_with_sums
 from ldpsql_device.epsilon import Epsilon
 
 BOUND_BELOW = 3.0

@@ -11,7 +11,7 @@ import pytest
 
 from ldpsql.errors import QueryError
 from ldpsql.limits import deadline
-from ldpsql.sandbox import Sandbox
+from ldpsql.sql.sandbox import Sandbox
 
 RELATION = pa.table({"k": ["a", "b", "a"], "x": [1, 2, 3], "y": [0.5, None, 1.5]})
 

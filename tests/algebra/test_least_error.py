@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks.fourier_bounds import invariant_bound, sample_share
+from ldpsql.algebra import least_error as bounds
 from ldpsql.algebra.boxes import Box, LinearQuery
+from ldpsql.algebra.least_error import most_information, sign_bound, spectral_bound
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload, gram
-from ldpsql.bounds import least_error as bounds
-from ldpsql.bounds.least_error import most_information, sign_bound, spectral_bound
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ldpsql.algebra.least_error import limit_of_information, sign_bound, spectral_bound
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.algebra.workload import QueryClass, Workload
-from ldpsql.bounds.least_error import limit_of_information, sign_bound, spectral_bound
-from ldpsql.bounds.sums_and_counts import (
+from ldpsql.algebra.sums_and_counts import (
     SHAPES,
     information_of_sums,
     information_with_sums,
     largest_information,
 )
+from ldpsql.algebra.workload import QueryClass, Workload
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 

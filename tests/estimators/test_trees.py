@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.tiers import examples
 
 from ldpsql.algebra.boxes import Box, code_set
-from ldpsql.trees import Tree, balance, cover_box, pad
+from ldpsql.estimators.trees import Tree, balance, cover_box, pad
 from ldpsql_device.errors import SurveyError
 
 
