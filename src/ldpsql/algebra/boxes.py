@@ -7,7 +7,7 @@ product of code sets, one side per dimension, `None` where the dimension is not 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -134,10 +134,10 @@ Terms = tuple[tuple[float, Box], ...]
 """A sum of indicators of boxes, each with its coefficient."""
 
 
-def meet(left: Iterable[Box], right: Collection[Box]) -> list[Box]:
+def meet(left: Iterable[Box], right: Collection[Box]) -> Iterator[Box]:
     """The intersections of every two boxes that are not empty."""
     both = (a & b for a in left for b in right)
-    return [box for box in both if not box.is_empty]
+    return (box for box in both if not box.is_empty)
 
 
 def multiply(left: Terms, right: Terms) -> Terms:

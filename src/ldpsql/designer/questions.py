@@ -164,7 +164,7 @@ def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
             amounts = amounts_of(target, schema, sql)
             largest = max((abs(amount) for amount, _ in amounts), default=1.0)
             for piece, row in parts:
-                linear_query = linear(piece, row, target, amounts, sizes)
+                linear_query = linear(piece, row, target, amounts)
                 terms = tuple((factor / largest, box.sides) for factor, box in linear_query.terms)
                 is_exact = linear_query.measure is None and any(
                     box.is_whole for _, box in linear_query.terms

@@ -6,13 +6,12 @@ text -> tokens -> syntax tree -> base queries + outer SQL
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError
 
 from ldpsql.parser import binder, catalog
 from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, ParsedSQL
-from ldpsql.parser.source import Refusal, deep_stack, parse_query, quiet, read, refuse
+from ldpsql.parser.source import Refusal, deep_stack, parse_query, quiet, read, refuse, write_sql
 from ldpsql.parser.values import Parameters, bind, substitute
 
 __all__ = ["Parameters", "parse"]
@@ -57,10 +56,7 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
             if table is not None and lookup_of(table.name) is None:
                 tree = catalog.write_empty(reader.find(table.name, table).schema)
         query = reader.root(tree)
-        try:
-            outer = query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
-        except SqlglotError as error:
-            raise refuse(f"this query cannot be handed to DuckDB: {error}") from None
+        outer = write_sql(query)
         names = [item.alias_or_name for item in query.selects]
         if not reader.is_bound:
             names = binder.bind(query, outer, reader.bases, reader.schemas, reader.tables)

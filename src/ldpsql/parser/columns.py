@@ -67,15 +67,6 @@ def own_columns(node: exp.Expr) -> Iterator[exp.Column]:
 PublicQuery = tuple[exp.Query, tuple["PublicTable", ...]]
 
 
-def _no_subquery(node: exp.Query) -> PublicQuery:
-    """Refuses a query inside of an expression."""
-    raise refuse(
-        "a subquery in an expression over columns is not supported",
-        node,
-        "ask it first and write its answer",
-    )
-
-
 def outside_queries(node: exp.Expr, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
     """The parts of some kinds of a node, without those of queries inside of it."""
     for part in node.walk(prune=lambda part: isinstance(part, exp.Query) and part is not node):
@@ -87,19 +78,19 @@ def outside_queries(node: exp.Expr, *kinds: type[exp.Expr]) -> Iterator[exp.Expr
 class Columns:
     """The columns of one survey, and of what it is joined with, as one SELECT sees them.
 
-    table: the survey's name.  alias: the name that may stand before a column.  rows: what is
-    joined.  joins: how, of those rows whose ON has been read.  merged: the names in USING, in lower
-    case.  public: reads a query over look-up tables alone, and refuses others.
+    table: the survey's name.  alias: the name that may stand before a column.  public: reads a
+    query over look-up tables alone, and refuses others.  rows: what is joined.  joins: how, of
+    those rows whose ON has been read.  merged: the names in USING, in lower case.
     """
 
     schema: Schema
     table: str
     alias: str
     source: SourceText
+    public: Callable[[exp.Query], PublicQuery]
     rows: tuple[PublicRows, ...] = ()
     joins: tuple[Join, ...] = ()
     merged: frozenset[str] = frozenset()
-    public: Callable[[exp.Query], PublicQuery] = _no_subquery
 
     @property
     def names(self) -> list[str]:

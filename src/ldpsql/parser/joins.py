@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from ldpsql.parser import binder
 from ldpsql.parser.columns import Columns, LookupColumn, PublicRows, outside_queries, own_columns
 from ldpsql.parser.scalars import scalar_of
-from ldpsql.parser.source import refuse, wrong
+from ldpsql.parser.source import refuse, write_sql, wrong
 from ldpsql.sql.quoting import Join
 from ldpsql_device.schema import identifier
 
@@ -89,15 +88,8 @@ def _public_rows(node: exp.Expr, alias: str, columns: Columns) -> PublicRows:
     """The rows behind JOIN, with the names and kinds of its columns."""
     every = exp.Select(expressions=[exp.Star()], from_=exp.From(this=node.copy()))
     query, tables = columns.public(every)
-    sql = _duckdb(query)
+    sql = write_sql(query)
     return PublicRows(alias, sql, tables, tuple(binder.public_columns(query, sql, tables, node)))
-
-
-def _duckdb(query: exp.Query) -> str:
-    try:
-        return query.sql(dialect="duckdb", comments=False)
-    except SqlglotError as error:
-        raise refuse(f"this query cannot be handed to DuckDB: {error}") from None
 
 
 def _filter_by(select: exp.Select, join: _Joined, columns: Columns) -> None:

@@ -43,12 +43,10 @@ class Askable(Protocol):
     @property
     def table(self) -> str:
         """The name under which SQL asks it."""
-        ...
 
     @property
     def schema(self) -> Schema:
         """Its attributes."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -259,16 +257,15 @@ class OuterReader:
         survey = self._survey(table)
         others = table.meta.get("others", ())
         self._check_joins(select, survey, names)
-        columns = read_joins(
-            select,
-            Columns(
-                survey.schema,
-                survey.table,
-                table.alias or survey.table,
-                self.source,
-                public=lambda tree: self._public(tree, names),
-            ),
+        columns = Columns(
+            survey.schema,
+            survey.table,
+            table.alias or survey.table,
+            self.source,
+            lambda tree: self._public(tree, names),
         )
+        if select.args.get("joins"):
+            columns = read_joins(select, columns)
         position, relation = len(self.bases), f"{RESERVED_PREFIX}base_{len(self.bases)}"
         # The place in the list is taken first: subqueries inside add base queries of their own.
         self.bases.append(Query(relation, survey.table, None, (), ()))

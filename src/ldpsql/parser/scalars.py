@@ -229,8 +229,8 @@ def read_amount(
         ]
         shares.append(Share(_difference(at_zero, at_null), name, "present"))
         everywhere = [at_null]
-    if nullable and is_product:
-        counted.pop()
+        if is_product:
+            counted.pop()
     if is_product:
         shares = shares[: len(found)]
     elif is_summed and not found and (parts := _separate(node, columns)):
@@ -559,15 +559,7 @@ def _check_bins(node: exp.Column, name: str, columns: Columns) -> None:
     if dimension.domain.type == "float":
         reason = f"{name} is collected in bins of real numbers"
         raise refuse(f"{reason}: this has no exact answer", node, "compare it with their edges")
-    unit: object = None
-    if isinstance(parent, exp.TimestampTrunc | exp.DateTrunc):
-        unit = parent.args["unit"]
-    elif isinstance(parent, exp.Extract):
-        unit = parent.this
-    elif isinstance(parent, exp.Anonymous) and parent.name.upper() == "DATE_PART":
-        unit = parent.expressions[0]
     is_date = isinstance(parent, exp.Cast) and parent.args["to"].is_type("date")
-    is_unit = isinstance(unit, exp.Expr) and unit.name.upper() in _HOURS
     is_of_hours = isinstance(parent, _OF_HOURS) or (
         isinstance(parent, exp.Anonymous) and parent.name.upper() in (*_HOURS, "WEEKDAY")
     )
@@ -576,12 +568,24 @@ def _check_bins(node: exp.Column, name: str, columns: Columns) -> None:
         and isinstance(wanted := parent.args["format"], exp.Literal)
         and _FORMAT_OF_HOURS.fullmatch(wanted.name) is not None
     )
-    if not (is_unit or is_date or is_of_hours or is_text):
+    if not (_unit_of(parent) in _HOURS or is_date or is_of_hours or is_text):
         raise refuse(
             f"times of {name} within an hour cannot be told apart here",
             node,
             f"write date_trunc('hour', {name}), EXTRACT(day FROM {name}) or CAST({name} AS DATE)",
         )
+
+
+def _unit_of(node: exp.Expr | None) -> str:
+    """The unit of a function of moments, in capitals; empty for anything else."""
+    unit: object = None
+    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+        unit = node.args["unit"]
+    elif isinstance(node, exp.Extract):
+        unit = node.this
+    elif isinstance(node, exp.Anonymous) and node.name.upper() == "DATE_PART":
+        unit = node.expressions[0]
+    return unit.name.upper() if isinstance(unit, exp.Expr) else ""
 
 
 def _refusal(node: exp.Expr, columns: Columns) -> Refusal:

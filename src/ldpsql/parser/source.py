@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects import DuckDB
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError
 from sqlglot.parsers.duckdb import DuckDBParser
 
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
@@ -306,6 +306,14 @@ def parse_query(source: SourceText, tokens: tuple[Token, ...]) -> exp.Query:
     if not isinstance(tree, exp.Query):
         raise refuse("this statement is not a query", tree, "write SELECT ... FROM <survey>")
     return tree
+
+
+def write_sql(query: exp.Query) -> str:
+    """A query as DuckDB reads it; an error for one that DuckDB has no words for."""
+    try:
+        return query.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
+    except SqlglotError as error:
+        raise refuse(f"this query cannot be handed to DuckDB: {error}") from None
 
 
 @contextmanager

@@ -271,7 +271,7 @@ def _find_values(placeholders: Sequence[Placeholder], parameters: Parameters) ->
         unused = min(str(key) for key in given if key not in keys)
         raise wrong(f"the parameter {unused!r} does not occur in the SQL")
     if set(given) != set(keys):
-        taken = max((key + 1 for key in keys if isinstance(key, int)), default=0)
+        taken = max((int(key) + 1 for key in keys), default=0)
         where = placeholders[0].place if placeholders else None
         raise wrong(f"the SQL takes {taken} parameters, {len(given)} were given", where)
     return [given[key] for key in keys]

@@ -64,7 +64,11 @@ def _regions(scalar: Scalar, schema: Schema) -> list[Region]:
         box = Box.of(len(sizes), dict(zip(axes, piece, strict=True)))
         boxes.setdefault(number, []).append(box.normal(sizes))
     present = sorted(boxes, key=lambda number: _rank(values[number]))
-    return [(values[number], disjoint(boxes[number], sizes)) for number in present]
+    # The pieces are disjoint, and so few as can be where there is only one.
+    return [
+        (values[number], disjoint(own, sizes) if len(own := boxes[number]) > 1 else tuple(own))
+        for number in present
+    ]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms, codes_of, meet, multiply
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.estimators.base import PlannedQuery
-from ldpsql.limits import in_time
+from ldpsql.limits import check, in_time
 from ldpsql.parser.query import And, GroupKey, Predicate, Query
 from ldpsql.planner.declared import MAX_CELLS, Region, join_schema, pieces, regions
 from ldpsql.planner.disjoin import disjoint, too_many_boxes
@@ -35,6 +35,7 @@ from ldpsql_device.values import Value
 
 MAX_ROWS = 100_000
 _MAX_STEPS = 2_000_000
+_ROWS_AT_ONCE = 16
 
 Key = tuple[Value | None, ...]
 Row = tuple[Key, tuple[Box, ...]]
@@ -94,7 +95,7 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     QueryError where a literal does not fit its column; UnsupportedSQL where WHERE or GROUP BY
     fall apart into too many parts.
     """
-    schema = join_schema(query.joins, survey.schema, sql)
+    schema = join_schema(query.joins, survey.schema, sql) if query.joins else survey.schema
     predicate = where(query)
     pieces = slices(predicate, schema, sql, query.filters)
     # Of nobody nothing needs to be told apart.
@@ -142,7 +143,7 @@ def cells(plan: QueryPlan) -> QueryPlan:
     """
     prepare = plan.survey.design.prepare
     planned = tuple(
-        tuple(tuple(map(prepare, row)) for row in in_time(make_linear_queries(plan, piece)))
+        tuple(tuple(map(prepare, row)) for row in make_linear_queries(plan, piece))
         for piece in plan.slices
     )
     return replace(plan, planned=planned)
@@ -154,10 +155,9 @@ def make_linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQu
     by_keys = {target.over: _joined_rows(plan, target.over) for target in plan.targets}
     asked = tuple(zip(plan.targets, plan.amounts, strict=True))
     for row in range(len(plan.private_rows)):
-        pairs = (
-            linear(piece, by_keys[target.over][row], target, terms, sizes)
-            for target, terms in asked
-        )
+        if not row % _ROWS_AT_ONCE:
+            check()
+        pairs = (linear(piece, by_keys[own.over][row], own, terms) for own, terms in asked)
         yield [of_people(query, sizes, people) for query in pairs]
 
 
@@ -193,9 +193,7 @@ def amounts_of(target: Target, schema: Schema, sql: str) -> Terms:
         return ((1.0, Box.whole(len(schema.dimensions))),)
     if not isinstance(target.amounts, Scalar):
         index, by_codes = target.amounts
-        return tuple(
-            (amount, Box.of(len(schema.dimensions), {index: codes})) for amount, codes in by_codes
-        )
+        return tuple((amount, _constrain(schema, index, codes)) for amount, codes in by_codes)
     terms: list[tuple[float, Box]] = []
     for value, inside in regions(target.amounts, schema, sql):
         amount = 0.0 if value is None else float(value)  # type: ignore[arg-type]
@@ -213,20 +211,18 @@ def amounts_of(target: Target, schema: Schema, sql: str) -> Terms:
     return tuple(terms)
 
 
-def linear(
-    piece: Slice, row: Sequence[Box], target: Target, amounts: Terms, sizes: Sequence[int]
-) -> LinearQuery:
+def linear(piece: Slice, row: Sequence[Box], target: Target, amounts: Terms) -> LinearQuery:
     """The linear query for one target, with its amounts, in one row of one slice of a question.
 
-    sizes: of the dimensions.  UnsupportedSQL where it falls apart into too many boxes.
+    UnsupportedSQL where it falls apart into too many boxes.
     """
     boxes = piece.boxes if target.filter is None else piece.filtered[target.filter]
-    parts: Terms = tuple((1.0, box) for box in row)
-    for more in (amounts, tuple((1.0, box) for box in boxes)):
-        if len(parts) * len(more) > _MAX_STEPS:
+    terms: Terms = tuple((1.0, box) for box in row)
+    factors = [] if target.amounts is None else [amounts]  # else it is 1 of everybody
+    for more in (*factors, tuple((1.0, box) for box in boxes)):
+        if len(terms) * len(more) > _MAX_STEPS:
             raise too_many_boxes()
-        parts = multiply(parts, more)
-    terms = tuple((amount, box.normal(sizes)) for amount, box in parts)
+        terms = multiply(terms, more)
     return LinearQuery(terms, target.measure, target.weight, target.is_square)
 
 
@@ -290,7 +286,7 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
             hint="group by fewer columns, or by bin(column, width)",
         )
     found = (
-        (tuple(value for value, _ in each), _intersect([*everybody, *each]))
+        (tuple(value for value, _ in each), _intersect(each or everybody))
         for each in in_time(chain.from_iterable(product(*each) for each in by_set))
     )
     return tuple(row for row in found if row[1])
@@ -314,17 +310,20 @@ def find_key_regions(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region
     assert index is not None
     dimension = schema.dimensions[index]
     found: list[tuple[Value | None, CodeSet]]
-    if key.width is None:
-        try:
+    try:
+        if key.width is None:
             values = enumerate(domains.labels(dimension))
-        except QueryError as error:
-            raise error.at(sql, key.place) from None
-        found = [(value, ((code, code + 1),)) for code, value in values]
-    else:
-        try:
+            found = [(value, ((code, code + 1),)) for code, value in values]
+        else:
             found = [*domains.bins(dimension.domain, key.width)]
-        except QueryError as error:
-            raise error.at(sql, key.place) from None
-        nulls = domains.null_codes(dimension)
-        found += [(None, nulls)] if nulls else []
-    return [(value, (Box.of(len(schema.dimensions), {index: codes}),)) for value, codes in found]
+            nulls = domains.null_codes(dimension)
+            found += [(None, nulls)] if nulls else []
+    except QueryError as error:
+        raise error.at(sql, key.place) from None
+    return [(value, (_constrain(schema, index, codes),)) for value, codes in found]
+
+
+def _constrain(schema: Schema, index: int, codes: CodeSet) -> Box:
+    """Some codes of one dimension as a box, whose full sides are None."""
+    is_full = codes == ((0, schema.dimensions[index].size),)
+    return Box.of(len(schema.dimensions), {} if is_full else {index: codes})

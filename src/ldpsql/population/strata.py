@@ -186,8 +186,8 @@ def _name(axis: DividedColumn, number: int) -> str:
     return f"{axis.column} {axis.labels[number] or 'NULL'}"
 
 
-def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[DividedColumn], Array]:
-    """The columns of a file, their axes, and people by strata."""
+def _find_counts(margin: Margin, schema: Schema) -> int:
+    """Which column of a file holds the numbers of people."""
     counts = [
         place
         for place, name in enumerate(margin.columns)
@@ -200,12 +200,18 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[DividedColumn
             f"{margin.name} needs one column with numbers of people, and besides it dimensions or "
             f"public columns of the survey; not among those: {strange}"
         )
-    if find_measure(schema, margin.columns[counts[0]]) is not None:
-        name = margin.columns[counts[0]]
+    name = margin.columns[counts[0]]
+    if find_measure(schema, name) is not None:
         raise DataError(
             f"{margin.name}: {name} is a measure, by which nobody is divided; leave it out"
         )
-    places = [place for place in range(len(margin.columns)) if place != counts[0]]
+    return counts[0]
+
+
+def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[DividedColumn], Array]:
+    """The columns of a file, their axes, and people by strata."""
+    counts = _find_counts(margin, schema)
+    places = [place for place in range(len(margin.columns)) if place != counts]
     if len({margin.columns[place].lower() for place in places}) < len(places):
         raise DataError(f"{margin.name} names a column twice")
     axes = []
@@ -222,7 +228,7 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[DividedColumn
         cell = tuple(axis.labels.index(text) for axis, text in zip(axes, texts, strict=True))
         if not math.isnan(people[cell]):
             raise DataError(f"{margin.name} has two rows for {_cell(axes, cell)}")
-        people[cell] = _count(margin, row[counts[0]])
+        people[cell] = _count(margin, row[counts])
     missing = [_cell(axes, tuple(cell)) for cell in np.argwhere(np.isnan(people))]
     if missing:
         shown = list_some(missing, _LISTED, separator="; ")

@@ -83,13 +83,9 @@ class Names:
         words = {word.lower() for word in re.findall(r"\w+", before)}
         asked = {name: own for name, own in self.tables.items() if name.lower() in words}
         columns = {column.name: column for own in (asked or self.tables).values() for column in own}
-        if value := _VALUE.search(before):
-            column = columns.get(value[1].strip('"').lower())
-            begun = value[2]
-            found = [each for each in column.values if _starts(each, begun)] if column else []
-            if found:
-                yield from (Offer(each, len(begun), "value") for each in found)
-                return
+        if values := _offer_values(before, columns):
+            yield from values
+            return
         if before.count("'") % 2:  # within a text nothing else can stand
             return
         if table := _TABLE.search(before):
@@ -122,6 +118,16 @@ def _starting(begun: str, names: Iterable[str], detail: str = "") -> Iterator[Of
     for name in names:
         if name.lower().startswith(begun.lower()):
             yield Offer(name, len(begun), detail)
+
+
+def _offer_values(before: str, columns: Mapping[str, AskableColumn]) -> list[Offer]:
+    """The values of a column with which a comparison at the end of a statement may go on."""
+    value = _VALUE.search(before)
+    column = columns.get(value[1].strip('"').lower()) if value else None
+    if value is None or column is None:
+        return []
+    begun = value[2]
+    return [Offer(each, len(begun), "value") for each in column.values if _starts(each, begun)]
 
 
 def _starts(value: str, begun: str) -> bool:
