@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, TypedDict
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 import pyarrow as pa
 
@@ -27,7 +27,7 @@ from ldpsql.algebra.estimate import CONFIDENCE, Estimates
 from ldpsql.dbapi.answer import Answer, Row
 from ldpsql.engine.collector import Answering, AnsweringStore, Filled, open_collector, open_session
 from ldpsql.engine.result import Result
-from ldpsql.engine.sources import MarginSources, Sources, choose_sources
+from ldpsql.engine.sources import MarginSources, choose_sources
 from ldpsql.errors import pluralize
 from ldpsql.limits import SECONDS
 from ldpsql.parser import Parameters
@@ -93,15 +93,6 @@ Date, Time, Timestamp, Binary = date, time, datetime, bytes
 DateFromTicks, TimestampFromTicks = date.fromtimestamp, datetime.fromtimestamp
 
 Description = tuple[str, str, None, None, None, None, None]
-
-
-class _Settings(TypedDict):
-    """How a session answers; as of `Session`."""
-
-    confidence: float
-    estimator: str | None
-    seconds: float
-    sources: Sources
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,14 +246,14 @@ class Connection:
 
         writes_to: the store's file, where `ingest` is to open it for writing on its own.
         """
-        self._settings: _Settings = {
-            "confidence": confidence,
-            "estimator": estimator,
-            "seconds": timeout,
-            "sources": choose_sources(weights, one_population=one_population, census=census),
-        }
         self._store = store
-        self._session: Answering | None = open_session(store, **self._settings)
+        self._session: Answering | None = open_session(
+            store,
+            confidence=confidence,
+            estimator=estimator,
+            seconds=timeout,
+            sources=choose_sources(weights, one_population=one_population, census=census),
+        )
         self._writes_to = writes_to
         self._uncommitted = False
 

@@ -224,8 +224,9 @@ def _note_reports(draft: Draft, evidence: Evidence) -> list[str]:
         people, signs = evidence.people(subject), evidence.signs(subject)
         for own in by_table[name]:
             signs += impossible_sums(own, people, subject.estimator)
-        harm = tell_harm(draft.statement.outputs, draft.influences(), people) if signs else ""
-        suspects += suspect(name, signs, harm)
+        if signs:
+            harm = tell_harm(draft.statement.outputs, draft.influences(), people)
+            suspects += suspect(name, signs, harm)
     return [*notes, *unseen, *suspects]
 
 

@@ -28,7 +28,7 @@ from ldpsql.sql.aggregates import Target, expand
 from ldpsql.sql.arrow_arrays import make_array
 from ldpsql.sql.domains import find_dimension, find_public_column
 from ldpsql.sql.lookups import PublicTable
-from ldpsql.sql.quoting import DECLARED, DUCKDB_SETTINGS, Scalar
+from ldpsql.sql.quoting import DECLARED, DUCKDB_SETTINGS, DUCKDB_TYPES, Scalar
 from ldpsql_device.schema import Schema
 from ldpsql_device.values import Value
 
@@ -68,14 +68,7 @@ def list_relation_types(query: Query, schema: Schema) -> pa.Schema:
     return pa.schema([*fields, (ROW, pa.int64())])
 
 
-_ARROW_TYPES = {
-    "BOOLEAN": pa.bool_(),
-    "BIGINT": pa.int64(),
-    "DOUBLE": pa.float64(),
-    "VARCHAR": pa.string(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
-}
+_ARROW_TYPES = {DUCKDB_TYPES[word]: kind for word, kind in ARROW_TYPES.items()}
 """The Arrow type of every kind of `Scalar`."""
 _KINDS = {
     **dict.fromkeys(("BOOLEAN", "DATE", "TIMESTAMP", "VARCHAR"), ""),

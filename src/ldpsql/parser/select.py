@@ -574,7 +574,6 @@ class SelectReader:
         if isinstance(call, exp.CountIf):
             conditions.append(column)
             column = exp.Star()
-        written = function_name(call)
         if isinstance(column, exp.Distinct):
             raise self._distinct(call, column)
         is_pair = "y" in "".join(kind.products)
@@ -582,6 +581,7 @@ class SelectReader:
             read = self._pair if is_pair else self._read_rank
             return self._call(kind.names[0], read(kind, column, others, call), conditions, node)
         if others:
+            written = function_name(call)
             raise refuse(f"{written} takes one column", node, f"write {written}(column)")
         parts = self._parts(column, conditions, kind.names[0])
         if len(parts) == 1:

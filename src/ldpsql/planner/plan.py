@@ -8,7 +8,7 @@ prints the plan after any pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, product
@@ -100,9 +100,8 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     pieces = slices(predicate, schema, sql, query.filters)
     # Of nobody nothing needs to be told apart.
     is_possible = any(piece.boxes for piece in pieces)
-    groups = rows(query, schema, sql) if is_possible or not query.keys else ()
-    if query.keys and predicate is not None:
-        groups = tuple(row for row in in_time(groups) if any(p.meets(row[1]) for p in pieces))
+    met = pieces if query.keys and predicate is not None else ()
+    groups = rows(query, schema, sql, met) if is_possible or not query.keys else ()
     targets = dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))
     return QueryPlan(
         survey,
@@ -265,11 +264,12 @@ def _members(side: Side, size: int) -> NDArray[np.int64]:
     return np.concatenate([np.arange(low, high) for low, high in codes_of(side, size)])
 
 
-def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
+def rows(query: Query, schema: Schema, sql: str, met: Sequence[Slice] = ()) -> tuple[Row, ...]:
     """One row per combination of private keys, with its boxes; only those that can hold a record.
 
     With grouping sets those of one set after the other; a key that is not in a set is NULL.
-    UnsupportedSQL for more than MAX_ROWS combinations.
+    met: slices of which any must have people in a row.  UnsupportedSQL for more than MAX_ROWS
+    combinations.
     """
     private = [place for place, key in enumerate(query.keys) if key.is_private(schema)]
     labels = {place: find_key_regions(query.keys[place], schema, sql) for place in private}
@@ -285,11 +285,17 @@ def rows(query: Query, schema: Schema, sql: str) -> tuple[Row, ...]:
             place=query.keys[private[0]].place,
             hint="group by fewer columns, or by bin(column, width)",
         )
-    found = (
-        (tuple(value for value, _ in each), _intersect(each or everybody))
-        for each in in_time(chain.from_iterable(product(*each) for each in by_set))
-    )
-    return tuple(row for row in found if row[1])
+    return tuple(_list_rows(chain.from_iterable(product(*each) for each in by_set), everybody, met))
+
+
+def _list_rows(
+    keys: Iterable[Sequence[Region]], everybody: Sequence[Region], met: Sequence[Slice]
+) -> Iterator[Row]:
+    """The rows of some combinations of keys; an error as soon as the deadline is over."""
+    for each in in_time(keys):
+        inside = _intersect(each or everybody)
+        if inside and (not met or any(piece.meets(inside) for piece in met)):
+            yield tuple(value for value, _ in each), inside
 
 
 def _intersect(parts: Sequence[Region]) -> tuple[Box, ...]:
