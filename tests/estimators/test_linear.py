@@ -19,8 +19,6 @@ from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.simulation import SeededEntropy
 
 LINE = RecordDomain(("x",), (4,), (), (), ())
-SIGNED = RecordDomain(("x", "y"), (6, 4), ("pay",), ((-1.0, 5.0),), (None,))
-CODED = RecordDomain(("x", "y"), (6, 4), (), (), ())
 
 
 def smallest_variance(name: str, options: dict[str, Any]) -> float:
@@ -78,44 +76,3 @@ def test_entries_of_a_query_add_up_at_every_node() -> None:
     nodes, weights = merge_entries(entries, np.array([2, 4]))
     assert nodes.tolist() == [1, 3]
     assert weights.tolist() == [[5.0, 0.0], [12.0, 1.0]]
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "estimator", "domain"),
-    [
-        ("hio", {"fanout": 2, "oracle": "olh"}, "unbiased", CODED),
-        ("ehio", {"fanout": 2}, "unbiased", SIGNED),
-        ("ehio", {"fanout": 2, "inference": "consistent"}, "unbiased", SIGNED),
-        ("hgrr", {"fanout": 2}, "unbiased", SIGNED),
-        ("lgrr", {"fanout": 2}, "published", SIGNED),
-        ("lgrr-fd", {"fanout": 2}, "published", SIGNED),
-        ("hi", {"fanout": 2}, "unbiased", LINE),
-        ("haarhrr", {}, "unbiased", LINE),
-        ("grr", {}, "unbiased", CODED),
-        ("staircase", {}, "unbiased", LINE),
-        ("arr-ss", {}, "unbiased", CODED),
-        ("sue-ms", {"ways": 2}, "unbiased", CODED),
-    ],
-)
-def test_values_alone_are_those_of_an_answer(
-    name: str, options: dict[str, Any], estimator: str, domain: RecordDomain
-) -> None:
-    """Also from so few people that some questions cannot be answered."""
-    design = mechanism(name).design(domain, Epsilon.parse("1"), options)
-    others = [None] * (len(domain.sizes) - 1)
-    boxes = [Box((((first, 3),), *others)) for first in (0, 1, 2)]
-    if others and name != "arr-ss":
-        boxes.append(Box((((1, 4),), ((0, 2),))))
-    queries = [LinearQuery.count(box) for box in boxes]
-    queries.append(LinearQuery.count(Box((None,) * len(domain.sizes))))
-    if domain.bounds:
-        queries += [LinearQuery.sum(0, box) for box in boxes]
-    planned = [design.prepare(query) for query in queries]
-    sizes = [*domain.sizes, *(2 for _ in domain.bounds)]
-    for people in (0, 3, 300):
-        codes = np.random.default_rng(people).integers(0, sizes, (people, len(sizes)))
-        histogram = histogram_of(design.randomize(codes, SeededEntropy(people)))
-        made = design.estimators[estimator](histogram)
-        answer = made.answer(planned)
-        assert made.values(planned) == pytest.approx(answer.values, abs=1e-9, nan_ok=True)
-    assert np.isfinite(answer.values).all()

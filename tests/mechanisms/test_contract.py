@@ -4,6 +4,7 @@ domains, epsilons and options."""
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -24,13 +25,16 @@ from support.recipe_cases import (
     features,
     law_for,
     law_of,
+    questions,
 )
 from support.significance import chi_square, chi_square_bound
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.audit.exact import Criterion, worst_odds
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign, make_estimator
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
+from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.channel import Law, Outcome, enumerate_law
 from ldpsql.reports.report import question_shares
 from ldpsql_device.epsilon import Epsilon
@@ -39,7 +43,7 @@ from ldpsql_device.plan import MOST_BITS
 from ldpsql_lab.simulation import SeededEntropy
 
 _ALMOST = Fraction(1, 10**9)
-"""Names of estimators whose answers are unbiased."""
+CONSISTENT = [Case("ehio", "2x3-signed", "0.5", '{"fanout": 2, "inference": "consistent"}')]
 
 
 def definition_of(design: AnyDesign) -> Criterion:
@@ -244,6 +248,32 @@ def test_what_needs_no_question_is_exact(case: Case) -> None:
     answer = estimator.answer([everybody, design.prepare(LinearQuery.count())])
     assert answer.values.tolist() == [50.0, 0.0]
     assert not answer.covariance.any()
+
+
+@pytest.mark.parametrize("case", [*CASES, *CONSISTENT], scope="module")
+def test_values_alone_are_those_of_an_answer(case: Case) -> None:
+    """By every estimator, also from so few people that some questions cannot be answered; of
+    nobody nothing is known that a report would tell."""
+    design = design_of(case)
+    sizes = [*design.domain.sizes, *(2 for _ in design.domain.bounds)]
+    for people in (3, 300) if isinstance(design, Rounds) else (0, 3, 300):
+        codes = np.random.default_rng(people).integers(0, sizes, (people, len(sizes)))
+        histogram = histogram_of(design.randomize(codes, SeededEntropy(people)))
+        for make in design.estimators.values():
+            estimator, planned = make(histogram), []
+            for query in questions(design.domain):
+                with suppress(UnsupportedSQL):
+                    own = design.prepare(query)
+                    estimator.answer([own])
+                    planned.append(own)
+            answer = estimator.answer(planned)
+            alone = estimator.values(planned)
+            assert alone == pytest.approx(answer.values, rel=1e-9, abs=1e-9, nan_ok=True)
+            if not people:
+                unknown = np.isnan(answer.values)
+                assert unknown.any() or set(sizes) == {1}
+                assert (np.isinf(np.diagonal(answer.covariance)) == unknown).all()
+                assert not answer.values[~unknown].any()
 
 
 def test_a_changed_guarantee_is_not_equal() -> None:

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.recipe_cases import CASES, FIRST, LATER, Case, design_of, law_of
+from support.recipe_cases import CASES, FIRST, LATER, Case, design_of, law_of, questions
 
-from ldpsql.algebra.boxes import Box, LinearQuery
-from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign, AnyEstimator
 from ldpsql.estimators.nodes import OracleAnswer
@@ -21,27 +19,11 @@ PEOPLE = 10**9
 MOST = 260
 
 
-def asked(domain: RecordDomain) -> list[LinearQuery]:
-    """A code, a range, and a difference of ranges per dimension; corners; sums of measures."""
-    d, boxes = len(domain.sizes), list[tuple[tuple[float, Box], ...]]()
-    for axis, size in enumerate(domain.sizes):
-        sides = [((0, 1),), ((size // 2, size),)]
-        one, other = (Box(tuple(s if a == axis else None for a in range(d))) for s in sides)
-        boxes += [((1.0, one),), ((1.0, other),), ((1.0, one), (-0.5, other))]
-    if d > 1:
-        boxes.append(((1.0, Box(tuple(((0, 1),) for _ in range(d)))),))
-    whole = ((1.0, Box.whole(d)),)
-    queries = [LinearQuery(terms) for terms in (*boxes, whole)]
-    for measure in range(len(domain.bounds)):
-        queries += [LinearQuery(terms, measure) for terms in (*boxes[:2], whole)]
-    return queries
-
-
 def prepared(design: AnyDesign, name: str) -> list[Any]:
     """What an estimator of the design answers of it."""
     found, first = list[Any](), every_report(design)[0]
     estimator = design.estimators[name](count(design, [first], np.ones(1, dtype=np.int64)))
-    for query in asked(design.domain):
+    for query in questions(design.domain):
         try:
             planned = design.prepare(query)
             estimator.answer([planned])

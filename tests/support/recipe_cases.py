@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 from support.later_rounds import at_round
 
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import AnyDesign
 from ldpsql.mechanisms.base import AnyRecipe
@@ -189,3 +190,19 @@ def law_of(case: Case) -> Law:
     if law is None:
         pytest.skip("the channel is too large to enumerate")
     return law
+
+
+def questions(domain: RecordDomain) -> list[LinearQuery]:
+    """A code, a range, and a difference of ranges per dimension; corners; sums of measures."""
+    d, boxes = len(domain.sizes), list[tuple[tuple[float, Box], ...]]()
+    for axis, size in enumerate(domain.sizes):
+        sides = [((0, 1),), ((size // 2, size),)]
+        one, other = (Box(tuple(s if a == axis else None for a in range(d))) for s in sides)
+        boxes += [((1.0, one),), ((1.0, other),), ((1.0, one), (-0.5, other))]
+    if d > 1:
+        boxes.append(((1.0, Box(tuple(((0, 1),) for _ in range(d)))),))
+    whole = ((1.0, Box.whole(d)),)
+    queries = [LinearQuery(terms) for terms in (*boxes, whole)]
+    for measure in range(len(domain.bounds)):
+        queries += [LinearQuery(terms, measure) for terms in (*boxes[:2], whole)]
+    return queries

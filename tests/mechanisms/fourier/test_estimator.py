@@ -164,20 +164,6 @@ def test_a_coarse_axis_shares_a_bin_evenly() -> None:
     np.testing.assert_allclose(answers[:, 0], answers[:, 1] / 2.0, atol=1e-12)
 
 
-def test_nobody_reported() -> None:
-    design = DESIGNS["with signs"]
-    planned = [
-        design.prepare(LinearQuery.count(Box(sides_of(design, 0)))),
-        design.prepare(LinearQuery.count(Box.whole(1))),
-        design.prepare(LinearQuery.sum(0, Box.whole(1))),
-    ]
-    answer = design.estimator(histogram(design, [], [])).answer(planned)
-    assert np.isnan(answer.values[[0, 2]]).all()
-    assert answer.values[1] == 0.0
-    assert np.isinf(np.diagonal(answer.covariance)[[0, 2]]).all()
-    assert answer.covariance[1, 1] == 0.0
-
-
 SPANS = ((0, 3), (1, 4), (5, 6))
 
 

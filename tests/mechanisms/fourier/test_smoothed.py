@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.fourier_designs import counted, domain_of, histogram
+from support.fourier_designs import counted, domain_of
 from support.surveys import integer, public, survey_toml
 
 from ldpsql.algebra.boxes import Box, LinearQuery
@@ -52,10 +52,6 @@ def boxes():
     ranges = [[(i, j) for i in range(m) for j in range(i + 1, m + 1)] for m in (6, 5)]
     for x, y in product(*ranges):
         yield Box(((x,), (y,), None)).normal((6, 5, 2))
-
-
-def summed(box: Box) -> LinearQuery:
-    return LinearQuery.sum(0, box)
 
 
 def ask(*queries: LinearQuery) -> np.ndarray:
@@ -123,23 +119,6 @@ def test_it_is_nearer_to_the_truth_and_keeps_the_unbiased_covariance():
         assert np.array_equal(ours.covariance, theirs.covariance)
         assert ours.replicates is not None
         assert ours.replicates.shape == (20, 1)
-
-
-def test_values_alone_are_those_of_the_answers():
-    asked = [kind(box) for box in boxes() for kind in (LinearQuery.count, summed)]
-    planned = [design().prepare(query) for query in asked[::7]]
-    for estimator in (smoothed(), smoothed().unbiased):
-        np.testing.assert_array_equal(
-            estimator.values(planned), estimator.answer(planned).values, strict=True
-        )
-
-
-def test_without_reports_nothing_is_known():
-    empty = design().smooth(histogram(design(), [], []))
-    planned = [design().prepare(LinearQuery.count(Box((((0, 2),), None, None))))]
-    for estimator in (empty, empty.unbiased):
-        assert np.isnan(estimator.answer(planned).values).all()
-        assert np.isnan(estimator.values(planned)).all()
 
 
 def test_groups_of_a_public_column_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
