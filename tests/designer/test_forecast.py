@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.histograms import histogram_of
+from support.repeated_surveys import Repeated
 from support.surveys import boolean, category, integer, measure, public, survey_toml
 from support.tiers import runs
 
@@ -26,13 +26,11 @@ from ldpsql.designer.forecast import (
     predicate_of,
     sample_queries,
 )
-from ldpsql.estimators.base import make_estimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
-from ldpsql_lab.simulation import SeededEntropy
 
 
 def domain(*sizes: int) -> RecordDomain:
@@ -291,14 +289,14 @@ def test_forecasts_come_true(name: str, sizes: tuple[int, ...]) -> None:
         sides = zip(box.sides, sizes, strict=True)
         covered = (sum(high - low for low, high in side) / m for side, m in sides if side)
         shares.append(float(np.prod(list(covered))))
-    planned = [design.prepare(query) for query in queries]
-    random, squares = np.random.default_rng(7), []
-    for seed in range(FORECAST_RUNS):
-        codes = random.integers(0, sizes, (FORECAST_PEOPLE, len(sizes)))
-        reports = design.randomize(codes, SeededEntropy(seed))
-        answer = make_estimator(design, histogram_of(reports)).answer(planned)
-        errors = np.asarray(answer.values) - FORECAST_PEOPLE * np.array(shares)
-        squares.append(float(weights @ errors**2))
+    random = np.random.default_rng(7)
+    found = Repeated.of(
+        design,
+        [design.prepare(query) for query in queries],
+        lambda _: random.integers(0, sizes, (FORECAST_PEOPLE, len(sizes))),
+        FORECAST_RUNS,
+    )
+    squares = (found.values - FORECAST_PEOPLE * np.array(shares)) ** 2 @ weights
     mean = float(np.mean(squares))
     tolerance = 5.0 * float(np.std(squares)) / np.sqrt(FORECAST_RUNS)  # alpha 6e-7
     assert abs(mean - predicted) < tolerance

@@ -26,6 +26,7 @@ from ldpsql_device.epsilon import Epsilon
 
 WINDOW, BOX = ((12, 56),), ((30, 100),)
 LINE = RecordDomain(("x1",), (125,), (), (), ())
+PADDED = RecordDomain(("x1",), (128,), (), (), ())
 PLANE = RecordDomain(("x1", "x2"), (125, 125), (), (), ())
 BOUNDS = (1.0, 125.0)
 MEASURED = RecordDomain(("x1", "x2"), (125, 125), ("x1", "x2"), (BOUNDS, BOUNDS), (0, 1))
@@ -90,6 +91,9 @@ def test_the_data_are_those_of_the_specification() -> None:
         ("lgrr-repaired", MEASURED, "2", count(WINDOW, None), {}, 1, 48_829.6),
         ("lgrr-repaired", MEASURED, "2", total(WINDOW, BOX), {}, None, 13_498_990.0),
         ("hio", LINE, "1", count(WINDOW), {"oracle": "oue"}, None, 3_015.3),
+        ("hh", LINE, "1", count(WINDOW), {"fanout": 5, "oracle": "oue"}, None, 3_015.3),
+        ("hh", PADDED, "1", count(WINDOW), {"fanout": 2, "oracle": "oue"}, None, 3_302.3),
+        ("hh", PADDED, "1", count(WINDOW), {"fanout": 2, "oracle": "hrr"}, None, 3_601.8),
     ],
 )
 def test_exact_oracles_agree(
@@ -101,7 +105,7 @@ def test_exact_oracles_agree(
     sub_survey: int | None,
     exact: float,
 ) -> None:
-    """HGRR and hierarchical histograms with OUE, to five digits."""
+    """HGRR and hierarchical histograms with OUE and HRR, to five digits."""
     found = standard_deviation(name, domain, epsilon, query, options, sub_survey)
     assert found == pytest.approx(exact, rel=2e-5)
 

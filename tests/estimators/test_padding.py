@@ -12,19 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.histograms import histogram_of
 from support.node_sources import GivenNodes, moments_of
+from support.repeated_surveys import Repeated
 from support.significance import variance_fits
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.consistent import ConsistentDesign, ConsistentEstimator
 from ldpsql.estimators.groups import LevelGroup
 from ldpsql.estimators.linear import LinearEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_lab.simulation import SeededEntropy
 
 BOUNDS = (2.0, 10.0)
 
@@ -161,15 +159,15 @@ def test_an_answer_that_padding_makes_lopsided_is_predicted() -> None:
     """One level of 125 and 5 codes: nearly everybody is in the first node, not every second one."""
     domain = RecordDomain(("x",), (130,), (), (), ())
     options = {"tree": "padded"}
+
+    def draw(seed: int) -> np.ndarray:
+        return np.random.default_rng([seed, 1]).integers(0, 130, (1_000, 1))
+
     for name in ("hgrr", "lgrr-repaired"):
         design = mechanism(name).design(domain, Epsilon.parse("4"), options)
         planned = design.prepare(LinearQuery.count(Box((((0, 125),),))))
-        values = []
-        for seed in range(200):
-            codes = np.random.default_rng([seed, 1]).integers(0, 130, (1_000, 1))
-            histogram = histogram_of(design.randomize(codes, SeededEntropy(seed)))
-            values.append(make_estimator(design, histogram).answer([planned]).values[0])
+        found = Repeated.of(design, [planned], draw, 200)
         predicted = design.variance([planned], 1_000)[0]
-        assert variance_fits(np.array(values), predicted)
+        assert variance_fits(found.values[:, 0], predicted)
         # The negative control: as if every second person were there, which is 2.2 errors for one.
-        assert not variance_fits(np.array(values), 4.8 * predicted)
+        assert not variance_fits(found.values[:, 0], 4.8 * predicted)

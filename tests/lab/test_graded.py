@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.fourier_designs import domain_of
-from support.histograms import histogram_of
+from support.repeated_surveys import Repeated
 from support.significance import coverage_fits
 
 from ldpsql.algebra.boxes import Box, LinearQuery, codes
@@ -24,11 +24,11 @@ from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.cells import TableEstimator
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import enumerate_law
+from ldpsql.reports.report import Histogram
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import RowsOfWords
 from ldpsql_lab.mechanisms.graded import GradedDesign
-from ldpsql_lab.simulation import SeededEntropy
 
 FIVE = ["0.5", "1", "2", "4", "4"]
 _ALMOST = Fraction(1, 10**9)
@@ -135,18 +135,21 @@ def test_intervals_hold_of_few_people_who_hardly_name_a_value(epsilon: str) -> N
     without = replace(design.channel, rare=0.0)
     cells = [LinearQuery.count(Box((codes((code,)),))) for code in range(3)]
     planned, people, runs = [design.prepare(cell) for cell in cells], 30, 400
-    shares, random = np.array([0.05, 0.35, 0.6]), np.random.default_rng(5)
-    inside = np.zeros((2, 3))
-    for seed in range(runs):
-        held = random.choice(3, people, p=shares)[:, None]
-        histogram = histogram_of(design.randomize(held, SeededEntropy(seed)))
-        usual = make_estimator(design, histogram)
-        for place, own in enumerate((usual, TableEstimator(usual.source, without))):
-            found = own.answer(planned)
-            inside[place] += np.abs(found.values - people * shares) <= 1.96 * found.stderr
+    shares = np.array([0.05, 0.35, 0.6])
+
+    def draw(seed: int) -> np.ndarray:
+        return np.random.default_rng([seed, 5]).choice(3, (people, 1), p=shares)
+
+    def make_bare(histogram: Histogram) -> TableEstimator:
+        return TableEstimator(make_estimator(design, histogram).source, without)
+
+    usual, bare = (
+        Repeated.of(design, planned, draw, runs, make).shares_inside(people * shares).min()
+        for make in (None, make_bare)
+    )
     # Those of some values are wider than they need be.
-    assert coverage_fits(int(inside[0].min()), runs)
-    assert not coverage_fits(int(inside[1].min()), runs)
+    assert coverage_fits(round(usual * runs), runs)
+    assert not coverage_fits(round(bare * runs), runs)
 
 
 def test_the_promise_says_what_it_leaves_out():

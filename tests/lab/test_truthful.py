@@ -11,16 +11,13 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from support.fourier_designs import domain_of
-from support.histograms import histogram_of
-from support.significance import is_unbiased
+from support.repeated_surveys import Repeated
 
 from ldpsql.algebra.boxes import Box, LinearQuery, codes
-from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.workload import Workload
 from ldpsql.audit import audit_design
 from ldpsql.audit.exact import worst_odds
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.cells import MatrixChannel
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import enumerate_law
@@ -78,35 +75,29 @@ def test_a_constant_channel_answers_nothing_but_everybody():
 
 
 def test_answers_are_unbiased_where_there_are_any():
-    design = made(FOUR)
-    random = np.random.default_rng(1)
-    found = []
-    plan = design.prepare(count(1))
-    for seed in range(200):
-        people = random.choice(5, 2_000, p=[0.1, 0.2, 0.3, 0.2, 0.2])[:, None]
-        histogram = histogram_of(design.randomize(people, SeededEntropy(seed)))
-        found.append(make_estimator(design, histogram).answer([plan]).values[0])
-    assert is_unbiased(np.array(found), 400.0)
-    assert not is_unbiased(np.array(found), 440.0)
+    design, random = made(FOUR), np.random.default_rng(1)
+    shares = [0.1, 0.2, 0.3, 0.2, 0.2]
+    found = Repeated.of(
+        design, [design.prepare(count(1))], lambda _: random.choice(5, (2_000, 1), p=shares), 200
+    )
+    assert found.is_unbiased([400.0])
+    assert not found.is_unbiased([440.0])
 
 
 def test_what_only_reports_in_clear_tell_apart_has_an_honest_interval(monkeypatch):
     """Of 100 people one sends such a report on average, and perhaps none does."""
     design, shares = made([0.6, 0.1, 0.1, 0.1, 0.1], delta="0.01"), np.full(5, 0.2)
     shares[3:] = 0.38, 0.02
-    random, plan = np.random.default_rng(3), design.prepare(count(4))
-    histograms = [
-        histogram_of(
-            design.randomize(random.choice(5, 5_000, p=shares)[:, None], SeededEntropy(seed))
-        )
-        for seed in range(200)
-    ]
 
     def covered() -> float:
-        answers = [make_estimator(design, histogram).answer([plan]) for histogram in histograms]
-        half = [quantile(0.95) * answer.stderr[0] for answer in answers]
-        gaps = [abs(answer.values[0] - 100.0) for answer in answers]
-        return float(np.mean(np.array(gaps) <= half))
+        random = np.random.default_rng(3)
+        found = Repeated.of(
+            design,
+            [design.prepare(count(4))],
+            lambda _: random.choice(5, (5_000, 1), p=shares),
+            200,
+        )
+        return float(found.shares_inside([100.0])[0])
 
     assert covered() >= 0.94
     monkeypatch.setattr(MatrixChannel, "spread", lambda *_: np.zeros(1))

@@ -9,10 +9,9 @@ import pytest
 from support import tiers
 from support.histograms import histogram_of
 from support.marginals import count, domain_of
-from support.significance import coverage_fits, is_unbiased, variance_fits
+from support.repeated_surveys import Repeated
 
 from ldpsql.algebra.boxes import Weight
-from ldpsql.algebra.estimate import quantile
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.estimators.base import make_estimator
@@ -63,17 +62,15 @@ def test_attributes_without_pairs_are_independent() -> None:
     assert fit_share(2, [(0,), (1,)], np.array([0.3, 0.2])) == pytest.approx(0.06)
 
 
-def simulated(design: Design, table: np.ndarray, runs: int = RUNS) -> tuple[np.ndarray, np.ndarray]:
-    """Fitted counts of all three and their variances, people drawn anew in every run."""
-    planned, values, variances = design.prepare(ALL_THREE), [], []
-    for seed in range(runs):
+def simulated(design: Design, table: np.ndarray, runs: int = RUNS) -> Repeated:
+    """Fitted counts of all three, people drawn anew in every run."""
+
+    def draw(seed: int) -> np.ndarray:
         cells = np.random.default_rng([seed, 3]).choice(8, PEOPLE, p=table.ravel())
-        codes = np.stack([cells >> 2, cells >> 1 & 1, cells & 1], axis=1).astype(np.int64)
-        reports = design.randomize(codes, SeededEntropy(seed))
-        answer = design.estimators["maxent"](histogram_of(reports)).answer([planned])
-        values.append(answer.values[0])
-        variances.append(answer.covariance[0, 0])
-    return np.array(values), np.array(variances)
+        return np.stack([cells >> 2, cells >> 1 & 1, cells & 1], axis=1).astype(np.int64)
+
+    fit = design.estimators["maxent"]
+    return Repeated.of(design, [design.prepare(ALL_THREE)], draw, runs, fit)
 
 
 @pytest.mark.fast(1)
@@ -81,21 +78,14 @@ def simulated(design: Design, table: np.ndarray, runs: int = RUNS) -> tuple[np.n
 def test_fits_are_right_where_pairs_say_everything(name: str) -> None:
     """Up to the curvature of the fit, which is small beside the noise of 4,000 people."""
     table = chances(0.0)
-    values, variances = simulated(design_of(name), table)
-    truth = PEOPLE * table[1, 1, 1]
-    assert is_unbiased(values, truth)
-    assert variance_fits(values, variances.mean())
-    errors = np.abs(values - truth)
-    for level in (0.5, 0.95):
-        inside = int((errors <= quantile(level) * np.sqrt(variances)).sum())
-        assert coverage_fits(inside, RUNS, level)
+    simulated(design_of(name), table).check_honest([PEOPLE * table[1, 1, 1]])
 
 
 def test_a_further_interaction_biases_a_fit() -> None:
     """The negative control, and what the estimator's note says."""
     table = chances(-2.5)
-    values, _ = simulated(design_of("srr-ss"), table, 60)
-    assert not is_unbiased(values, PEOPLE * table[1, 1, 1])
+    found = simulated(design_of("srr-ss"), table, 60)
+    assert not found.is_unbiased([PEOPLE * table[1, 1, 1]])
 
 
 def test_collected_questions_are_answered_as_ever() -> None:
@@ -112,20 +102,6 @@ def test_collected_questions_are_answered_as_ever() -> None:
     assert both.values[:2] == pytest.approx(plain.values)
     assert both.covariance[:2, :2] == pytest.approx(plain.covariance)
     assert 0.0 < both.covariance[2, 2] < np.inf
-
-
-@pytest.mark.parametrize("estimator", ["maxent", "calm"])
-@pytest.mark.parametrize("people", [0, 8, PEOPLE])
-def test_fitted_values_alone_are_those_of_an_answer(estimator: str, people: int) -> None:
-    """Also where nobody was asked about some marginal."""
-    design = design_of("srr-ss")
-    codes = np.random.default_rng(2).integers(0, 2, (people, 3))
-    made = design.estimators[estimator](histogram_of(design.randomize(codes, SeededEntropy(0))))
-    queries = [ALL_THREE, count(3, a0=((0, 1),)), count(3, a1=((0, 1),), a2=((0, 2),)), count(3)]
-    asked = [design.prepare(query) for query in queries]
-    answer = made.answer(asked)
-    assert made.values(asked) == pytest.approx(answer.values, nan_ok=True)
-    assert np.isfinite(answer.values).all() or people < PEOPLE
 
 
 @pytest.mark.parametrize("name", ["srr-ss", "arr-ss", "ft"])

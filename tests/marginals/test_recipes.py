@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from support.histograms import histogram_of
 from support.marginals import CENTRAL, NAMES, count, domain_of
-from support.significance import coverage_fits, is_unbiased, variance_fits
 
-from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import DeclaredQuery, Workload
 from ldpsql.errors import UnsupportedSQL
@@ -142,74 +140,6 @@ def test_predicted_variances_are_those_of_the_channel(name: str) -> None:
             query = design.prepare(count(3, **{f"a{axis}": ((code, code + 1),)}))
             expected = people**2 * exact_variance(design, (axis, code)) / asked
             assert design.variance([query], people)[0] == pytest.approx(expected, rel=1e-9)
-
-
-PEOPLE, RUNS = 1000, 200
-
-
-def population(seed: int, sizes: tuple[int, ...]) -> np.ndarray:
-    """People drawn anew, skewed and dependent: codes (n, d)."""
-    random = np.random.default_rng([seed, 5])
-    first = np.minimum(random.geometric(0.6, PEOPLE) - 1, sizes[0] - 1)
-    columns = [first]
-    for size in sizes[1:]:
-        other = np.minimum(random.geometric(0.5, PEOPLE) - 1, size - 1)
-        columns.append(np.where(random.random(PEOPLE) < 0.4, np.minimum(first, size - 1), other))
-    return np.stack(columns, axis=1)
-
-
-def simulated(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Estimates (runs, 3), their variances, and what the people of each run would answer."""
-    sizes = design.domain.sizes
-    asked = [
-        (count(3, a0=((0, 1),)), lambda c: c[:, 0] == 0),
-        (count(3, a2=((1, sizes[2]),)), lambda c: c[:, 2] >= 1),
-        (count(3, a0=((0, 1),), a1=((1, 2),)), lambda c: (c[:, 0] == 0) & (c[:, 1] == 1)),
-    ]
-    planned = [design.prepare(query) for query, _ in asked]
-    values, variances, truths = [], [], []
-    for seed in range(RUNS):
-        codes = population(seed, sizes)
-        reports = design.randomize(codes, SeededEntropy(seed))
-        answer = make_estimator(design, histogram_of(reports)).answer(planned)
-        values.append(answer.values)
-        variances.append(np.diagonal(answer.covariance))
-        truths.append([inside(codes).sum() for _, inside in asked])
-    return np.array(values), np.array(variances), np.array(truths)
-
-
-@pytest.mark.fast(1)
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [(name, {"ways": 2}) for name in NAMES] + [("arr-ss", {"ways": 2, "sum_to_one": True})],
-)
-def test_estimates_are_unbiased_with_honest_errors(name: str, options: dict) -> None:
-    """COUNT of a value, of a range, and of a conjunction, where budgets are so large that most of
-    the error is which people were asked about what. The truth is that of whom people are drawn
-    from."""
-    values, variances, truths = simulated(made(name, "4", **options))
-    for column in range(values.shape[1]):
-        assert is_unbiased(values[:, column] - truths[:, column], 0.0)
-        assert variance_fits(values[:, column], variances[:, column].mean())
-        mean = truths[:, column].mean()
-        error = np.abs(values[:, column] - mean)
-        for level in (0.5, 0.95):
-            inside = int((error <= quantile(level) * np.sqrt(variances[:, column])).sum())
-            assert coverage_fits(inside, RUNS, level)
-
-
-def test_noise_alone_is_not_the_error() -> None:
-    """The negative control: the randomization without the sampling of attributes and people, the
-    variance that the mechanisms' authors give."""
-    design = made("srr-ss", "4")
-    query = design.prepare(count(3, a0=((0, 1),)))
-    spread = []
-    for seed in range(RUNS):
-        reports = design.randomize(population(seed, SIZES), SeededEntropy(seed))
-        spread.append(make_estimator(design, histogram_of(reports)).answer([query]).values[0])
-    support = design.answers[0].oracle
-    noise = PEOPLE * 3 * support.p * (1 - support.p) / (support.p - support.q) ** 2
-    assert not variance_fits(np.array(spread), noise)
 
 
 class TestMarginals:

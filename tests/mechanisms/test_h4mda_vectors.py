@@ -11,7 +11,6 @@ import pytest
 from estimators.test_nodes import BOX, MEASURED, WINDOW, amounts
 from estimators.test_nodes import count as counted
 from estimators.test_nodes import total as summed
-from mechanisms.test_lgrr import smallest_delta
 from support.node_sources import (
     UNIT,
     X1,
@@ -41,7 +40,6 @@ from ldpsql.estimators.trees import (
 )
 from ldpsql.mechanisms.hierarchical import allocation
 from ldpsql.mechanisms.hierarchical.allocation import ConsistentAllocation, Energies
-from ldpsql.mechanisms.lgrr.recipe import LgrrDesign
 from ldpsql.mechanisms.oracles import LARGEST, make_oracle
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
@@ -189,17 +187,7 @@ def test_the_sum_of_a_public_column() -> None:
     assert math.sqrt(variance) == pytest.approx(135_868, rel=1e-4)
 
 
-# -- what the published LGRR gives away, and when its repair pays ----------------------------------
-
-
-@pytest.mark.parametrize("epsilon", ["0.5", "1", "2"])
-@pytest.mark.parametrize(("dimensions", "delta"), [(1, 2 / 3), (2, 5 / 6)])
-def test_what_lgrr_gives_away(epsilon: str, dimensions: int, delta: float) -> None:
-    """Section 9: the same at every epsilon."""
-    domain = RecordDomain(("x", "y")[:dimensions], (4,) * dimensions, ("x",), ((0.0, 3.0),), (0,))
-    design = mechanism("lgrr").design(domain, Epsilon.parse(epsilon), {"fanout": 2})
-    assert isinstance(design, LgrrDesign)
-    assert smallest_delta(design) == pytest.approx(delta, abs=1e-9)
+# -- when the repair of LGRR pays ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +11,12 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 from support.fourier_designs import domain_of
-from support.significance import coverage_fits
+from support.repeated_surveys import Repeated
 from support.surveys import category, integer, measure, survey_toml
 from support.tiers import keep_fast, runs
 
 from ldpsql.algebra.boxes import Box, LinearQuery
-from ldpsql.algebra.estimate import Estimates, quantile
+from ldpsql.algebra.estimate import Estimates
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.estimators.base import AnyDesign, Estimator, make_estimator
@@ -42,33 +41,28 @@ def count(low: int, end: int) -> LinearQuery:
     return LinearQuery.count(Box((((low, end),),)))
 
 
-@cache
-def shares_inside(name: str) -> dict[bool, list[int]]:
-    """Of ranges over eight codes at epsilon 4, how many intervals hold the count of those who
-    answered, who are the same people in every survey; with and without a census."""
+def simulated(name: str, *, is_census: bool) -> tuple[Repeated, Numbers]:
+    """Of ranges over eight codes at epsilon 4, and the counts of those who answered, who are the
+    same people in every survey; with or without a census."""
     made: AnyDesign = MECHANISMS[name].design(domain_of((8,)), Epsilon.parse("4"), {})
     codes = np.random.default_rng(1).choice(8, PEOPLE, p=[0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05])
     truth = np.array([((codes >= low) & (codes < end)).sum() for low, end in pairwise(EDGES)])
-    found = {False: [0] * len(truth), True: [0] * len(truth)}
-    for seed in range(SURVEYS):
-        histogram = histogram_of(made.randomize(codes[:, None], SeededEntropy(seed)))
-        for is_census in (False, True):
-            asked = CensusDesign(made) if is_census else made
-            row = [asked.prepare(count(low, end)) for low, end in pairwise(EDGES)]
-            (own,) = make_estimator(asked, histogram).answer_rows([row])
-            inside = np.abs(own.values - truth) <= quantile(0.95) * own.stderr
-            for place in np.flatnonzero(inside):
-                found[is_census][place] += 1
-    return found
+    asked = CensusDesign(made) if is_census else made
+    row = [asked.prepare(count(low, end)) for low, end in pairwise(EDGES)]
+    found = Repeated.of(
+        made, row, lambda _: codes[:, None], SURVEYS, lambda held: make_estimator(asked, held)
+    )
+    return found, truth
 
 
 @pytest.mark.parametrize("name", keep_fast(MECHANISMS_TRIED, ("grr",)))
 def test_intervals_of_a_census_cover_those_who_answered(name: str) -> None:
     """Those of a sample are far too wide for that at a large epsilon."""
-    found = shares_inside(name)
-    assert all(coverage_fits(inside, SURVEYS) for inside in found[True]), found
+    found, truth = simulated(name, is_census=True)
+    assert found.covers(truth), found.shares_inside(truth)
     if name != "hio":  # whose groups are small samples themselves
-        assert min(found[False]) > 0.98 * SURVEYS, found
+        sample, _ = simulated(name, is_census=False)
+        assert sample.shares_inside(truth).min() > 0.98
 
 
 def test_products_of_queries_count_who_is_in_both() -> None:
@@ -82,16 +76,6 @@ def test_products_of_queries_count_who_is_in_both() -> None:
     assert own[4] == LinearQuery(((4.0, Box((((2, 6),),))),))
     assert own[5:] == [LinearQuery(((2.0, inside),), 0), LinearQuery(own[4].terms, 0)]
     assert products([first] * 13) is None
-
-
-@pytest.mark.parametrize("name", MECHANISMS_TRIED)
-def test_values_alone_are_those_of_answers(name: str) -> None:
-    made: AnyDesign = MECHANISMS[name].design(domain_of((8,)), Epsilon.parse("4"), {})
-    row = [made.prepare(count(low, end)) for low, end in pairwise(EDGES)]
-    codes = np.random.default_rng(1).integers(0, 8, (100, 1))
-    estimator = make_estimator(made, histogram_of(made.randomize(codes, SeededEntropy(1))))
-    expected = estimator.answer(row).values
-    np.testing.assert_allclose(estimator.values(row), expected, rtol=1e-9, atol=1e-9)
 
 
 def count_covariances(monkeypatch: pytest.MonkeyPatch) -> int:

@@ -10,12 +10,12 @@ from itertools import product
 import numpy as np
 import pytest
 from support.histograms import histogram_of
+from support.repeated_surveys import Repeated
 from support.sensitive_domains import made, matrix, noise
-from support.significance import coverage_fits, is_unbiased, variance_fits
+from support.significance import is_unbiased, variance_fits
 from support.tiers import keep_fast, runs
 
 from ldpsql.algebra.boxes import Box, LinearQuery
-from ldpsql.algebra.estimate import quantile
 from ldpsql.audit.exact import worst_odds
 from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.cells import sum_cells
@@ -160,6 +160,7 @@ NAMES = ("urr", "urap", "cprr", "jurr", "jurr-g", "tdrr")
 SIMULATED = keep_fast(NAMES, ("urap", "jurr", "tdrr"))
 
 
+@cache
 def design_of(name):
     """Three by four codes, or twelve."""
     if name in ("urr", "urap"):
@@ -183,20 +184,16 @@ def queries(design):
 
 @cache
 def simulated(name, is_sample):
-    """Values and standard errors (runs, k) of surveys of one table, or of people drawn anew."""
+    """Surveys of one table, or of people drawn anew."""
     design = design_of(name)
-    asked = queries(design)
     fixed = np.repeat(np.arange(12), table())
-    found = []
-    for seed in range(RUNS):
+
+    def draw(seed):
         people = np.random.default_rng([seed, 9]).choice(12, PEOPLE, p=shares())
         cells = people if is_sample else fixed
-        codes = np.stack(np.unravel_index(cells, design.domain.sizes), axis=1)
-        reports = design.randomize(codes, SeededEntropy(seed))
-        answer = make_estimator(design, histogram_of(reports)).answer(asked)
-        found.append((answer.values, answer.stderr))
-    values, errors = map(np.array, zip(*found, strict=True))
-    return values, errors
+        return np.stack(np.unravel_index(cells, design.domain.sizes), axis=1)
+
+    return Repeated.of(design, queries(design), draw, RUNS)
 
 
 def table():
@@ -212,7 +209,7 @@ def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
     """About a fixed table of people."""
     design = design_of(name)
     weights = np.array([query.alternatives[0][0].weights for query in queries(design)])
-    values, _ = simulated(name, False)
+    values = simulated(name, False).values
     variances = noise(design.channel, table().astype(float), weights)
     for estimates, truth, variance in zip(values.T, weights @ table(), variances, strict=True):
         assert is_unbiased(estimates, truth)
@@ -225,24 +222,23 @@ def test_estimates_are_unbiased_and_vary_as_the_formula_says(name):
 def test_intervals_cover_what_holds_for_the_population(name):
     """People are drawn anew for every survey; see docs/decisions.md."""
     weights = np.array([query.alternatives[0][0].weights for query in queries(design_of(name))])
-    values, errors = simulated(name, True)
-    inside = np.abs(values - PEOPLE * weights @ shares()) <= quantile(0.95) * errors
-    assert all(coverage_fits(int(count), RUNS) for count in inside.sum(axis=0))
-    half = np.abs(values - PEOPLE * weights @ shares()) <= quantile(0.95) * errors / 2
-    assert not all(coverage_fits(int(count), RUNS) for count in half.sum(axis=0))
+    found, truths = simulated(name, True), PEOPLE * weights @ shares()
+    assert found.covers(truths)
+    halved = Repeated(found.values, found.covariances / 4.0)
+    assert not halved.covers(truths)
 
 
 def share_covered(design, people, cell):
     """Of surveys of people drawn anew, how many intervals of a cell hold its mean."""
     random, total = np.random.default_rng(6), int(people.sum())
-    asked, inside = [sum_cells(np.eye(len(people))[cell])], 0
-    for seed in range(RUNS):
+
+    def draw(_):
         drawn = random.multinomial(total, people / total)
         codes = np.unravel_index(np.repeat(np.arange(len(people)), drawn), design.domain.sizes)
-        reports = design.randomize(np.stack(codes, axis=1), SeededEntropy(seed))
-        answer = make_estimator(design, histogram_of(reports)).answer(asked)
-        inside += abs(answer.values[0] - people[cell]) <= quantile(0.95) * answer.stderr[0]
-    return inside / RUNS
+        return np.stack(codes, axis=1)
+
+    found = Repeated.of(design, [sum_cells(np.eye(len(people))[cell])], draw, RUNS)
+    return found.shares_inside(people[[cell]])[0]
 
 
 @pytest.mark.fast(1)
@@ -308,11 +304,3 @@ def test_a_query_is_planned_cell_by_cell():
         "known exactly: 1 x all reports",
         "6 of 3 x 4 cells",
     ]
-
-
-def test_without_reports_nothing_is_told():
-    design = design_of("cprr")
-    none = design.randomize(np.zeros((0, 2), dtype=np.int64), SeededEntropy(0))
-    answer = make_estimator(design, histogram_of(none)).answer(queries(design)[:1])
-    assert np.isnan(answer.values[0])
-    assert np.isinf(answer.covariance[0, 0])
