@@ -16,7 +16,6 @@ from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql.mechanisms.staircase.optimise import (
     MOST_PATTERNS,
     Program,
-    Search,
     cell_gram,
     optimise,
     raise_eigenvalues,
@@ -49,18 +48,6 @@ def dual_bound(program: Program) -> float:
     sums = levels @ prices
     assert sums.min() > 0.0
     return float(2.0 * program.objective - (gains / sums).max() * prices.sum())
-
-
-def worst_excess(program: Program, random: np.random.Generator) -> float:
-    """Largest w_S / lambda'x_S - 1 that the search finds, 0 at the optimum; inf where no finite
-    ratio is the largest."""
-    drawn = random.random((200, len(program.gram))) < 1.0 / (program.odds + 1.0)
-    search = Search(program, np.concatenate([program.patterns, drawn]))
-    while search.flip():
-        pass
-    if search.costs.min() <= 0.0:
-        return float("inf")
-    return float((search.excess / search.costs).max())
 
 
 @pytest.mark.parametrize(("kind", "odds"), [("range", E), ("prefix", E**0.5), ("prefix", E**2)])

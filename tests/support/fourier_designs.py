@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.mechanisms.fourier.candidates import Emitted
@@ -325,6 +326,15 @@ def counted(design: FourierDesign, reports: Reports) -> Histogram:
     span = int(design.table.phases.max())
     keys, counts = np.unique(family * span + phase, return_counts=True)
     return histogram(design, np.stack([keys // span, keys % span], axis=1), counts)
+
+
+def asked(design: FourierDesign) -> list[BoxQuery]:
+    """Two counts of overlapping boxes, and a sum where there is a measure."""
+    wide = Box(tuple(((0, size - 1),) for size in design.domain.sizes))
+    thin = Box((((1, design.domain.sizes[0]),), *(None for _ in design.domain.sizes[1:])))
+    found = [LinearQuery.count(wide), LinearQuery.count(thin)]
+    found += [LinearQuery.sum(k, wide) for k in range(len(design.domain.bounds))]
+    return [design.prepare(query) for query in found]
 
 
 def single_answers(design: FourierDesign, planned: Sequence[BoxQuery]) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.fourier_designs import (
     HAND_MADE,
+    asked,
     channel,
     counted,
     domain_of,
@@ -35,15 +36,6 @@ from ldpsql_lab.simulation import SeededEntropy
 
 DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
-
-
-def asked(design: FourierDesign) -> list[BoxQuery]:
-    """Two counts of overlapping boxes, and a sum where there is a measure."""
-    wide = Box(tuple(((0, size - 1),) for size in design.domain.sizes))
-    thin = Box((((1, design.domain.sizes[0]),), *(None for _ in design.domain.sizes[1:])))
-    found = [LinearQuery.count(wide), LinearQuery.count(thin)]
-    found += [LinearQuery.sum(k, wide) for k in range(len(design.domain.bounds))]
-    return [design.prepare(query) for query in found]
 
 
 def moments(design: FourierDesign, found: Histogram, planned: list[BoxQuery]) -> np.ndarray:

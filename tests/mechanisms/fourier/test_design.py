@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.fourier_designs import HAND_MADE, channel, domain_of, single_answers
+from support.fourier_designs import HAND_MADE, asked, channel, domain_of, single_answers
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.mechanisms.fourier.recipe import Fourier
@@ -15,35 +15,15 @@ DESIGNS = HAND_MADE
 NAMES = list(DESIGNS)
 
 
-def box_of(name: str) -> Box:
-    """Half of the first dimension, all but one of the last, the others free."""
-    sizes = DESIGNS[name].domain.sizes
-    sides = [None] * len(sizes)
-    sides[0] = ((0, (sizes[0] + 1) // 2),)  # type: ignore[call-overload]
-    if len(sizes) > 1:
-        sides[-1] = ((1, sizes[-1]),)  # type: ignore[call-overload]
-    return Box(tuple(sides))
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_the_predicted_variance_is_the_mean_over_the_group(name: str) -> None:
     """n (E c^2 - (E c)^2), records spread evenly over the group."""
     design = DESIGNS[name]
-    asked = [LinearQuery.count(box_of(name))]
-    asked += [LinearQuery.sum(k, box_of(name)) for k in range(len(design.domain.bounds))]
-    planned = [design.prepare(query) for query in asked]
+    planned = asked(design)
     share = channel(design).mean(axis=1)
     amounts = single_answers(design, planned)
     expected = share @ amounts**2 - (share @ amounts) ** 2
     np.testing.assert_allclose(design.variance(planned, 700), 700 * expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_report_format_is_that_of_the_families(name: str) -> None:
-    design = DESIGNS[name]
-    assert design.report_format.columns == ("question", "answer0")
-    assert design.report_format.limits[:, 0].tolist() == design.table.phases.tolist()
-    assert str(design.guarantee) == f"{design.epsilon}-LDP"
 
 
 def test_a_channel_that_is_too_large_is_not_enumerated() -> None:

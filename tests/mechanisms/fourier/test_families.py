@@ -102,41 +102,21 @@ def test_families_outside_the_blocks_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", list(DESIGNS))
-def test_the_families_are_those_of_the_plan(name: str) -> None:
-    """Read back from the plan, in the order of its questions."""
+def test_families_are_read_back_as_they_were(name: str) -> None:
+    """From the plan, in the order of its questions, and from what a store keeps of them."""
     design = DESIGNS[name]
-    again = FamilyTable.of_plan(design.plan, design.group)
-    assert len(again.shares) == design.plan.questions
-    np.testing.assert_array_equal(again.phases, design.plan.limits[:, 0])
-    for one, other in zip(again.clusters, design.table.clusters, strict=True):
-        assert (one.base, one.factors, one.orders) == (other.base, other.factors, other.orders)
-        np.testing.assert_array_equal(one.characters, other.characters)
-        np.testing.assert_array_equal(one.parameters, other.parameters)
-
-
-def test_a_table_numbers_its_families_cluster_after_cluster() -> None:
-    table = DESIGNS["all kinds"].table
-    assert table.starts.tolist()[-1] == len(table.shares) == len(table.phases)
-    number = 0
-    for cluster in table.clusters:
-        for size in cluster.sizes:
-            assert (table.phases[number], table.sizes[number]) == (cluster.phases, size)
-            number += 1
-    assert table.shares.sum() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("name", list(DESIGNS))
-def test_packed_families_are_unpacked_as_they_were(name: str) -> None:
-    table, group = DESIGNS[name].table, DESIGNS[name].group
-    again = FamilyTable.unpack(table.pack(), group)
-    assert again is not None
-    assert [own.base for own in again.clusters] == [own.base for own in table.clusters]
+    read, table = FamilyTable.of_plan(design.plan, design.group), design.table
+    assert len(read.shares) == design.plan.questions
+    np.testing.assert_array_equal(read.phases, design.plan.limits[:, 0])
+    unpacked = FamilyTable.unpack(table.pack(), design.group)
+    assert unpacked is not None
     for field in ("shares", "sizes", "phases", "starts"):
-        np.testing.assert_array_equal(getattr(again, field), getattr(table, field))
-    for own, other in zip(again.clusters, table.clusters, strict=True):
-        assert (own.factors, own.orders) == (other.factors, other.orders)
-        np.testing.assert_array_equal(own.characters, other.characters)
-        np.testing.assert_array_equal(own.parameters, other.parameters)
+        np.testing.assert_array_equal(getattr(unpacked, field), getattr(table, field))
+    for again in (read, unpacked):
+        for own, other in zip(again.clusters, table.clusters, strict=True):
+            assert (own.base, own.factors, own.orders) == (other.base, other.factors, other.orders)
+            np.testing.assert_array_equal(own.characters, other.characters)
+            np.testing.assert_array_equal(own.parameters, other.parameters)
 
 
 def test_of_what_is_no_table_there_is_none() -> None:

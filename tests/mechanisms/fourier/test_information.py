@@ -16,7 +16,6 @@ from support.counting import count_record
 from support.fourier_designs import (
     counted,
     domain_of,
-    elements,
     records,
     single_answers,
 )
@@ -67,16 +66,6 @@ def questions(design: FourierDesign) -> list[LinearQuery]:
     if design.domain.bounds:
         found += [LinearQuery.sum(0, box) for box in [*boxes, Box.whole(len(sizes))]]
     return found
-
-
-def real(design: FourierDesign) -> list[int]:
-    """Numbers of the elements on which there may be people."""
-    sizes = (*design.domain.sizes, *(2 for _ in design.domain.bounds))
-    return [
-        number
-        for number, element in enumerate(elements(design.group))
-        if all(code < size for code, size in zip(element, sizes, strict=True))
-    ]
 
 
 @cache

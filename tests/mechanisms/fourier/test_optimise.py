@@ -22,7 +22,7 @@ from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.group import Reals
 from ldpsql.mechanisms.fourier.optimise import DesignProblem, design_families
-from ldpsql.mechanisms.fourier.recipe import Fourier, group_of, plan_of
+from ldpsql.mechanisms.fourier.recipe import Fourier, group_of, mean_variance, plan_of
 from ldpsql.mechanisms.fourier.spectra import demand, floor
 from ldpsql_device.epsilon import Epsilon
 
@@ -49,13 +49,20 @@ def all_of(sizes: tuple[int, ...], kind: Kind) -> Workload:
     return Workload(domain_of(sizes), (entry,), (), len(sizes))
 
 
-def problem_of(workload: Workload, epsilon: str) -> DesignProblem:
+def problem_of(
+    workload: Workload, odds: float, kind: type[Dictionary] = Dictionary
+) -> DesignProblem:
+    """Over the candidates of a dictionary."""
     group = group_of(workload.domain, workload, 4096)
     folding = Folding(group)
     needed = folding.fold_faces(demand(workload, group))
-    odds = float(Epsilon.parse(epsilon).odds)
-    dictionary = ArcsOnly(folding, needed, odds, frozenset())
-    return DesignProblem(folding, needed, floor(demand(workload, group)), dictionary.components())
+    equality = optimise.find_equality_axes(workload)
+    candidates = kind(folding, needed, odds, equality).components()
+    return DesignProblem(folding, needed, floor(demand(workload, group)), candidates)
+
+
+def spent(epsilon: str) -> float:
+    return float(Epsilon.parse(epsilon).odds)
 
 
 def solved(
@@ -65,7 +72,7 @@ def solved(
     monkeypatch.setattr(optimise, "GAP", 1e-12)
     monkeypatch.setattr(optimise, "STALL", 0.0)
     workload = all_of(sizes, kind)
-    problem = problem_of(workload, epsilon)
+    problem = problem_of(workload, spent(epsilon), ArcsOnly)
     weights = problem.solve(problem.start(), 60_000)
     families = problem.emit(weights)
     promised = Epsilon.parse(epsilon)
@@ -75,7 +82,7 @@ def solved(
     needed, known = demand(workload, group), design.collected.information
     objective = float(sum((needed[face] / known[face]).sum() for face in needed))
     assert objective == pytest.approx(problem.objective(problem.information(weights)), rel=1e-8)
-    return design, objective * int(np.prod(sizes)), objective + floor(demand(workload, group))
+    return design, objective * int(np.prod(sizes)), mean_variance(design)
 
 
 def moment(design: FourierDesign, *sides: tuple[int, int]) -> float:
@@ -154,7 +161,7 @@ def test_the_weights_and_contributions_of_eight_codes(monkeypatch: pytest.Monkey
 def test_the_objective_never_rises_by_a_step() -> None:
     """Only steps that begin beyond the last design may raise it."""
     for sizes, epsilon in (((12,), "0.5"), ((5, 6), "2")):
-        problem = problem_of(all_of(sizes, "range"), epsilon)
+        problem = problem_of(all_of(sizes, "range"), spent(epsilon), ArcsOnly)
         weights = problem.start()
         path = [problem.objective(problem.information(weights))]
         for _ in range(15):
@@ -172,7 +179,7 @@ def largest_gain(problem: DesignProblem, slope: Reals) -> float:
 
 def test_at_the_end_no_candidate_gains_more_than_the_objective() -> None:
     """The certificate: max gain - F at most a thousandth of the error."""
-    problem = problem_of(all_of((5, 6), "range"), "1")
+    problem = problem_of(all_of((5, 6), "range"), spent("1"), ArcsOnly)
     weights = problem.solve(problem.start(), STEPS)
     known = problem.information(weights)
     objective = problem.objective(known)
@@ -196,18 +203,6 @@ def test_a_plane(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error == pytest.approx(5.64058401, abs=1e-7)
     assert moment(design, (0, 3), (0, 2)) == pytest.approx(8.83661451, abs=1e-4)
     assert at_zero(design, (0, 3), (0, 2)) == pytest.approx(8.34528609, abs=1e-3)
-
-
-def error(design: FourierDesign, workload: Workload) -> float:
-    """v: variance per person, mean over the workload and over types."""
-    known = design.collected.information
-    needed = demand(workload, design.group)
-    total = sum(
-        float((own[own > 0.0] / known[face][own > 0.0]).sum())
-        for face, own in needed.items()
-        if own.any()
-    )
-    return total + floor(demand(workload, design.group))
 
 
 def bound(design: FourierDesign, workload: Workload) -> float:
@@ -245,7 +240,7 @@ def made(sizes: tuple[int, ...], kind: Kind, epsilon: str) -> tuple[FourierDesig
 def test_ranges_on_a_line(size: int, epsilon: str, expected: float) -> None:
     """The errors of docs/spec/fourier.md#12, and at most 1 % (5 % at epsilon 2) above the bound."""
     design, workload = made((size,), "range", epsilon)
-    found = error(design, workload)
+    found = mean_variance(design)
     assert found == pytest.approx(expected, rel=3e-3)
     ratio = found / bound(design, workload)
     assert 1.0 - 1e-9 <= ratio <= (1.05 if epsilon == "2" else 1.01)
@@ -267,7 +262,7 @@ def test_several_dimensions_and_equality(
     sizes: tuple[int, ...], kind: Kind, epsilon: str, most: float
 ) -> None:
     design, workload = made(sizes, kind, epsilon)
-    assert 1.0 - 1e-9 <= error(design, workload) / bound(design, workload) <= most
+    assert 1.0 - 1e-9 <= mean_variance(design) / bound(design, workload) <= most
 
 
 def test_without_scrambled_families_equality_is_far_from_the_bound(
@@ -276,7 +271,7 @@ def test_without_scrambled_families_equality_is_far_from_the_bound(
     """The negative control: docs/spec/fourier.md#1.4.6."""
     monkeypatch.setattr(Dictionary, "_scramble", lambda self, block: iter(()))
     design, workload = made((8, 8, 4), "equality", "2")
-    assert error(design, workload) / bound(design, workload) > 1.05
+    assert mean_variance(design) / bound(design, workload) > 1.05
 
 
 # -- pruning ---------------------------------------------------------------------------------------
@@ -290,21 +285,13 @@ def signed(sizes: tuple[int, ...]) -> Workload:
     return Workload(domain, classes, (), len(sizes))
 
 
-def dictionary_problem(workload: Workload, odds: float) -> DesignProblem:
-    group = group_of(workload.domain, workload, 4096)
-    folding = Folding(group)
-    needed = folding.fold_faces(demand(workload, group))
-    dictionary = Dictionary(folding, needed, odds, frozenset())
-    return DesignProblem(folding, needed, floor(demand(workload, group)), dictionary.components())
-
-
 @pytest.mark.parametrize("cells", [1_000, 2_000])
 def test_nothing_that_is_needed_is_lost_by_pruning(
     cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A budget of few report cells drops whole frequencies; the coverage rule restores them."""
     monkeypatch.setattr(optimise, "MOST_CELLS", cells)
-    problem = dictionary_problem(signed((12, 12)), float(np.e))
+    problem = problem_of(signed((12, 12)), float(np.e))
     weights = problem.solve(problem.start(), STEPS)
     needed = problem.demand > 0.0
     dropped = problem.information(optimise._keep_heaviest(problem, weights))
@@ -325,12 +312,12 @@ def test_the_middle_of_a_signed_plane_is_informed() -> None:
     for face, own in demand(workload, group).items():
         assert (design.collected.information[face][own > 0.0] > 0.0).all()
     assert design.collected.information[(0, 1, 2)][31, 31, 0] > 1e-6
-    assert error(design, workload) < 1.1 * bound(design, workload)
+    assert mean_variance(design) < 1.1 * bound(design, workload)
 
 
 def test_pruning_costs_little() -> None:
     """Of the optimum over the whole dictionary."""
-    problem = dictionary_problem(signed((10, 9)), float(np.exp(2.0)))
+    problem = problem_of(signed((10, 9)), float(np.exp(2.0)))
     weights = problem.solve(problem.start(), STEPS)
     best = problem.objective(problem.information(weights)) + problem.floor
     problem, kept = optimise._prune(problem, weights, STEPS)
@@ -353,7 +340,7 @@ def shrunk_error(problem: DesignProblem, information: np.ndarray, prior: np.ndar
 
 def test_a_design_for_smooth_answers_asks_what_a_prior_leaves_open() -> None:
     """Their error falls, and every frequency keeps its part of the unbiased design."""
-    problem = dictionary_problem(all_of((16, 16), "range"), float(np.e))
+    problem = problem_of(all_of((16, 16), "range"), float(np.e))
     plain = problem.solve(problem.start(), STEPS)
     power = 10_000 * optimise._expected_power(problem.folding)
     prior = np.divide(1.0, power, out=np.zeros_like(power), where=power > 0.0)
@@ -418,13 +405,13 @@ def test_more_people_need_less_of_a_prior() -> None:
         families = design_families(group, workload, float(np.e), smooth_for=people)
         plan = plan_of(families, group, Epsilon.parse("1"))
         design = FourierDesign(workload.domain, Epsilon.parse("1"), workload, group, plan)
-        errors.append(error(design, workload))
+        errors.append(mean_variance(design))
     assert errors[1] == pytest.approx(errors[0], rel=0.01)
     assert 1.2 * errors[0] < errors[2] < 5.0 * errors[0]
 
 
 def test_single_axes_keep_half_of_their_design() -> None:
-    problem = dictionary_problem(all_of((32,), "range"), float(np.e))
+    problem = problem_of(all_of((32,), "range"), float(np.e))
     plain = problem.solve(problem.start(), STEPS)
     power = 100_000 * optimise._expected_power(problem.folding)
     lean = optimise._lean(problem, plain, power, STEPS)
@@ -438,16 +425,12 @@ def test_pruning_brings_no_listed_sets_back(monkeypatch: pytest.MonkeyPatch) -> 
     and products tell of."""
     domain = domain_of((6, 7, 8))
     workload = Workload.everyday(domain, {0: "equality", 1: "equality"}, max_predicates=3)
-    group = group_of(domain, workload, 4096)
-    folding = Folding(group)
-    needed = folding.fold_faces(demand(workload, group))
-    made = Dictionary(folding, needed, 3.0, optimise.find_equality_axes(workload))
-    problem = DesignProblem(folding, needed, 0.0, made.components())
+    problem = problem_of(workload, 3.0)
     parts = problem.split(problem.start())
     is_listed = [isinstance(component, ListedSets) for component in problem.components]
     assert any(is_listed)
     # Only arcs of one axis are left, and no others are there to come back.
-    monkeypatch.setattr(optimise, "_find_arcs", lambda _: np.zeros(len(needed), dtype=bool))
+    monkeypatch.setattr(optimise, "_find_arcs", lambda _: np.zeros(len(problem.demand), dtype=bool))
     pairs = list(zip(problem.components, parts, strict=True))
     kept = np.concatenate([own.ravel() * (len(c.axes) == 1) for c, own in pairs])
     weights = np.concatenate([own.ravel() for own in parts])
@@ -461,12 +444,9 @@ def test_listed_sets_come_back_where_nothing_else_tells_the_same() -> None:
     """Of equality alone, some faces may have no other candidates."""
     domain = domain_of((6, 7))
     workload = Workload.everyday(domain, {0: "equality", 1: "equality"}, max_predicates=2)
-    group = group_of(domain, workload, 4096)
-    folding = Folding(group)
-    needed = folding.fold_faces(demand(workload, group))
-    made = Dictionary(folding, needed, 3.0, optimise.find_equality_axes(workload)).components()
-    left = [own for own in made if isinstance(own, ListedSets) or len(own.axes) == 1]
-    problem = DesignProblem(folding, needed, 0.0, left)
+    every = problem_of(workload, 3.0)
+    left = [own for own in every.components if isinstance(own, ListedSets) or len(own.axes) == 1]
+    problem = DesignProblem(every.folding, every.demand, 0.0, left)
     weights = problem.start()
     parts = zip(problem.components, problem.split(weights), strict=True)
     kept = np.concatenate([own.ravel() * (len(c.axes) == 1) for c, own in parts])
@@ -478,6 +458,6 @@ def test_listed_sets_come_back_where_nothing_else_tells_the_same() -> None:
 
 
 def test_something_needed_and_not_informed_costs_infinitely_much() -> None:
-    problem = problem_of(all_of((8,), "range"), "1")
+    problem = problem_of(all_of((8,), "range"), spent("1"), ArcsOnly)
     nothing = np.zeros_like(problem.start())
     assert problem.objective(problem.information(nothing)) == float("inf")

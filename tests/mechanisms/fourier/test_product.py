@@ -9,8 +9,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from support.fourier_designs import domain_of
 
-from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.mechanisms.fourier import product_recipe as product
 from ldpsql.mechanisms.fourier import recipe
@@ -31,17 +31,15 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Plan
 from ldpsql_lab.simulation import SeededEntropy
 
-FOURIER = Fourier()
+FOURIER, ONE, PAID = Fourier(), Epsilon.parse("1"), ((0.0, 1.0),)
 
 
-def domain_of(
-    sizes: tuple[int, ...], measures: int = 0, unordered: tuple[int, ...] = ()
-) -> RecordDomain:
-    names = tuple(f"d{axis}" for axis in range(len(sizes)))
-    signs = tuple(f"m{number}" for number in range(measures))
-    return RecordDomain(
-        names, sizes, signs, ((0.0, 1.0),) * measures, (None,) * measures, unordered
-    )
+def everyday(
+    form: str = "auto", sizes: tuple[int, ...] = (24, 50), measures: int = 0
+) -> FourierDesign:
+    """For everything that is asked every day; designed anew."""
+    domain = domain_of(sizes, PAID * measures)
+    return FOURIER.design(domain, ONE, {"form": form}, Workload.everyday(domain))
 
 
 @cache
@@ -53,7 +51,7 @@ def made(
     equality: tuple[int, ...] = (),
     predicates: int = 2,
 ) -> FourierDesign:
-    domain = domain_of(sizes, measures)
+    domain = domain_of(sizes, PAID * measures)
     workload = Workload.everyday(domain, dict.fromkeys(equality, "equality"), predicates)
     return FOURIER.design(domain, Epsilon.parse(epsilon), {"form": form}, workload)
 
@@ -88,7 +86,7 @@ def test_product_form_is_nearly_as_good_as_listing(
 
 def test_questions_are_those_of_the_plan() -> None:
     """Of shapes over even and odd sizes, with and without a measure, one by one and together."""
-    domain = domain_of((7, 12, 10), 1)
+    domain = domain_of((7, 12, 10), PAID)
     workload = Workload.everyday(domain)
     group = group_of(domain, workload, 4096)
     folding, epsilon = Folding(group), Epsilon.parse("1")
@@ -107,7 +105,7 @@ def test_questions_are_those_of_the_plan() -> None:
 
 def test_sums_alone_may_be_asked_of_pairs() -> None:
     """Where no count needs the pair's own frequencies, those with the measure's sign are needed."""
-    everyday = Workload.everyday(domain_of((24, 50), 1))
+    everyday = Workload.everyday(domain_of((24, 50), PAID))
     sums = [entry for entry in everyday.classes if entry.measure is not None]
     classes = tuple(replace(entry, weight=1.0 / len(sums)) for entry in sums)
     workload = replace(everyday, classes=classes)
@@ -120,14 +118,11 @@ def test_sums_alone_may_be_asked_of_pairs() -> None:
 def test_large_listed_plans_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """By default, and the remark says what was saved and what it costs."""
     monkeypatch.setattr(recipe, "LARGE_PLAN", 2000)
-    domain = domain_of((24, 50))
-    design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
+    design = everyday()
     assert design.table.products
     assert design.forms is not None
     assert design.forms.product == compressed_size(design.plan) < design.forms.listed
-    listed = FOURIER.design(
-        domain, Epsilon.parse("1"), {"form": "listed"}, Workload.everyday(domain)
-    )
+    listed = everyday("listed")
     error = sqrt(mean_variance(design) / mean_variance(listed))
     assert design.forms.error == pytest.approx(error)
     remark = design.remarks[-1]
@@ -149,8 +144,7 @@ def test_forms_are_compared_without_working_anything_out_twice(
         return of_plan(plan, group)
 
     monkeypatch.setattr(FamilyTable, "of_plan", count)
-    domain = domain_of((24, 50))
-    design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
+    design = everyday()
     assert design.forms is not None
     assert len(plans) == 2
     assert "information" in vars(design.collected)
@@ -169,8 +163,7 @@ def test_listed_plans_stay_where_product_form_is_worse_or_too_large(
     """And the remark says why, or by how much."""
     monkeypatch.setattr(recipe, "LARGE_PLAN", 2000)
     monkeypatch.setattr(recipe, limit, value)
-    domain = domain_of((24, 50))
-    design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
+    design = everyday()
     assert not design.table.products
     assert "listed one by one" in design.remarks[-1]
     more = 100 * (design.forms.error - 1) if design.forms else 0.0
@@ -181,12 +174,10 @@ def test_listed_plans_stay_where_a_class_would_lose(monkeypatch: pytest.MonkeyPa
     """On the whole product form would be taken; the remark says what the class would lose."""
     monkeypatch.setattr(recipe, "LARGE_PLAN", 2000)
     monkeypatch.setattr(recipe, "MOST_CLASS_LOSS", 0.9)
-    domain = domain_of((24, 50))
-    workload, epsilon = Workload.everyday(domain), Epsilon.parse("1")
-    design = FOURIER.design(domain, epsilon, {}, workload)
+    design, product = everyday(), everyday("product")
+    workload = design.workload
     assert not design.table.products
     assert design.forms is not None
-    product = FOURIER.design(domain, epsilon, {"form": "product"}, workload)
     losses = [
         mean_variance(replace(product, workload=own)) / mean_variance(replace(design, workload=own))
         for entry in workload.classes
@@ -199,8 +190,7 @@ def test_listed_plans_stay_where_a_class_would_lose(monkeypatch: pytest.MonkeyPa
 
 def test_small_listed_plans_stay() -> None:
     """Nothing else is tried."""
-    domain = domain_of((12, 10))
-    design = FOURIER.design(domain, Epsilon.parse("1"), {}, Workload.everyday(domain))
+    design = everyday(sizes=(12, 10))
     assert compressed_size(design.plan) <= recipe.LARGE_PLAN
     assert design.forms is None
     assert not design.table.products
@@ -219,12 +209,9 @@ def test_product_form_is_for_pairs_of_dimensions(sizes: tuple[int, ...], predica
 def test_plans_are_written_with_as_many_bits_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer make them smaller and hardly worse."""
     sizes, errors = [], []
-    domain = domain_of((24, 50))
     for most in (10_000, 650, 1):
         monkeypatch.setattr(recipe, "LARGE_PLAN", most)
-        design = FOURIER.design(
-            domain, Epsilon.parse("1"), {"form": "product"}, Workload.everyday(domain)
-        )
+        design = everyday("product")
         sizes.append(compressed_size(design.plan))
         errors.append(mean_variance(design))
     assert sizes == sorted(sizes, reverse=True)
@@ -250,13 +237,12 @@ def test_large_surveys_stay_listed_where_product_form_has_too_many_questions(
 ) -> None:
     """More than a plan may have are no reason to leave the mechanism out."""
     monkeypatch.setattr(recipe, "LARGE_PLAN", 100)
-    domain = domain_of((12, 10), 1)
-    workload, epsilon = Workload.everyday(domain), Epsilon.parse("1")
-    usual = FOURIER.design(domain, epsilon, {}, workload)
+    small = (12, 10)
+    usual = everyday("auto", small, 1)
     assert usual.table.products
     monkeypatch.setattr(product, "MOST_QUESTIONS", 100)
-    listed = FOURIER.design(domain, epsilon, {}, workload)
+    listed = everyday("auto", small, 1)
     assert not listed.table.products
     assert "product form would have too many" in listed.remarks[-1]
     with pytest.raises(SurveyError, match="no more questions than a plan may have"):
-        FOURIER.design(domain, epsilon, {"form": "product"}, workload)
+        everyday("product", small, 1)

@@ -125,12 +125,13 @@ def told(query: BoxQuery, element: Sequence[int], dimensions: int) -> float:
     return inside * (query.level + query.contrast * (1 if upper else -1))
 
 
-def contributions(name: str, queries: Sequence[BoxQuery]) -> np.ndarray:
-    """Of every report by itself, shape (queries, reports)."""
-    design, (reports, _, _) = design_of(name), channel_of(name)
+def contributions(
+    design: FourierDesign, reports: np.ndarray, queries: Sequence[BoxQuery]
+) -> np.ndarray:
+    """Of every report by itself, shape (reports, queries)."""
     one = np.ones(1, dtype=np.int64)
-    estimators = [design.estimator(histogram_of(design, r[None], one)) for r in reports]
-    return np.array([own.values(queries) for own in estimators]).T
+    alone = (histogram_of(design, report[None], one) for report in reports)
+    return np.array([design.estimator(each).values(queries) for each in alone])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -182,11 +183,9 @@ def test_predicted_variances_are_those_of_the_exact_channel(
     monkeypatch.setattr(products, "HARMONICS", most)
     design, (reports, chances, _) = replace(design_of(name)), channel_of(name)
     queries = queries_of(design)
-    one = np.ones(1, dtype=np.int64)
-    each = [design.estimator(histogram_of(design, r[None], one)).values(queries) for r in reports]
-    weights = chances.mean(axis=1)
-    mean = weights @ np.array(each)
-    expected = weights @ np.array(each) ** 2 - np.array(
+    each, weights = contributions(design, reports, queries), chances.mean(axis=1)
+    mean = weights @ each
+    expected = weights @ each**2 - np.array(
         [query.spectrum(design.group)[()].real ** 2 for query in queries]
     )
     assert np.allclose(mean, [q.spectrum(design.group)[()].real for q in queries], atol=1e-10)
@@ -230,9 +229,9 @@ def test_second_moments_are_those_of_all_reports(
     """Of people at one element, whose spectrum is known, when every report is looked at; without
     the reports in product form they would be others."""
     monkeypatch.setattr(sampling, "PRODUCT_POINTS", 1 << 30)
-    design, (_, chances, elements) = design_of(name), channel_of(name)
+    design, (reports, chances, elements) = design_of(name), channel_of(name)
     queries, spectra = queries_of(design), [q.spectrum(design.group) for q in queries_of(design)]
-    each, counts = contributions(name, queries), PEOPLE * chances[:, 7]
+    each, counts = contributions(design, reports, queries).T, PEOPLE * chances[:, 7]
     people = np.zeros(design.group.orders)
     people[elements[7]] = PEOPLE
     axes = tuple(range(len(design.group.orders)))
@@ -383,22 +382,14 @@ def test_product_form_goes_with_no_restriction() -> None:
         replace(design_of("boxes"), restricted=True)
 
 
-def extremes_found(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Of sums of answers over all single reports, shape (2, m), and which sums, shape (m, k)."""
-    design, (reports, _, _) = design_of(name), channel_of(name)
-    queries = queries_of(design)
-    slopes = np.vstack([np.eye(len(queries)), np.linspace(-1.0, 2.0, len(queries))])
-    one = np.ones(1, dtype=np.int64)
-    alone = (histogram_of(design, report[None], one) for report in reports)
-    moved = np.array([slopes @ design.estimator(each).values(queries) for each in alone])
-    return np.array([moved.min(axis=0), moved.max(axis=0)]), slopes
-
-
 @pytest.mark.fast(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_most_that_a_report_contributes(name: str) -> None:
     """Every answer to every question is tried."""
-    found, slopes = extremes_found(name)
-    design = design_of(name)
-    said = design.influence(queries_of(design), slopes, PEOPLE)
+    design, (reports, _, _) = design_of(name), channel_of(name)
+    queries = queries_of(design)
+    slopes = np.vstack([np.eye(len(queries)), np.linspace(-1.0, 2.0, len(queries))])
+    moved = contributions(design, reports, queries) @ slopes.T
+    found = np.array([moved.min(axis=0), moved.max(axis=0)])
+    said = design.influence(queries, slopes, PEOPLE)
     assert said == pytest.approx(found, abs=1e-9 * np.abs(found).max())

@@ -109,14 +109,6 @@ def test_a_table_comes_back_from_its_coefficients(orders):
     assert layout.multiplicity.sum() == np.prod(orders)
 
 
-def test_coefficients_are_those_of_fftn():
-    layout = CoefficientLayout([blank((0, 1), (6, 5))])
-    table = np.random.default_rng(2).random((6, 5))
-    expected = np.fft.fftn(table)[tuple(layout.frequencies.T)]
-    assert np.allclose(layout.vectors([table[None, None]])[0], expected, atol=1e-12)
-    assert not layout.frequencies[0].any()
-
-
 def test_blocks_share_the_coefficients_of_their_common_axes():
     table = np.random.default_rng(3).random((4, 5, 6))
     blocks, truth = pair_blocks(table, 1.0, np.random.default_rng(4))

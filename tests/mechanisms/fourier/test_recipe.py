@@ -24,7 +24,7 @@ from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
-from ldpsql.mechanisms.fourier.group import spread_faces
+from ldpsql.mechanisms.fourier.group import Group, spread_faces
 from ldpsql.mechanisms.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import enumerate_law
@@ -36,28 +36,40 @@ from ldpsql_device.schema import Schema
 from ldpsql_lab.simulation import SeededEntropy
 
 
-def test_exact_sizes_are_kept_where_orders_stay_small() -> None:
-    domain = domain_of((12, 7, 1))
-    group = group_of(domain, Workload.everyday(domain), 4096)
-    assert (group.orders, group.bins, group.sizes) == ((12, 7, 1), (12, 7, 1), (12, 7, 1))
-    assert group.blocks == ((0, 1),)
+def everyday_group(sizes: tuple[int, ...], measures: int = 0, most: int = 4096) -> Group:
+    """For all that is asked every day."""
+    domain = domain_of(sizes, ((0.0, 1.0),) * measures)
+    return group_of(domain, Workload.everyday(domain), most)
 
 
-def test_awkward_sizes_are_padded() -> None:
-    """docs/spec/fourier.md#6.1: (100, 73, 24) becomes (108, 81, 24), largest order 324."""
-    domain = domain_of((100, 73, 24))
-    group = group_of(domain, Workload.everyday(domain), 4096)
-    assert group.orders == (108, 81, 24)
-    assert group.bins == (100, 73, 24)
-    assert lcm(108, 81) == 324
+@pytest.mark.parametrize(
+    ("sizes", "measures", "orders", "blocks"),
+    [
+        # Exact sizes are kept where orders stay small.
+        ((12, 7, 1), 0, (12, 7, 1), ((0, 1),)),
+        # docs/spec/fourier.md#6.1: awkward sizes are padded, to a largest order of 324.
+        ((100, 73, 24), 0, (108, 81, 24), ((0, 1), (0, 2), (1, 2))),
+        ((1021,), 0, (1021,), ((0,),)),
+        # Every measure has a block of its own.
+        ((4, 5), 2, (4, 5, 2, 2), ((0, 1, 2), (0, 1, 3))),
+        ((1,), 0, (2,), ((0,),)),
+        ((), 1, (2,), ((0,),)),
+    ],
+)
+def test_orders_and_blocks(
+    sizes: tuple[int, ...],
+    measures: int,
+    orders: tuple[int, ...],
+    blocks: tuple[tuple[int, ...], ...],
+) -> None:
+    group = everyday_group(sizes, measures)
+    assert (group.orders, group.bins, group.sizes) == (orders, sizes, sizes)
+    assert set(group.blocks) == set(blocks)
 
 
-def test_padding_is_never_too_dear_and_one_axis_needs_none() -> None:
-    domain = domain_of((1021,))
-    assert group_of(domain, Workload.everyday(domain), 4096).orders == (1021,)
+def test_padding_is_never_too_dear() -> None:
     for size in range(33, 200):
-        domain = domain_of((size, 127))
-        group = group_of(domain, Workload.everyday(domain), 4096)
+        group = everyday_group((size, 127))
         assert size <= group.orders[0] <= size * (1 + MOST_PADDING)
         if lcm(size, 127) <= LARGEST_ORDER:
             assert group.orders[0] == size
@@ -67,18 +79,10 @@ def test_padding_is_never_too_dear_and_one_axis_needs_none() -> None:
     ("size", "most", "bins"), [(10, 10, 10), (10, 4, 4), (11, 10, 6), (65536, 4096, 4096)]
 )
 def test_large_axes_are_made_coarse(size: int, most: int, bins: int) -> None:
-    domain = domain_of((size,))
-    group = group_of(domain, Workload.everyday(domain), most)
+    group = everyday_group((size,), 0, most)
     assert group.bins == (bins,) == group.orders
     width = group.width(0)
     assert (bins - 1) * width < size <= bins * width
-
-
-def test_every_measure_has_a_block_of_its_own() -> None:
-    domain = domain_of((4, 5), ((0.0, 1.0), (0.0, 2.0)))
-    group = group_of(domain, Workload.everyday(domain), 4096)
-    assert group.orders == (4, 5, 2, 2)
-    assert group.blocks == ((0, 1, 2), (0, 1, 3))
 
 
 def test_blocks_are_the_largest_questions() -> None:
@@ -87,15 +91,6 @@ def test_blocks_are_the_largest_questions() -> None:
     declared = (DeclaredQuery(0.25, ((1.0, (None, ((1, 2),), None)),)),)
     workload = Workload(domain, classes, declared, 2)
     assert set(group_of(domain, workload, 4096).blocks) == {(0, 2), (1,)}
-
-
-def test_a_domain_of_one_code_or_measures_alone() -> None:
-    one = domain_of((1,))
-    group = group_of(one, Workload.everyday(one), 4096)
-    assert (group.orders, group.bins, group.blocks) == ((2,), (1,), ((0,),))
-    alone = domain_of((), ((0.0, 1.0),))
-    group = group_of(alone, Workload.everyday(alone), 4096)
-    assert (group.orders, group.bins, group.blocks) == ((2,), (), ((0,),))
 
 
 def test_values_without_an_order_are_never_merged() -> None:
@@ -130,12 +125,6 @@ def test_every_kind_of_family_survives_its_json(name: str) -> None:
     restored = Fourier().restore(design.domain, design.epsilon, data)
     assert restored == design
     assert enumerate_law(restored.plan) == enumerate_law(design.plan)
-
-
-def test_a_survey_survives_its_json() -> None:
-    again = Survey.from_json(SURVEY.to_json())
-    assert again.fingerprint == SURVEY.fingerprint
-    assert again.design == SURVEY.design
 
 
 def test_options_are_checked() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.fourier_coefficients import noisy_block
+from support.fourier_coefficients import noisy_block, range_spectrum
 
-from ldpsql.algebra.workload import spectrum
 from ldpsql.mechanisms.fourier.projection import Block
 from ldpsql.mechanisms.fourier.smoothing import SmoothingProblem
 
@@ -18,16 +17,9 @@ def problem(workload, information=None):
     return SmoothingProblem([block], 1000)
 
 
-def ranges(*sizes):
-    workload = np.ones(())
-    for size in sizes:
-        workload = np.multiply.outer(workload, spectrum("range", size, size))
-    return workload
-
-
 @pytest.mark.parametrize("sizes", [(16,), (64, 64), (125, 125), (48, 48, 48)])
 def test_ranges_leave_no_frequency_out_whatever_the_number_of_people_weighs(sizes):
-    workload = ranges(*sizes)
+    workload = range_spectrum(sizes)
     assert not problem(workload).has_gaps
     workload.flat[0] = 0.0
     assert not problem(workload).has_gaps
@@ -40,7 +32,7 @@ def test_windows_of_half_the_codes_leave_frequencies_out():
 
 
 def test_what_is_not_observed_is_no_gap():
-    workload = ranges(8, 8)
+    workload = range_spectrum((8, 8))
     workload[3, :] = workload[5, :] = 0.0
     assert problem(workload).has_gaps
     known = np.ones((8, 8))
