@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support.surveys import boolean, integer, survey_toml
 
 from ldpsql import designer
 from ldpsql.algebra.least_error import sign_bound, spectral_bound
@@ -25,6 +26,7 @@ from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
 
 TWO = Epsilon.parse("2")
+COLUMNS = integer("x", 0, 40), boolean("y")
 DOMAIN = RecordDomain(("hour", "day", "zone"), (24, 7, 20), ("fare",), ((0.0, 9.0),), (None,))
 ABSOLUTE = Workload.everyday(DOMAIN)
 
@@ -99,8 +101,7 @@ def test_the_own_best_is_the_bound_of_a_survey_of_the_class_alone() -> None:
 
 
 def test_a_file_says_which_weights() -> None:
-    text = '[survey]\ntable = "t"\nepsilon = "2"\nmechanism = "fourier"\n'
-    text += '[dimension.x]\ntype = "int"\ndomain = [0, 40]\n[dimension.y]\ntype = "bool"\n'
+    text = survey_toml(*COLUMNS, epsilon="2", mechanism="fourier")
     fair = design_survey(text)
     assert len({entry.weight for entry in fair.workload.classes}) > 1
     assert len(fair.distances) == len(fair.workload.classes)
@@ -115,7 +116,7 @@ def test_a_file_says_which_weights() -> None:
 
 @pytest.mark.parametrize(
     ("mechanism", "times"),
-    [("hio", 0), ("grr", 0), ('hio"\noptions.allocation = "optimal', 1), ("fourier", 1)],
+    [("hio", 0), ("grr", 0), ("hio, optimal", 1), ("fourier", 1)],
 )
 def test_weights_are_found_where_the_design_depends_on_them(monkeypatch, mechanism, times) -> None:
     """Once; and for whoever asks for the workload, in any case."""
@@ -126,9 +127,9 @@ def test_weights_are_found_where_the_design_depends_on_them(monkeypatch, mechani
         return found[-1]
 
     monkeypatch.setattr(designer, "weigh_fairly", weigh)
-    text = f'[survey]\ntable = "t"\nepsilon = "2"\nmechanism = "{mechanism}"\n'
-    text += '[dimension.x]\ntype = "int"\ndomain = [0, 40]\n[dimension.y]\ntype = "bool"\n'
-    designed = design_survey(text)
+    name, _, allocation = mechanism.partition(", ")
+    options = {"allocation": allocation} if allocation else None
+    designed = design_survey(survey_toml(*COLUMNS, epsilon="2", mechanism=name, options=options))
     assert len(found) == times
     assert [designed.workload] == found
     assert [designed.workload] == found

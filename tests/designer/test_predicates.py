@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import sqrt
 
 import pytest
+from support.surveys import integer, survey_toml
 
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
@@ -84,8 +85,7 @@ def test_many_dimensions_are_asked_about_one_at_a_time() -> None:
 
 
 def test_design_says_what_predicates_cost() -> None:
-    text = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "fourier"\n'
-    text += "".join(f'[dimension.x{i}]\ntype = "int"\ndomain = [0, 7]\n' for i in range(4))
+    text = survey_toml(*(integer(f"x{i}", 0, 7) for i in range(4)), mechanism="fourier")
     ((_, line),) = predicates(design_survey(text))
     assert "times with 1" in line
     assert "times with 3" in line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.significance import coverage_fits, is_unbiased
+from support.surveys import category, integer, measure, survey_toml
 from support.tiers import keep_fast
 from support.vectors import changes_of
 
@@ -38,24 +40,11 @@ GROUPED = Workload(
     BY_SEX, (QueryClass(0.25, ((0, "equality"),)), QueryClass(0.75, ((0, "equality"),), 0))
 )
 ASKED = {"alone": TOTAL, "by sex": GROUPED}
-SURVEY = """
-[survey]
-table = "people"
-epsilon = "{}"
-{}
-[dimension.sex]
-type = "category"
-values = ["f", "m"]
-[measure.hours]
-bounds = [0, 80]
-[workload]
-queries = [{}]
-"""
 AVERAGES = (
-    '"SELECT sex, COUNT(*), SUM(hours), AVG(hours) FROM people GROUP BY sex", '
-    '"SELECT AVG(hours) FROM people"'
+    "SELECT sex, COUNT(*), SUM(hours), AVG(hours) FROM people GROUP BY sex",
+    "SELECT AVG(hours) FROM people",
 )
-DEVIATIONS = '"SELECT sex, COUNT(*), AVG(hours), STDDEV_POP(hours) FROM people GROUP BY sex"'
+DEVIATIONS = ("SELECT sex, COUNT(*), AVG(hours), STDDEV_POP(hours) FROM people GROUP BY sex",)
 
 
 @cache
@@ -65,8 +54,16 @@ def designed(workload: Workload, epsilon: str, levels: int = 0):
     return mechanism("staircase").design(workload.domain, Epsilon.parse(epsilon), options, workload)
 
 
-def survey_text(epsilon: str, asked: str = AVERAGES, mechanism: str = 'mechanism = "staircase"'):
-    return SURVEY.format(epsilon, mechanism, asked)
+def survey_text(
+    epsilon: str,
+    asked: Sequence[str] = AVERAGES,
+    mechanism: str | None = "staircase",
+    columns: Sequence[str] = (),
+) -> str:
+    """Of hours of work by sex, and by more columns."""
+    own = *columns, category("sex", "f", "m"), measure("hours", 0, 80)
+    named = {"table": "people", "epsilon": epsilon, "mechanism": mechanism}
+    return survey_toml(*own, workload={"queries": asked}, **named)
 
 
 @cache
@@ -147,10 +144,8 @@ def test_chosen_levels_are_never_worse_than_two(name, epsilon):
 @pytest.mark.slow
 def test_auto_takes_it_for_squares_although_its_design_is_slow():
     """Nothing else tells squares."""
-    asked = '"SELECT day, sex, STDDEV_POP(hours) FROM people GROUP BY day, sex"'
-    text = survey_text("4", asked, "").replace(
-        "[dimension.sex]", '[dimension.day]\ntype = "int"\ndomain = [0, 11]\n[dimension.sex]'
-    )
+    asked = ["SELECT day, sex, STDDEV_POP(hours) FROM people GROUP BY day, sex"]
+    text = survey_text("4", asked, None, [integer("day", 0, 11)])
     design = design_survey(text).survey.design
     assert design.name == "staircase"
     assert math.prod(design.domain.record_sizes) > FAST_CELLS
@@ -240,7 +235,7 @@ def people(seed: int, count: int) -> pa.Table:
 
 # -- squares ---------------------------------------------------------------------------------------
 
-SPREAD = survey_text("4", DEVIATIONS, "")
+SPREAD = survey_text("4", DEVIATIONS, None)
 
 
 @pytest.mark.parametrize("value", [-10.0, -3.3, 20.0, 39.9, 77.0, 90.0])

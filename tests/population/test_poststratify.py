@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
 from support.significance import coverage_fits, is_unbiased, variance_fits
-from support.surveys import ANYTHING
+from support.surveys import ANYTHING, category, integer, measure, survey_toml
 from support.tiers import keep_fast
 
 from ldpsql.algebra.boxes import LinearQuery
@@ -49,20 +49,8 @@ AVG(pay) FILTER (WHERE age >= 7) AS old FROM app"""
 @cache
 def survey(epsilon: str = "3") -> Survey:
     """Two dimensions and a measure."""
-    return design(f"""
-        [survey]
-        table = "app"
-        epsilon = "{epsilon}"
-        mechanism = "fourier"
-        [dimension.age]
-        type = "int"
-        domain = [0, 9]
-        [dimension.sex]
-        type = "category"
-        values = ["F", "M"]
-        [measure.pay]
-        bounds = [0, 10]
-    """)
+    columns = integer("age", 0, 9), category("sex", "F", "M"), measure("pay", 0, 10)
+    return design(survey_toml(*columns, epsilon=epsilon, mechanism="fourier"))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.significance import coverage_fits, is_unbiased
+from support.surveys import boolean, category, integer, public, survey_toml
 
 from ldpsql.dbapi.connection import connect
 from ldpsql.designer import design
@@ -29,22 +30,9 @@ MARGIN = pa.table({"sex": ["F", "M"], "people": [6_000, 14_000]})
 @cache
 def survey(table: str, epsilon: str) -> Survey:
     """The redesign has more columns, and other columns first."""
-    more = '[dimension.member]\ntype = "bool"' if table == "new" else ""
-    return design(f"""
-        [survey]
-        table = "{table}"
-        epsilon = "{epsilon}"
-        mechanism = "fourier"
-        {more}
-        [dimension.age]
-        type = "int"
-        domain = [0, 9]
-        [dimension.sex]
-        type = "category"
-        values = ["F", "M"]
-        [public.region]
-        type = "text"
-    """)
+    more = [boolean("member")] if table == "new" else []
+    columns = *more, integer("age", 0, 9), category("sex", "F", "M"), public("region", "text")
+    return design(survey_toml(*columns, table=table, epsilon=epsilon, mechanism="fourier"))
 
 
 def people(count: int, seed: int) -> pa.Table:

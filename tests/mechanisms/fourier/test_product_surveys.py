@@ -6,27 +6,14 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import category, integer, measure, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql_lab.simulation import simulate
 
-TEXT = """
-[survey]
-table = "app"
-epsilon = "2"
-mechanism = "fourier"
-options = {{ form = "{form}" }}
-[dimension.x]
-type = "int"
-domain = [0, 23]
-[dimension.y]
-type = "category"
-values = ["a", "b", "c", "d", "e"]
-[measure.pay]
-bounds = [0, 10]
-"""
+COLUMNS = integer("x", 0, 23), category("y", *"abcde"), measure("pay", 0, 10)
 PEOPLE = 30_000
 QUESTIONS = (
     "SELECT COUNT(*), AVG(pay) FROM app WHERE x BETWEEN 5 AND 12",
@@ -50,7 +37,7 @@ def people() -> pa.Table:
 def test_sql_answers_what_people_hold(form: str) -> None:
     """Within six standard errors of the table of their raw values, whatever the form."""
     table = people()
-    survey = design(TEXT.format(form=form))
+    survey = design(survey_toml(*COLUMNS, epsilon="2", mechanism="fourier", options={"form": form}))
     assert isinstance(survey.design, FourierDesign)
     assert bool(survey.design.table.products) is (form == "product")
     compared = 0

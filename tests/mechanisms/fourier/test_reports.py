@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from support.fourier_designs import domain_of
 from support.histograms import histogram_of
+from support.surveys import integer, measure, public, survey_toml
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.designer import design
@@ -17,21 +18,12 @@ from ldpsql.mechanisms.fourier.recipe import Fourier
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.simulation import SeededEntropy, simulate
 
-TEXT = """
-[survey]
-table = "visits"
-epsilon = "2"
-mechanism = "fourier"
-[dimension.age]
-type = "int"
-domain = [0, 9]
-[measure.pay]
-bounds = [0, 10]
-[public.day]
-type = "date"
-[public.cost]
-type = "float"
-"""
+TEXT = survey_toml(
+    *(integer("age", 0, 9), measure("pay", 0, 10), public("day", "date"), public("cost", "float")),
+    table="visits",
+    epsilon="2",
+    mechanism="fourier",
+)
 
 
 def test_what_is_asked_of_one_histogram_is_decoded() -> None:

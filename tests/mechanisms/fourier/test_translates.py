@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import integer, measure, survey_toml
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.designer import design
@@ -17,28 +18,11 @@ from ldpsql.reports.report import Histogram
 from ldpsql.store import Selection
 from ldpsql_lab.simulation import collect
 
-TEXT = """
-[survey]
-table = "app"
-epsilon = "{epsilon}"
-mechanism = "fourier"
-{options}
-[dimension.x]
-type = "int"
-domain = [0, 11]
-[dimension.y]
-type = "int"
-domain = [0, 6]
-[measure.pay]
-bounds = [0, {most}]
-"""
 
-
-def answered(
-    epsilon: str, most: int, people: int, options: str = ""
-) -> tuple[FourierDesign, Histogram]:
+def answered(epsilon: str, most: int, people: int) -> tuple[FourierDesign, Histogram]:
     """Reports of people of whom few are alike."""
-    survey = design(TEXT.format(epsilon=epsilon, most=most, options=options))
+    columns = integer("x", 0, 11), integer("y", 0, 6), measure("pay", 0, most)
+    survey = design(survey_toml(*columns, epsilon=epsilon, mechanism="fourier"))
     random = np.random.default_rng(5)
     x, y = random.binomial(11, 0.3, people), random.binomial(6, 0.7, people)
     table = pa.table({"x": x, "y": y, "pay": random.random(people) * most})
