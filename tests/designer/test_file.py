@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from functools import cache
 
 import pytest
 from support.surveys import integer, measure, survey_toml
@@ -51,10 +50,15 @@ def few_ages(text: str) -> str:
     return text.replace("[18, 41]", "[18, 25]")
 
 
-@cache
-def chosen() -> Survey:
-    """What a file gets that names no mechanism."""
-    return design(few_ages(TOML))
+@pytest.fixture
+def compare(monkeypatch):
+    """Has `auto` compare some mechanisms alone."""
+
+    def only(*names):
+        few = {name: MECHANISMS[name] for name in names}
+        monkeypatch.setattr(designer.auto, "MECHANISMS", few)
+
+    return only
 
 
 def test_the_library_offers_it_by_name():
@@ -72,22 +76,19 @@ def test_a_path_may_be_a_str(tmp_path):
         ldpsql.design(str(tmp_path / "none.toml"))
 
 
-def test_importing_the_library_does_not_load_the_designer():
-    code = "import sys, ldpsql; print('ldpsql.designer' in sys.modules, callable(ldpsql.design))"
+def test_importing_and_designing_load_no_more_than_they_need():
+    """Neither the designer before it is asked for, nor the parser for a design without SQL, nor
+    what only some mechanisms need."""
+    seen = "print([name for name in {} if name in sys.modules])"
+    code = f"import sys, ldpsql; {seen.format(['ldpsql.designer'])}; "
+    code += f"ldpsql.design({named('hio')!r}); {seen.format(['sqlglot', 'scipy.optimize'])}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True"]
-
-
-def test_a_design_without_sql_does_not_load_the_parser_nor_what_is_for_some_mechanisms():
-    seen = "print([name for name in ('sqlglot', 'scipy.optimize') if name in sys.modules])"
-    code = f"import sys, ldpsql; ldpsql.design({named('hio')!r}); {seen}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert done.stdout == "[]\n[]\n"
 
 
 @pytest.mark.slow
 def test_a_file_that_names_no_mechanism_gets_the_best_one():
-    survey = chosen()
+    survey = design(few_ages(TOML))
     assert survey == design(few_ages(named("auto")))
     assert survey == design(few_ages(named("hgrr")), mechanism="auto")
     assert survey.chosen == "auto"
@@ -98,9 +99,10 @@ def test_a_file_that_names_no_mechanism_gets_the_best_one():
     assert Survey.from_json(survey.to_json()) == survey
 
 
-def test_the_chosen_mechanism_can_be_named_with_its_options():
+def test_the_chosen_mechanism_can_be_named_with_its_options(compare):
     """The same design; the survey says that a person chose it."""
-    by_auto = chosen()
+    compare("fourier", "hgrr", "grr")
+    by_auto = design(few_ages(TOML))
     options = "".join(f"{k} = {json.dumps(v)}\n" for k, v in by_auto.options.items())
     again = design(few_ages(named(by_auto.design.name, f"[survey.options]\n{options}")))
     assert again.design == by_auto.design
@@ -208,8 +210,9 @@ def test_every_estimator_of_a_design_is_declared(name, sizes):
 
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("mechanism", ["auto", "fourier"])
-def test_a_survey_that_is_answered_by_smooth_is_designed_for_it(mechanism):
+def test_a_survey_that_is_answered_by_smooth_is_designed_for_it(mechanism, compare):
     """For the users it announces; its printed errors are those of the design that it has."""
+    compare("fourier", "hio")
     text = survey_toml(
         integer("age", 0, 63), epsilon="1", mechanism=mechanism, estimator="smooth", users=5_000
     )

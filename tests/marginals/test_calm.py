@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.marginals import domain_of
 from support.surveys import boolean, survey_toml
 
 from ldpsql.algebra.boxes import Box, LinearQuery
-from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.designer import design
 from ldpsql.marginals.decoder import CollectedMarginals
 from ldpsql.marginals.recipes import cover_sets
@@ -23,11 +23,6 @@ from ldpsql_device.shuffled import Central
 from ldpsql_lab.simulation import SeededEntropy, histogram_of, simulate
 
 PEOPLE = 4_000
-
-
-def domain_of(*sizes: int) -> RecordDomain:
-    names = tuple(f"a{place}" for place in range(len(sizes)))
-    return RecordDomain(names, sizes, (), (), ())
 
 
 def made(name: str, epsilon: str, sizes: tuple[int, ...], **options: object) -> CollectedMarginals:

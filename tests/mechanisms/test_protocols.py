@@ -55,15 +55,12 @@ CONTRACTS = [
 ]
 
 
-@pytest.mark.parametrize("kind", CONTRACTS, ids=lambda kind: kind.__name__)
-def test_no_contract_is_wide(kind: type) -> None:
-    assert len(members(kind)) <= MOST
-
-
 def test_every_contract_is_as_wide_as_is_known() -> None:
     """So that one that grows is seen, and one that is new; the plan is a sixth of `DesignValue`,
     which some designs compute."""
-    assert {kind.__name__: len(members(kind)) for kind in CONTRACTS} == {
+    widths = {kind.__name__: len(members(kind)) for kind in CONTRACTS}
+    assert max(widths.values()) <= MOST
+    assert widths == {
         "Catalog": 4,
         "Counts": 6,
         "ReportSource": 4,

@@ -11,7 +11,6 @@ from support.blankets import (
     Response,
     balle,
     clones_2021,
-    clones_2022,
     hot_cells,
     randomized_response,
     responses,
@@ -349,8 +348,6 @@ def test_closed_forms():
     assert balle(9.0, 10**4, 1e-4, 10) is None
     assert clones_2021(2.22, 10**5, 1e-5) == pytest.approx(0.2, abs=2e-3)
     assert clones_2021(9.0, 10**4, 1e-4) is None
-    assert clones_2022(2.68, 10**5, 1e-5) == pytest.approx(0.2, abs=2e-3)
-    assert clones_2022(9.0, 10**4, 1e-4) is None
 
 
 def test_every_valid_closed_form_is_above_the_accountant():
