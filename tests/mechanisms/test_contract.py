@@ -43,7 +43,12 @@ from ldpsql_device.plan import MOST_BITS
 from ldpsql_lab.simulation import SeededEntropy
 
 _ALMOST = Fraction(1, 10**9)
-CONSISTENT = [Case("ehio", "2x3-signed", "0.5", '{"fanout": 2, "inference": "consistent"}')]
+JOINTLY = [
+    Case("ehio", "2x3-signed", "0.5", '{"fanout": 2, "inference": "consistent"}'),
+    Case("srr-ss", "2x2x2", "2", '{"ways": 2}'),
+    Case("arr-ss", "2x2x2", "2", '{"ways": 2}'),
+]
+"""Whose answers depend on all reports together."""
 
 
 def definition_of(design: AnyDesign) -> Criterion:
@@ -250,7 +255,7 @@ def test_what_needs_no_question_is_exact(case: Case) -> None:
     assert not answer.covariance.any()
 
 
-@pytest.mark.parametrize("case", [*CASES, *CONSISTENT], scope="module")
+@pytest.mark.parametrize("case", [*CASES, *JOINTLY], scope="module")
 def test_values_alone_are_those_of_an_answer(case: Case) -> None:
     """By every estimator, also from so few people that some questions cannot be answered; of
     nobody nothing is known that a report would tell."""
