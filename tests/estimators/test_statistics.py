@@ -1,6 +1,6 @@
 """Estimates over repeated surveys: unbiased, with honest standard errors.
 
-400 seeded runs, in the fast tier 200, per mechanism and crowd; most of these are slow. Tolerances
+300 seeded runs, in the fast tier 150, per mechanism and crowd; most of these are slow. Tolerances
 follow from alpha = 1e-6; the narrow bands (94 to 96.5 % and 15 %) need more runs and are measured
 by benchmarks/statistics.py. Crowds of one kind of people, or of a few, are where the variance of
 an estimate is hardest to tell: at a large epsilon it depends on where people are.
@@ -31,7 +31,7 @@ from ldpsql.reports.report import Reports
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_lab.simulation import SeededEntropy
 
-RUNS, PEOPLE = runs(400), 2_000
+RUNS, PEOPLE = runs(300), 2_000
 PAY = (2.0, 10.0)
 
 
@@ -71,7 +71,7 @@ CROWDS = {
     "8, counted": crowd_of((8,), ()),
     "8x6, counted": crowd_of((8, 6), ()),
     "7, signed": crowd_of((7,), (0, None)),
-    "9x4, signed": crowd_of((9, 4), (0, None)),
+    "9x4, signed": crowd_of((9, 4), (0,)),
     "5x3, signed": crowd_of((5, 3), (1, None)),
     "3x2x4": crowd_of((3, 2, 4), ()),
     "2x2x2": crowd_of((2, 2, 2), ()),
