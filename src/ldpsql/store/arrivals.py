@@ -29,7 +29,6 @@ from ldpsql.store.layout import (
     create,
 )
 from ldpsql.store.opening import Connection
-from ldpsql_device.errors import Error
 
 TABLE = "ldpsql_arrived"
 """The temporary table of reports that are no repeats, while a batch is taken."""
@@ -48,25 +47,20 @@ def receive(
     last: date,
     known: KnownIds | None,
 ) -> list[int]:
-    """Fill the temporary table and remember the new ids; how many reports of each file are new, up
-    to one that is refused after the first.
+    """Fill the temporary table and remember the new ids; how many reports of each file are new.
 
     number: of the batch of the first file; the others follow.  last: until which day the ids are
     remembered.  known: which ids may be there, to which the new ones are added; all are looked for
     without. Of several reports with one id the first counts. A survey of shuffled reports has no
     ids, and nothing is dropped.
     """
-    has_ids, arrived, refused = layout.intake.shuffled is None, 0, list[int]()
+    has_ids, arrived = layout.intake.shuffled is None, 0
     own_id = (OWN_ID,) if has_ids else ()
     cursor.execute(create(TABLE, (_BATCH, *_columns(layout), *own_id), "TEMP TABLE"))
-    for rows in gather(_number(files, number, refused), _AT_ONCE):
+    for rows in gather(_number(files, number), _AT_ONCE):
         cursor.register(_INCOMING, rows)
         cursor.execute(f"INSERT INTO {TABLE} FROM {_INCOMING}")
         arrived += rows.num_rows
-    for own in refused:
-        dropped = cursor.execute(f"DELETE FROM {TABLE} WHERE {BATCH_COLUMN} = {own}")
-        arrived -= dropped.fetchall()[0][0]
-        files = files[: own - number]
     new = _drop_repeats(cursor, layout, arrived, last, known) if has_ids else arrived
     if len(files) == 1:
         return [new]
@@ -75,24 +69,12 @@ def receive(
     return [by_batch.get(number + place, 0) for place in range(len(files))]
 
 
-def _number(
-    files: Sequence[Iterable[pa.RecordBatch]], first: int, refused: list[int]
-) -> Iterator[pa.RecordBatch]:
-    """The reports of files with the numbers of their batches.
-
-    The error of the first file is raised. One after it that is refused ends the others, and its
-    number is added to `refused`: some of its reports may have come.
-    """
+def _number(files: Sequence[Iterable[pa.RecordBatch]], first: int) -> Iterator[pa.RecordBatch]:
+    """The reports of files with the numbers of their batches."""
     for number, file in enumerate(files, first):
-        try:
-            for rows in file:
-                own = np.full(rows.num_rows, number, dtype=np.uint32)
-                yield rows.add_column(0, BATCH_COLUMN, pa.array(own))
-        except Error:
-            if number == first:
-                raise
-            refused.append(number)
-            return
+        for rows in file:
+            own = np.full(rows.num_rows, number, dtype=np.uint32)
+            yield rows.add_column(0, BATCH_COLUMN, pa.array(own))
 
 
 def tidy(cursor: Connection, layout: Layout) -> None:

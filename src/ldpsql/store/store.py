@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from itertools import takewhile
 from math import inf
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -464,10 +463,8 @@ class Store(Database):
         def take_waiting() -> Iterator[Batch]:
             files = [*waiting]
             waiting.clear()
-            while files:
-                taken = self._take(files, policy)
-                yield from taken
-                files = files[len(taken) :]
+            if files:
+                yield from self._take_together(files, policy)
 
         try:
             for path in paths:
@@ -488,33 +485,46 @@ class Store(Database):
             raise
         yield from take_waiting()
 
+    def _take_together(
+        self, files: Sequence[WaitingFile], policy: IngestPolicy
+    ) -> Iterator[Batch]:
+        """Take files of one survey in one change, or where one is refused in two, each for half of
+        them: so those before it are taken."""
+        try:
+            taken = self._take(files, policy)
+        except (ReportError, FingerprintError):
+            if len(files) == 1:
+                raise
+            taken = []
+        yield from taken
+        if not taken:
+            middle = len(files) // 2
+            yield from self._take_together(files[:middle], policy)
+            yield from self._take_together(files[middle:], policy)
+
     def _choose_survey(self, incoming: Incoming, given: Intake | None) -> Intake:
         surveys = [] if given is not None else self._known_surveys()
         return choose_survey(incoming, given, surveys, self._read_intake)
 
     def _take(self, files: Sequence[WaitingFile], policy: IngestPolicy) -> list[Batch]:
-        """Take the first of some files of one survey in one change, and those after it up to one
-        that is refused, of which the next call says why."""
+        """Take files of one survey in one change, all of them or, where one is refused, none."""
         intake, today = files[0].intake, self._look_at_today()
         with self._change():
             self._register(intake, f"{files[0].incoming.name}: ")
             known = self._find_batches([file.id for file in files if file.id is not None])
-            passed = [*takewhile(lambda file: file.is_among(known), files)]
-            if passed:
-                return [file.pass_over(known) for file in passed]
             new = dict[str | None, AcceptedRows]()
             for file in files:
                 if not file.is_among(known) and file.id not in new:
                     new[file.id] = admit(intake, file.incoming, policy, today)
+            if not new:
+                return [file.pass_over(known) for file in files]
             counts = self._add_reports(intake, [*new.values()], [*new], policy.keep, None)
-            taken, batches = dict(zip(new, counts, strict=False)), list[Batch]()
+            taken, batches = dict(zip(new, counts, strict=True)), list[Batch]()
             for file in files:
                 own = new.get(file.id)
                 if own is None or own.incoming is not file.incoming:
                     batches.append(file.pass_over(known))
                     continue
-                if file.id not in taken:
-                    break
                 count = taken[file.id]
                 require_batch_size(intake, own.name, count, policy)
                 repeats = own.accepted - count
@@ -563,8 +573,7 @@ class Store(Database):
         day: date | None,
     ) -> list[int]:
         """Keep or count the reports that are no repeats, and write the batches down; how many there
-        are in each. Of several reports with one id the first counts. Where a file after the first
-        is refused while it is read, those before it are all that is taken, and told.
+        are in each. Of several reports with one id the first counts.
 
         day: on which they came, of those that `take` takes. Ids are remembered apart from reports,
         and neither are kept in an order that tells which belong together.
@@ -593,7 +602,7 @@ class Store(Database):
             rows = [
                 [layout.key, number + place, own, file.name, count, file.skipped]
                 for place, (file, own, count) in enumerate(
-                    zip(files, batch_ids, taken, strict=False)  # up to one that is refused
+                    zip(files, batch_ids, taken, strict=True)
                 )
                 if count or day is None
             ]
