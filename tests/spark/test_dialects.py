@@ -8,8 +8,9 @@ from sqlglot import exp
 from support.fake_survey import PLAIN, PUBLIC, UNARY, fake_survey
 
 from ldpsql.spark.dialects import split_condition, translate
-from ldpsql.store.counting import ReportTable, count_reports
+from ldpsql.store.counting import count_reports
 from ldpsql.store.intake import Intake
+from ldpsql.store.layout import Layout
 from ldpsql_device.errors import InternalError
 
 OTHERS = ("spark", "trino", "bigquery", "snowflake")
@@ -24,7 +25,7 @@ SHIFTS = {
 
 
 def statements(options):
-    table = ReportTable(Intake.of(fake_survey(options=options, public=PUBLIC)))
+    table = Layout(Intake.of(fake_survey(options=options, public=PUBLIC)))
     return table, count_reports(table, f"SELECT {table.columns} FROM reports")
 
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 from ldpsql.reports.arrow_types import ARROW_TYPES, ID_COLUMN
 from ldpsql.sql.quoting import DUCKDB_TYPES
 from ldpsql.store.base import Selection
-from ldpsql.store.counting import KEY, Column, ReportTable
+from ldpsql.store.counting import KEY
 from ldpsql.store.intake import Intake
+from ldpsql.store.layout import Column, Layout
 from ldpsql_device.schema import RESERVED_PREFIX
 
 PLACE, ROW, SAID = (f"{RESERVED_PREFIX}{name}" for name in ("place", "row", "said"))
@@ -49,26 +50,26 @@ def quote_in_spark(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def key_columns(table: ReportTable, selection: Selection) -> list[tuple[str, str]]:
+def key_columns(table: Layout, selection: Selection) -> list[tuple[str, str]]:
     """Columns for the keys of a selection."""
     kinds = _key_kinds(table, selection)
     return [(f"{KEY}_{place}", _SPARK_TYPES[kind]) for place, kind in enumerate(kinds)]
 
 
-def key_fields(table: ReportTable, selection: Selection) -> list[pa.Field]:
+def key_fields(table: Layout, selection: Selection) -> list[pa.Field]:
     """The same for Arrow."""
     types = {DUCKDB_TYPES[word]: kind for word, kind in ARROW_TYPES.items()}
     kinds = _key_kinds(table, selection)
     return [pa.field(f"{KEY}_{place}", types[kind]) for place, kind in enumerate(kinds)]
 
 
-def _key_kinds(table: ReportTable, selection: Selection) -> list[str]:
+def _key_kinds(table: Layout, selection: Selection) -> list[str]:
     """DuckDB's names of the types of keys."""
     kinds = {column.name.lower(): column.type for column in table.public_columns}
     return [kinds[key.lower()] if isinstance(key, str) else key.kind for key in selection.keys]
 
 
-def arriving_columns(table: ReportTable) -> list[tuple[str, str]]:
+def arriving_columns(table: Layout) -> list[tuple[str, str]]:
     """The columns of reports on their way in."""
     beside = [(PLACE, "INT"), (ROW, "BIGINT"), (SAID, "STRING"), (ID_COLUMN, "BINARY")]
     return [*beside, *wide(table.report_columns), *wide(table.public_columns)]

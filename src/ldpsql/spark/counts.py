@@ -16,7 +16,8 @@ from ldpsql.spark.dialects import find_columns, split_condition, translate
 from ldpsql.spark.executor import CountDecoder, Sums, add_up
 from ldpsql.store import decoded
 from ldpsql.store.base import Selection
-from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, ReportTable, moment, names
+from ldpsql.store.counting import Counting, moment
+from ldpsql.store.layout import COUNT_COLUMN, Column, Layout, names
 from ldpsql.store.opening import Connection
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def select(session: SparkSession, query: str) -> DataFrame:
 @contextmanager
 def count_selection(
     session: SparkSession,
-    table: ReportTable,
+    table: Layout,
     counts: DataFrame,
     selection: Selection,
     counted: Sequence[Column],
@@ -81,7 +82,7 @@ def count_selection(
         yield select(session, query), rest
 
 
-def _narrow(table: ReportTable, selection: Selection) -> tuple[str, Selection]:
+def _narrow(table: Layout, selection: Selection) -> tuple[str, Selection]:
     """The part of a selection that Spark can make, and the rest for DuckDB."""
     types = {column.name.lower(): column.type for column in table.intake.public}
     plain, is_all = split_condition(selection.condition, types)
@@ -92,7 +93,7 @@ def _narrow(table: ReportTable, selection: Selection) -> tuple[str, Selection]:
 
 
 def decode_counts(
-    table: ReportTable, survey: str, fingerprint: str, counts: DataFrame, selection: Selection
+    table: Layout, survey: str, fingerprint: str, counts: DataFrame, selection: Selection
 ) -> DataFrame:
     """The counts of a selection, decoded on the executors: arrays by key and name, several
     rows for one of them, which add up.  survey: as published, with both parts."""
@@ -133,7 +134,7 @@ class SparkRows:
     """
 
     cursor: Connection
-    table: ReportTable
+    table: Layout
     survey: str
     fingerprint: str
     counts: DataFrame

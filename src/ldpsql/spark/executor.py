@@ -24,10 +24,10 @@ from ldpsql.reports.report import Reals
 from ldpsql.spark.columns import NAME, PLACE, ROW, SAID, SUMS, arriving_schema, key_fields
 from ldpsql.sql.arrow_arrays import gather
 from ldpsql.store.base import Selection
-from ldpsql.store.counting import ReportTable
 from ldpsql.store.decoded import add_arrays
 from ldpsql.store.incoming import read_file
 from ldpsql.store.intake import Intake
+from ldpsql.store.layout import Layout
 from ldpsql.store.opening import open_memory
 from ldpsql.store.reading import Reading
 from ldpsql.store.rules import IngestPolicy, admit, batch_id, choose_survey
@@ -142,10 +142,10 @@ def add_up(sums: Sums, key: Key, arrays: Mapping[str, Reals]) -> None:
 
 
 @lru_cache(maxsize=4)
-def _restore(text: str, fingerprint: str) -> tuple[ReportTable, Decoding]:
+def _restore(text: str, fingerprint: str) -> tuple[Layout, Decoding]:
     """The columns of a survey's reports and their decoder, made once in a process."""
     survey = Survey.from_kept(text, fingerprint)
     decoding = survey.design.decoding
     if decoding is None:
         raise InternalError(f"reports of {survey.table} are not decoded")
-    return ReportTable(Intake.of(survey)), decoding
+    return Layout(Intake.of(survey)), decoding

@@ -48,10 +48,10 @@ from ldpsql.spark.session import Address, explain, in_time, start
 from ldpsql.sql.quoting import literal
 from ldpsql.store import decoded
 from ldpsql.store.base import Key, Selection, refuse
-from ldpsql.store.counting import COUNT_COLUMN, Column, count_reports
+from ldpsql.store.counting import count_reports
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.intake import Intake, expand
-from ldpsql.store.layout import Layout
+from ldpsql.store.layout import COUNT_COLUMN, Column, Layout
 from ldpsql.store.opening import Connection, connect, disconnect, open_memory
 from ldpsql.store.reading import Reading
 from ldpsql.store.rules import Batch, Imported, IngestPolicy, require_batch_size

@@ -18,13 +18,13 @@ from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.sql.arrow_arrays import gather
 from ldpsql.sql.quoting import literal
 from ldpsql.store import fold
-from ldpsql.store.counting import Column
 from ldpsql.store.known import KnownIds, hash_ids
 from ldpsql.store.layout import (
     BATCH_COLUMN,
     LAST,
     LAST_COLUMN,
     OWN_ID,
+    Column,
     Layout,
     create,
 )

@@ -12,13 +12,14 @@ from ldpsql.reports.report import TYPES
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.sql.quoting import literal
 from ldpsql.store import decoded, fold
-from ldpsql.store.counting import COUNT_COLUMN, Column
 from ldpsql.store.intake import Intake
 from ldpsql.store.layout import (
     BATCH_COLUMN,
+    COUNT_COLUMN,
     LAST,
     LOOKUPS,
     OWN_ID,
+    Column,
     Layout,
     lookup_table,
 )

@@ -6,76 +6,17 @@ sets of reports may stand in one table, several rows for equal reports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from ldpsql.algebra.boxes import Weight
-from ldpsql.sql.quoting import DUCKDB_TYPES, quote
 from ldpsql.store.base import Moment, Selection
-from ldpsql.store.intake import Intake
-from ldpsql_device.errors import InternalError
+from ldpsql.store.layout import COUNT_COLUMN, Layout, names
 from ldpsql_device.schema import RESERVED_PREFIX
 
-COUNT_COLUMN = f"{RESERVED_PREFIX}count"
 PEOPLE = f"{RESERVED_PREFIX}people"
 KEY = f"{RESERVED_PREFIX}key"
 _FIRST, _BYTE, _SHIFT = (RESERVED_PREFIX + name for name in ("first", "byte", "shift"))
 _WORD_BITS = 32
-_WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
-
-
-@dataclass(frozen=True)
-class Column:
-    """A stored column: its name, as in report files, and its DuckDB type."""
-
-    name: str
-    type: str
-
-    @property
-    def sql(self) -> str:
-        """The name, quoted."""
-        return quote(self.name)
-
-
-class ReportTable:
-    """The columns of the reports of one survey, and of their histogram.
-
-    report_columns: the report's own, the report type first; public_columns: those in clear.
-    counted_columns: columns of the histogram that belong to the report: all, or (report type, bit).
-    keys: the histogram's columns without the count, as an SQL list.  columns: those of a report as
-    an SQL list.  histogram_columns: all of the histogram's.  once: picks the rows of a histogram
-    that together count every person once; people_columns: what of a report tells these rows, and
-    its type.
-    """
-
-    def __init__(self, intake: Intake) -> None:
-        """Of what is needed of a survey to take its reports."""
-        self.intake, self.key, self.format = intake, intake.key, intake.format
-        widths = zip(intake.report_columns, self.format.widths, strict=True)
-        self.report_columns = tuple(Column(name, _WHOLE_NUMBERS[width]) for name, width in widths)
-        self.public_columns = tuple(Column(c.name, DUCKDB_TYPES[c.type]) for c in intake.public)
-        self.report_type = self.report_columns[0]
-        bit = Column(f"{RESERVED_PREFIX}bit", "INTEGER")
-        is_unary = self.format.unary
-        self.counted_columns = (self.report_type, bit) if is_unary else self.report_columns
-        counted = (*self.counted_columns, *self.public_columns)
-        self.keys = names(counted)
-        self.columns = names((*self.report_columns, *self.public_columns))
-        self.histogram_columns = (*counted, Column(COUNT_COLUMN, "BIGINT"))
-        self.once = f"{bit.sql} = -1" if is_unary else "true"
-        self.people_columns = (self.report_type, bit) if is_unary else (self.report_type,)
-
-    def public(self, name: str) -> str:
-        """A public column, quoted as it is written in the schema."""
-        for column in self.public_columns:
-            if column.name.lower() == name.lower():
-                return column.sql
-        raise InternalError(f"{name} is not a public column of {self.key}")
-
-
-def names(columns: Iterable[Column]) -> str:
-    """Columns as an SQL list of names."""
-    return ", ".join(column.sql for column in columns)
 
 
 def order_ascending(keys: Sequence[str]) -> str:
@@ -86,7 +27,7 @@ def order_ascending(keys: Sequence[str]) -> str:
 # -- reports to counts -------------------------------------------------------------------------
 
 
-def count_reports(table: ReportTable, reports: str) -> list[str]:
+def count_reports(table: Layout, reports: str) -> list[str]:
     """Queries whose rows together are the histogram of a subquery of reports."""
     if not table.format.unary:
         return [
@@ -104,7 +45,7 @@ def count_reports(table: ReportTable, reports: str) -> list[str]:
     return [people, *(_bits_of_word(table, word, reports) for word in words)]
 
 
-def _bits_of_word(table: ReportTable, number: int, reports: str) -> str:
+def _bits_of_word(table: Layout, number: int, reports: str) -> str:
     """One row per bit of a word, by way of one count per byte: faster than one sum per bit."""
     word, (_, bit) = table.report_columns[number + 1].sql, table.counted_columns
     keys = names((table.report_type, *table.public_columns))
@@ -135,7 +76,7 @@ class Counting:
     condition: SQL.  moments: those asked for, and each of their weights alone.
     """
 
-    def __init__(self, table: ReportTable, selection: Selection) -> None:
+    def __init__(self, table: Layout, selection: Selection) -> None:
         """InternalError for a name that is no public column of the table."""
         self.table = table
         self.keys, self.key_names = list[str](), list[str]()

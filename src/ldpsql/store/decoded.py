@@ -34,8 +34,17 @@ from ldpsql.reports.report import Decoded, Reals
 from ldpsql.sql.quoting import literal, quote
 from ldpsql.store import fold
 from ldpsql.store.base import Selection
-from ldpsql.store.counting import COUNT_COLUMN, Column, Counting, names, order_ascending
-from ldpsql.store.layout import ALONE, BATCH_COLUMN, DERIVED, SUMS, Layout, create
+from ldpsql.store.counting import Counting, order_ascending
+from ldpsql.store.layout import (
+    ALONE,
+    BATCH_COLUMN,
+    COUNT_COLUMN,
+    DERIVED,
+    Column,
+    Layout,
+    create,
+    names,
+)
 from ldpsql.store.opening import Connection
 from ldpsql.store.reading import Reading
 from ldpsql_device.errors import StoreError
@@ -69,26 +78,6 @@ class StoredSums:
     has_later: bool = True
 
     @property
-    def parts(self) -> str:
-        """The table of parts, quoted."""
-        return quote(f"parts_{self.layout.key}")
-
-    @property
-    def sums(self) -> str:
-        """The table of the parts' arrays, quoted."""
-        return quote(f"{SUMS}{self.layout.key}")
-
-    @property
-    def whole(self) -> str:
-        """That of everybody's: DuckDB would read all of a table for those of one part."""
-        return quote(f"whole_{self.layout.key}")
-
-    @property
-    def derived(self) -> str:
-        """That of what follows from the design, quoted."""
-        return quote(f"{DERIVED}{self.layout.key}")
-
-    @property
     def later(self) -> str:
         """A subquery: histogram rows of the reports of later batches."""
         return (
@@ -98,7 +87,10 @@ class StoredSums:
 
     def number_parts(self, cursor: Connection) -> dict[Values, int]:
         """The number of every part by its values."""
-        return {key_of(own): part for part, *own in cursor.execute(f"FROM {self.parts}").fetchall()}
+        return {
+            key_of(own): part
+            for part, *own in cursor.execute(f"FROM {self.layout.parts}").fetchall()
+        }
 
     def read(self, cursor: Connection, numbers: Sequence[int]) -> dict[int, dict[str, Reals]]:
         """The arrays of some parts; StoreError for what are none."""
@@ -133,7 +125,7 @@ class StoredSums:
         _insert(cursor, table, f"{part}, *", arrays)
 
     def _table(self, part: int) -> str:
-        return self.sums if part >= 0 else self.whole
+        return self.layout.sums if part >= 0 else self.layout.whole
 
 
 def find(cursor: Connection, layout: Layout, decoding: Decoding) -> StoredSums | None:
@@ -192,8 +184,7 @@ def forget(cursor: Connection, layout: Layout) -> None:
 def drop(cursor: Connection, layout: Layout) -> None:
     """Delete what is kept of decoded reports."""
     forget(cursor, layout)
-    place = StoredSums(layout, (), 0)
-    for table in (place.parts, place.sums, place.whole, place.derived):
+    for table in (layout.parts, layout.sums, layout.whole, layout.derived):
         cursor.execute(f"DROP TABLE IF EXISTS {table}")
 
 
@@ -266,13 +257,13 @@ def catch_up(
 def begin(cursor: Connection, layout: Layout, decoding: Decoding) -> StoredSums:
     """Make the sums of nobody, in the place of any there are."""
     place = StoredSums(layout, layout.public_columns, 0)
-    cursor.execute(create(place.sums, _SUMS))
-    cursor.execute(create(place.whole, _SUMS))
-    cursor.execute(create(place.parts, (_PART, *place.columns)))
-    cursor.execute(create(place.derived, _NAMED))
+    cursor.execute(create(layout.sums, _SUMS))
+    cursor.execute(create(layout.whole, _SUMS))
+    cursor.execute(create(layout.parts, (_PART, *place.columns)))
+    cursor.execute(create(layout.derived, _NAMED))
     derived = dict(decoding.derive())
     derived[_SEAL] = _seal(layout.intake.fingerprint, decoding.version, derived)
-    _insert(cursor, place.derived, "*", derived)
+    _insert(cursor, layout.derived, "*", derived)
     return place
 
 
@@ -298,7 +289,7 @@ def add(
         part = known.setdefault(key_of(values), len(known)) if place.columns else EVERYBODY
         if part not in stored:
             marks = ", ".join("?" for _ in values)
-            cursor.execute(f"INSERT INTO {place.parts} VALUES ({part}, {marks})", values)
+            cursor.execute(f"INSERT INTO {layout.parts} VALUES ({part}, {marks})", values)
         for number in {part, EVERYBODY}:
             stored[number] = changed[number] = add_arrays(stored.get(number, {}), arrays)
     for part, arrays in changed.items():
@@ -316,7 +307,7 @@ def _narrow(cursor: Connection, place: StoredSums, rows: DecodedRows, most: int)
         listed = names(columns)
         [(parts,)] = cursor.execute(
             f"SELECT count(*) FROM ({rows.combinations(columns, most)} UNION SELECT {listed} "
-            f"FROM {place.parts})"
+            f"FROM {place.layout.parts})"
         ).fetchall()
         if parts <= most:
             break
@@ -324,18 +315,18 @@ def _narrow(cursor: Connection, place: StoredSums, rows: DecodedRows, most: int)
     if columns == place.columns:
         return place
     narrow, joined = StoredSums(place.layout, columns, place.batch), dict[Values, list[int]]()
-    for part, *own in cursor.execute(f"FROM {place.parts} ORDER BY {_PART.sql}").fetchall():
+    for part, *own in cursor.execute(f"FROM {place.layout.parts} ORDER BY {_PART.sql}").fetchall():
         joined.setdefault(tuple(own[: len(columns)]), []).append(part)
     stored = place.read(cursor, [part for parts in joined.values() for part in parts])
-    cursor.execute(f"DELETE FROM {place.sums}")
-    cursor.execute(create(narrow.parts, (_PART, *columns)))
+    cursor.execute(f"DELETE FROM {place.layout.sums}")
+    cursor.execute(create(narrow.layout.parts, (_PART, *columns)))
     for number, (values, parts) in enumerate(joined.items() if columns else ()):
         arrays: Arrays = {}
         for part in parts:
             arrays = add_arrays(arrays, stored[part])
         narrow.write(cursor, number, arrays)
         marks = ", ".join("?" for _ in values)
-        cursor.execute(f"INSERT INTO {narrow.parts} VALUES ({number}, {marks})", values)
+        cursor.execute(f"INSERT INTO {narrow.layout.parts} VALUES ({number}, {marks})", values)
     return narrow
 
 
@@ -413,8 +404,8 @@ def _select(
     order = order_ascending(counting.key_names)
     rank = f"dense_rank() OVER (ORDER BY {order})" if order else "1"
     rows = cursor.execute(
-        f"SELECT {rank} AS {_GROUP}, * FROM (SELECT {chosen} FROM (FROM {place.parts} UNION ALL "
-        f"FROM {_LATER}) WHERE {counting.condition}) ORDER BY {_GROUP}, {_PART.sql}"
+        f"SELECT {rank} AS {_GROUP}, * FROM (SELECT {chosen} FROM (FROM {place.layout.parts} "
+        f"UNION ALL FROM {_LATER}) WHERE {counting.condition}) ORDER BY {_GROUP}, {_PART.sql}"
     ).fetchall()
     cursor.unregister(_LATER)
     found = place.read(cursor, [row[1] for row in rows if row[1] >= 0])

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ldpsql.sql.quoting import literal
-from ldpsql.store.counting import COUNT_COLUMN, count_reports
-from ldpsql.store.layout import BATCH_COLUMN, Layout, create
+from ldpsql.store.counting import count_reports
+from ldpsql.store.layout import BATCH_COLUMN, COUNT_COLUMN, Layout, create
 from ldpsql.store.opening import Connection
 from ldpsql_device.errors import StoreError
 

@@ -12,9 +12,9 @@ from datetime import date
 from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.sql.quoting import literal
 from ldpsql.store import decoded, fold
-from ldpsql.store.counting import COUNT_COLUMN
 from ldpsql.store.layout import (
     BATCH_COLUMN,
+    COUNT_COLUMN,
     LAST,
     LAST_COLUMN,
     OWN_ID,

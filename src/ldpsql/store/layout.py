@@ -26,10 +26,10 @@ public column may be called "group".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from ldpsql.reports.arrow_types import ID_COLUMN
-from ldpsql.sql.quoting import quote
-from ldpsql.store.counting import COUNT_COLUMN, Column, ReportTable
+from ldpsql.sql.quoting import DUCKDB_TYPES, quote
 from ldpsql.store.intake import Intake
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX
@@ -55,6 +55,8 @@ HISTOGRAM = "histogram_"
 """How the names of tables with the counts of equal reports begin."""
 LAST_COLUMN = f"{RESERVED_PREFIX}last"
 BATCH_COLUMN = f"{RESERVED_PREFIX}batch"
+COUNT_COLUMN = f"{RESERVED_PREFIX}count"
+_WHOLE_NUMBERS = {8: "UTINYINT", 16: "USMALLINT", 32: "UINTEGER", 64: "UBIGINT"}
 STORE_DDL = (
     f"CREATE TABLE {MARKER} (format INTEGER)",
     f"INSERT INTO {MARKER} VALUES ({FORMAT})",
@@ -65,14 +67,34 @@ STORE_DDL = (
     "withdrawn_on DATE)",
 )
 
+
+@dataclass(frozen=True)
+class Column:
+    """A stored column: its name, as in report files, and its DuckDB type."""
+
+    name: str
+    type: str
+
+    @property
+    def sql(self) -> str:
+        """The name, quoted."""
+        return quote(self.name)
+
+
 OWN_ID, LAST = Column(ID_COLUMN, "UUID"), Column(LAST_COLUMN, "DATE")
 
 
-class Layout(ReportTable):
-    """The tables of one survey, and their columns.
+class Layout:
+    """The tables of one survey, and the columns of its reports and of their histogram.
 
-    reports, ids, histogram: their names, quoted.  kept_columns: all columns of the first, those of
-    the last are `histogram_columns`.  ddl: statements that make the tables empty.
+    reports, ids, histogram, parts, sums, whole, derived: names of tables, quoted.  ddl: statements
+    that make the first three empty.  kept_columns: all columns of the first.
+    report_columns: the report's own, the report type first; public_columns: those in clear.
+    counted_columns: columns of the histogram that belong to the report: all, or (report type, bit).
+    keys: the histogram's columns without the count, as an SQL list.  columns: those of a report as
+    an SQL list.  histogram_columns: all of the histogram's.  once: picks the rows of a histogram
+    that together count every person once; people_columns: what of a report tells these rows, and
+    its type.
     """
 
     def __init__(self, intake: Intake) -> None:
@@ -80,9 +102,22 @@ class Layout(ReportTable):
         for name in intake.report_columns:
             if name in (BATCH_COLUMN, COUNT_COLUMN):
                 raise InternalError(f"a report column cannot be called {name}")
-        super().__init__(intake)
-        self.reports, self.histogram = quote(f"reports_{self.key}"), quote(f"{HISTOGRAM}{self.key}")
-        self.ids = ids_table(self.key)
+        self.intake, self.key, self.format = intake, intake.key, intake.format
+        widths = zip(intake.report_columns, self.format.widths, strict=True)
+        self.report_columns = tuple(Column(name, _WHOLE_NUMBERS[width]) for name, width in widths)
+        self.public_columns = tuple(Column(c.name, DUCKDB_TYPES[c.type]) for c in intake.public)
+        self.report_type = self.report_columns[0]
+        bit = Column(f"{RESERVED_PREFIX}bit", "INTEGER")
+        is_unary = self.format.unary
+        self.counted_columns = (self.report_type, bit) if is_unary else self.report_columns
+        counted = (*self.counted_columns, *self.public_columns)
+        self.keys = names(counted)
+        self.columns = names((*self.report_columns, *self.public_columns))
+        self.histogram_columns = (*counted, Column(COUNT_COLUMN, "BIGINT"))
+        self.once = f"{bit.sql} = -1" if is_unary else "true"
+        self.people_columns = (self.report_type, bit) if is_unary else (self.report_type,)
+        self.reports, self.ids, self.histogram, *decoded = map(quote, survey_tables(self.key))
+        self.parts, self.sums, self.whole, self.derived = decoded
         batch = Column(BATCH_COLUMN, "UINTEGER")
         self.kept_columns = (batch, *self.report_columns, *self.public_columns)
         self.ddl = (
@@ -91,6 +126,13 @@ class Layout(ReportTable):
             create(self.ids, (OWN_ID, LAST)),
         )
 
+    def public(self, name: str) -> str:
+        """A public column, quoted as it is written in the schema."""
+        for column in self.public_columns:
+            if column.name.lower() == name.lower():
+                return column.sql
+        raise InternalError(f"{name} is not a public column of {self.key}")
+
 
 def survey_tables(key: str) -> tuple[str, ...]:
     """The names of all tables that belong to one survey."""
@@ -98,9 +140,9 @@ def survey_tables(key: str) -> tuple[str, ...]:
     return tuple(f"{kind}_{key}" for kind in kinds)
 
 
-def ids_table(key: str) -> str:
-    """The name of the table of a survey's ids, quoted."""
-    return quote(f"ids_{key}")
+def names(columns: Iterable[Column]) -> str:
+    """Columns as an SQL list of names."""
+    return ", ".join(column.sql for column in columns)
 
 
 def lookup_table(name: str) -> str:

@@ -14,14 +14,13 @@ from ldpsql.reports.report import Histogram, Histograms, Integers
 from ldpsql.sql.quoting import quote
 from ldpsql.store.base import Selection
 from ldpsql.store.counting import (
-    COUNT_COLUMN,
     KEY,
     PEOPLE,
     Counting,
-    ReportTable,
     moment,
     order_ascending,
 )
+from ldpsql.store.layout import COUNT_COLUMN, Layout
 from ldpsql.store.opening import Connection
 
 
@@ -31,7 +30,7 @@ class Reading:
     def __init__(
         self,
         cursor: Connection,
-        table: ReportTable,
+        table: Layout,
         selection: Selection,
         source: str,
         *,

@@ -27,7 +27,6 @@ from ldpsql.store import arrivals, companion, decoded, fold, importing
 from ldpsql.store.base import Key, Selection
 from ldpsql.store.checking import check_rest, check_survey
 from ldpsql.store.copying import export
-from ldpsql.store.counting import Column
 from ldpsql.store.database import Database
 from ldpsql.store.incoming import (
     SUFFIXES,
@@ -52,8 +51,8 @@ from ldpsql.store.layout import (
     BATCH_COLUMN,
     LAST_COLUMN,
     LOOKUPS,
+    Column,
     Layout,
-    ids_table,
     lookup_table,
     survey_tables,
 )
@@ -485,9 +484,7 @@ class Store(Database):
             raise
         yield from take_waiting()
 
-    def _take_together(
-        self, files: Sequence[WaitingFile], policy: IngestPolicy
-    ) -> Iterator[Batch]:
+    def _take_together(self, files: Sequence[WaitingFile], policy: IngestPolicy) -> Iterator[Batch]:
         """Take files of one survey in one change, or where one is refused in two, each for half of
         them: so those before it are taken."""
         try:
@@ -739,7 +736,7 @@ class Store(Database):
         """Forget all ids that were to be remembered until a day before this one."""
         old = f"{LAST_COLUMN} < DATE {literal(day.isoformat())}"
         for survey in self._known_surveys():
-            ids = ids_table(survey.key)
+            ids = quote(f"ids_{survey.key}")
             if self._rows(f"SELECT 1 FROM {ids} WHERE {old} LIMIT 1"):
                 self._rows(f"DELETE FROM {ids} WHERE {old}")
                 self._make_log()
