@@ -27,6 +27,7 @@ from support.recipe_cases import (
     law_of,
     questions,
 )
+from support.report_rows import find_refused
 from support.significance import chi_square, chi_square_bound
 
 from ldpsql.algebra.boxes import Box, LinearQuery
@@ -210,12 +211,12 @@ def test_reports_fit_their_format(case: Case) -> None:
     random = np.random.default_rng(1)
     codes = np.stack([random.integers(0, size, 500) for size in sizes], axis=1)
     reports = design.randomize(codes, SeededEntropy(1))
-    assert not len(design.report_format.refuse(reports.columns))
+    assert not len(find_refused(design.report_format, reports.columns))
     last = design.report_format.columns[-1]
     report_type = np.asarray(reports.columns[design.report_format.columns[0]]).astype(np.int64)
     broken = {name: np.asarray(c).astype(np.uint64) for name, c in reports.columns.items()}
     broken[last][7] = design.report_format.limits[report_type[7], -1]
-    assert list(design.report_format.refuse(broken)) == [7]
+    assert list(find_refused(design.report_format, broken)) == [7]
 
 
 class CountingEntropy:

@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.report_rows import find_refused
 from support.surveys import (
     ANYTHING,
     LABELLED,
@@ -282,7 +283,7 @@ def test_reports_have_the_declared_columns_and_carry_the_survey():
     assert reports.column("day").equals(table.column("day"))
     assert reports.column("version").equals(table.column("version"))
     values = {n: reports.column(f"ldpsql_{n}").to_numpy() for n in survey.plan.columns}
-    assert survey.design.report_format.refuse(values).size == 0
+    assert find_refused(survey.design.report_format, values).size == 0
 
 
 def test_the_words_drawn_depend_on_the_number_of_people_alone():

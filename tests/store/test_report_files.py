@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.fake_survey import UNARY, fake_survey, reports_of, with_new_ids
+from support.report_rows import find_refused
 from support.tiers import examples
 
 from ldpsql.randomize.table import append_ids
@@ -264,7 +265,7 @@ def test_stores_and_formats_agree_on_what_a_report_is(rows):
         name: array[:, i].astype(np.uint64)
         for i, name in enumerate(survey.design.report_format.columns)
     }
-    refused = survey.design.report_format.refuse(unsigned)
+    refused = find_refused(survey.design.report_format, unsigned)
     assert set(np.flatnonzero(negative)) <= set(refused.tolist())
     with open_store(None, read_only=False) as store:
         batch = store.ingest_table(append_ids(table), survey, skip_invalid=True)

@@ -93,15 +93,6 @@ class ReportFormat:
         largest = (self.types - 1, *(int(limit) - 1 for limit in self.limits.max(axis=0)))
         return tuple(next(w for w in (8, 16, 32, 64) if value < 1 << w) for value in largest)
 
-    def refuse(self, reports: Mapping[str, NDArray[np.unsignedinteger]]) -> Integers:
-        """Row numbers that are no reports of this design, ascending."""
-        types = reports[self.columns[0]]
-        bad = types >= self.types
-        safe = np.where(bad, 0, types).astype(np.int64)
-        for position, name in enumerate(self.columns[1:]):
-            bad |= reports[name] >= self.limits[safe, position].astype(np.uint64)
-        return np.flatnonzero(bad)
-
 
 @dataclass(frozen=True)
 class Reports:
