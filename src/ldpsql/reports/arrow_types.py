@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Schema
 from ldpsql_device.values import Listed
@@ -58,7 +61,21 @@ def arrow_types(schema: Schema) -> dict[str, pa.DataType]:
 
 def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds strings, dictionary-encoded or not."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    is_one = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(check(kind) for check in is_one)
+    return HOLDS["text"](kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+_DAYS = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+def find_far(column: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Which dates or timestamps are outside the years 1 to 9999, of which Python has none, shape
+    (rows,); infinities are among them."""
+    kind = column.type
+    per_day = _PER_DAY[kind.unit if pa.types.is_timestamp(kind) else "ms"]
+    if pa.types.is_date32(kind):
+        per_day = 1
+    numbers = column.cast(f"int{kind.bit_width}").fill_null(0).to_numpy(zero_copy_only=False)
+    days = numbers // per_day
+    far: NDArray[np.bool_] = (days < _DAYS[0]) | (days > _DAYS[1])
+    return far

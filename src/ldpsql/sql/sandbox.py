@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ldpsql.errors import QueryError
 from ldpsql.limits import MOST_ROWS, SECONDS, find_remaining, too_late, too_many_rows
+from ldpsql.reports.arrow_types import find_far
 from ldpsql.sql.quoting import DUCKDB_SETTINGS
 
 Connection = duckdb.DuckDBPyConnection
@@ -27,8 +28,6 @@ _THREADS = 2
 _NAP = 0.2  # seconds: Ctrl-C may reach another thread, which does not wake this one
 _PATIENCE = 0.05  # seconds until an interrupt that came too early is sent again
 _LONGEST_TEXT = 1_000_000
-_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, from 1970 on
-_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _ROWS_AT_ONCE, _LARGEST_RESULT = 1 << 16, 1 << 29  # bytes
 
 # Each call can make a text many times longer, outside DuckDB's memory limit and without a point
@@ -188,10 +187,7 @@ def _plain(table: pa.Table) -> pa.Table:
 
 def _check_days(column: pa.ChunkedArray) -> None:
     """QueryError for a date or timestamp that Python has none for."""
-    is_date = pa.types.is_date32(column.type)
-    a_day = 1 if is_date else _A_DAY[column.type.unit]
-    numbers = column.cast(pa.int32() if is_date else pa.int64()).to_numpy()
-    if ((numbers < _FIRST_DAY * a_day) | (numbers >= (_LAST_DAY + 1) * a_day)).any():
+    if find_far(column).any():
         raise QueryError(
             "a date or timestamp is before the year 1, or after 9999",
             hint="leave such values out, or select their parts: EXTRACT(year FROM ...)",

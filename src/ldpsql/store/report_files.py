@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ldpsql.reports.arrow_types import ARROW_TYPES, HOLDS, ID_COLUMN
+from ldpsql.reports.arrow_types import ARROW_TYPES, HOLDS, ID_COLUMN, find_far, is_text
 from ldpsql.store.intake import Intake
 from ldpsql_device.errors import ReportError
 from ldpsql_device.reports import ID_BYTES
@@ -40,8 +40,6 @@ NO_ID = f"its id is not {2 * ID_BYTES} hexadecimal digits"
 ID_TYPE = pa.binary(ID_BYTES)
 LONGEST_TEXT = 1 << 16
 """Bytes of a public text, as many as a whole body of a device may have."""
-_DAYS = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
-_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 @dataclass(frozen=True)
@@ -251,23 +249,19 @@ def require_types(intake: Intake, name: str, schema: pa.Schema) -> None:
             )
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return HOLDS["text"](kind.value_type if pa.types.is_dictionary(kind) else kind)
-
-
 def _is_id(kind: pa.DataType) -> bool:
     return (
         kind == ID_TYPE
         or pa.types.is_binary(kind)
         or pa.types.is_large_binary(kind)
-        or (pa.types.is_null(kind) or _is_text(kind))
+        or (pa.types.is_null(kind) or is_text(kind))
     )
 
 
 _READABLE: Mapping[str, Callable[[pa.DataType], bool]] = {
     **HOLDS,
     "float": lambda kind: HOLDS["int"](kind) or HOLDS["float"](kind),
-    "text": _is_text,
+    "text": is_text,
     "timestamp": lambda kind: HOLDS["date"](kind) or HOLDS["timestamp"](kind),
     ID: _is_id,
 }
@@ -391,15 +385,8 @@ def _parse(text: str | None, kind: str) -> Any:
 
 
 def _drop_far(column: pa.Array) -> pa.Array:
-    """Dates and timestamps outside the years 1 to 9999 as NULL: infinities are among them."""
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        per_day = _PER_DAY[kind.unit]
-    elif pa.types.is_date(kind):
-        per_day = 1 if pa.types.is_date32(kind) else _PER_DAY["ms"]
-    else:
+    """Dates and timestamps outside the years 1 to 9999 as NULL."""
+    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
         return column
-    numbers = column.view(f"int{kind.bit_width}").fill_null(0).to_numpy(zero_copy_only=False)
-    days = numbers // per_day
-    far = (days < _DAYS[0]) | (days > _DAYS[1])
+    far = find_far(column)
     return _compute().if_else(pa.array(far), None, column) if far.any() else column
