@@ -32,7 +32,14 @@ from benchmarks.tables import print_table
 from benchmarks.timing import by_clocks
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.reports.arrow_types import ID_COLUMN
-from ldpsql.spark.columns import PLACE, ROW, SAID, arriving_columns, wide, write_schema
+from ldpsql.spark.columns import (
+    PLACE,
+    ROW,
+    SAID,
+    arriving_schema,
+    in_spark,
+    wide,
+)
 from ldpsql.spark.executor import CountDecoder
 from ldpsql.spark.session import start
 from ldpsql.spark.store import SparkStore
@@ -124,18 +131,22 @@ def _pass_through(session, asked, folder: Path, places: list[Path]) -> None:
                 SAID: "NULL",
                 ID_COLUMN: ID_COLUMN,
             }
-            columns = arriving_columns(layout)
+            columns = in_spark(arriving_schema(layout.intake))
             rows = session.read.parquet(*map(str, places)).selectExpr(
-                *(f"CAST({own.get(name, name)} AS {kind}) AS {name}" for name, kind in columns)
+                *(
+                    f"CAST({own.get(each.name, each.name)} AS {each.dataType.simpleString()}) "
+                    f"AS {each.name}"
+                    for each in columns
+                )
             )
-            arrived = rows.mapInArrow(_identity, write_schema(columns))
+            arrived = rows.mapInArrow(_identity, columns)
             arrived = arrived.persist(StorageLevel.DISK_ONLY)
             arrived.groupBy(PLACE).count().toArrow()
             reports = {own: pq.read_metadata(path).num_rows for own, path in enumerate(places)}
             store._count(layout, arrived, reports, "pass")
             arrived.unpersist()
             counts = store._read_counts(layout, "pass")
-            schema = write_schema(wide(layout.histogram_columns))
+            schema = in_spark(wide(layout.histogram_columns))
             counts.mapInArrow(_identity, schema).groupBy().sum(
                 layout.histogram_columns[-1].name
             ).toArrow()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -14,70 +15,51 @@ from ldpsql.store.intake import Intake
 from ldpsql.store.layout import Column, Layout
 from ldpsql_device.schema import RESERVED_PREFIX
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
 PLACE, ROW, SAID = (f"{RESERVED_PREFIX}{name}" for name in ("place", "row", "said"))
 """Of a file on its way in: its place among those of one call, of a report its row among those of
 the file, and what is said of the file, on a row of its own without a report."""
 NAME, SUMS = f"{RESERVED_PREFIX}name", f"{RESERVED_PREFIX}sums"
 """Of what reports decode to: the name of an array, and its numbers."""
 
-_SPARK_TYPES = {
-    "BIGINT": "BIGINT",
-    "DOUBLE": "DOUBLE",
-    "VARCHAR": "STRING",
-    "BOOLEAN": "BOOLEAN",
-    "DATE": "DATE",
-    "TIMESTAMP": "TIMESTAMP_NTZ",
-}
-"""Spark's name of every type of DuckDB's that a public column, or a key to group by, may have."""
+_ARROW_TYPES = {DUCKDB_TYPES[word]: kind for word, kind in ARROW_TYPES.items()}
+"""Arrow's type for every type of DuckDB's that a public column, or a key to group by, may have."""
 
 
-def wide(columns: Iterable[Column]) -> list[tuple[str, str]]:
-    """Names of columns and their types in Spark; unsigned numbers become signed ones."""
-    return [(column.name, _SPARK_TYPES.get(column.type, "BIGINT")) for column in columns]
+def in_spark(columns: Iterable[pa.Field]) -> StructType:
+    """A schema as Spark reads it."""
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415  (an extra)
 
-
-def write_schema(columns: Iterable[tuple[str, str]]) -> str:
-    """A schema as Spark reads it.
-
-    >>> write_schema([("a `b`", "BIGINT")])
-    '`a ``b``` BIGINT'
-    """
-    return ", ".join(f"{quote_in_spark(name)} {kind}" for name, kind in columns)
+    return from_arrow_schema(pa.schema(columns), prefer_timestamp_ntz=True)
 
 
 def quote_in_spark(name: str) -> str:
-    """A name as Spark quotes it."""
+    """A name as Spark quotes it.
+
+    >>> quote_in_spark("a `b`")
+    '`a ``b```'
+    """
     return f"`{name.replace('`', '``')}`"
 
 
-def key_columns(table: Layout, selection: Selection) -> list[tuple[str, str]]:
-    """Columns for the keys of a selection."""
-    kinds = _key_kinds(table, selection)
-    return [(f"{KEY}_{place}", _SPARK_TYPES[kind]) for place, kind in enumerate(kinds)]
-
-
-def key_fields(table: Layout, selection: Selection) -> list[pa.Field]:
-    """The same for Arrow."""
-    types = {DUCKDB_TYPES[word]: kind for word, kind in ARROW_TYPES.items()}
-    kinds = _key_kinds(table, selection)
-    return [pa.field(f"{KEY}_{place}", types[kind]) for place, kind in enumerate(kinds)]
-
-
-def _key_kinds(table: Layout, selection: Selection) -> list[str]:
-    """DuckDB's names of the types of keys."""
-    kinds = {column.name.lower(): column.type for column in table.public_columns}
-    return [kinds[key.lower()] if isinstance(key, str) else key.kind for key in selection.keys]
-
-
-def arriving_columns(table: Layout) -> list[tuple[str, str]]:
-    """The columns of reports on their way in."""
-    beside = [(PLACE, "INT"), (ROW, "BIGINT"), (SAID, "STRING"), (ID_COLUMN, "BINARY")]
-    return [*beside, *wide(table.report_columns), *wide(table.public_columns)]
+def wide(columns: Iterable[Column]) -> list[pa.Field]:
+    """Columns in Arrow; unsigned numbers become signed ones."""
+    return [pa.field(each.name, _ARROW_TYPES.get(each.type, pa.int64())) for each in columns]
 
 
 def arriving_schema(intake: Intake) -> pa.Schema:
-    """The same for Arrow."""
+    """The columns of reports on their way in."""
     report = [(name, pa.int64()) for name in intake.report_columns]
     public = [(column.name, ARROW_TYPES[column.type]) for column in intake.public]
     beside = [(PLACE, pa.int32()), (ROW, pa.int64()), (SAID, pa.string()), (ID_COLUMN, pa.binary())]
     return pa.schema([*beside, *report, *public])
+
+
+def sums_schema(layout: Layout, selection: Selection) -> pa.Schema:
+    """The columns of what reports decode to, by the keys of a selection."""
+    kinds = {column.name.lower(): column.type for column in layout.public_columns}
+    keys = [kinds[key.lower()] if isinstance(key, str) else key.kind for key in selection.keys]
+    fields = [pa.field(f"{KEY}_{place}", _ARROW_TYPES[kind]) for place, kind in enumerate(keys)]
+    return pa.schema([*fields, (NAME, pa.string()), (SUMS, pa.binary())])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldpsql.reports.report import Decoded
-from ldpsql.spark.columns import NAME, SUMS, key_columns, quote_in_spark, write_schema
+from ldpsql.spark.columns import in_spark, quote_in_spark, sums_schema
 from ldpsql.spark.dialects import find_columns, split_condition, translate
 from ldpsql.spark.executor import CountDecoder, Sums, add_up
 from ldpsql.store import decoded
@@ -98,9 +98,9 @@ def decode_counts(
     """The counts of a selection, decoded on the executors: arrays by key and name, several
     rows for one of them, which add up.  survey: as published, with both parts."""
     plain, rest = _narrow(table, selection)
-    columns = key_columns(table, selection)
-    schema = write_schema([*columns, (NAME, "STRING"), (SUMS, "BINARY")])
     chosen = counts.where(translate(plain, "spark"))
+    return chosen.mapInArrow(CountDecoder(survey, fingerprint, rest).decode, schema)
+    schema = in_spark(sums_schema(table, selection))
     return chosen.mapInArrow(CountDecoder(survey, fingerprint, rest).decode, schema)
 
 

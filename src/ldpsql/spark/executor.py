@@ -21,7 +21,7 @@ import pyarrow as pa
 from ldpsql.estimators.base import Decoding
 from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.reports.report import Reals
-from ldpsql.spark.columns import NAME, PLACE, ROW, SAID, SUMS, arriving_schema, key_fields
+from ldpsql.spark.columns import PLACE, ROW, SAID, arriving_schema, sums_schema
 from ldpsql.sql.arrow_arrays import gather
 from ldpsql.store.base import Selection
 from ldpsql.store.decoded import add_arrays
@@ -129,8 +129,7 @@ class CountDecoder:
             for key, arrays in sums.items()
             for name, own in arrays.items()
         ]
-        fields = key_fields(table, self.selection)
-        schema = pa.schema([*fields, (NAME, pa.string()), (SUMS, pa.binary())])
+        schema = sums_schema(table, self.selection)
         columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
         arrays = [pa.array(own, f.type) for own, f in zip(columns, schema, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)

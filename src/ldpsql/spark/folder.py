@@ -26,6 +26,7 @@ from ldpsql_device.errors import StoreError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _BESIDE = "_ldpsql"  # Spark passes over what starts with _
 _STATE = "number BIGINT, token STRING, content BINARY"
@@ -134,7 +135,7 @@ class Folder:
         with explain(f"write beside {self.reports}"):
             rows.write.parquet(self._beside(kind, name))
 
-    def read(self, kind: str, names: Sequence[str], schema: str) -> DataFrame:
+    def read(self, kind: str, names: Sequence[str], schema: StructType | str) -> DataFrame:
         """The rows that were kept under some names."""
         if not names:
             return self.session.createDataFrame([], schema)

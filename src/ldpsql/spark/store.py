@@ -28,10 +28,10 @@ from ldpsql.spark.columns import (
     PLACE,
     ROW,
     SAID,
-    arriving_columns,
+    arriving_schema,
+    in_spark,
     quote_in_spark,
     wide,
-    write_schema,
 )
 from ldpsql.spark.counts import (
     SparkRows,
@@ -47,14 +47,15 @@ from ldpsql.spark.folder import NOTHING, File, Folder, State
 from ldpsql.spark.session import Address, explain, in_time, start
 from ldpsql.sql.quoting import literal
 from ldpsql.store import decoded
-from ldpsql.store.base import Key, Selection, refuse
+from ldpsql.store.base import Key, Selection, refusing
+from ldpsql.store.copying import COPY, attach_new, copy_all
 from ldpsql.store.counting import count_reports
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.intake import Intake, expand
 from ldpsql.store.layout import COUNT_COLUMN, Column, Layout
 from ldpsql.store.opening import Connection, connect, disconnect, open_memory
 from ldpsql.store.reading import Reading
-from ldpsql.store.rules import Batch, Imported, IngestPolicy, require_batch_size
+from ldpsql.store.rules import Batch, IngestPolicy, require_batch_size
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device import errors
@@ -70,7 +71,7 @@ _TABLES = (
 """The report files of the folder that were read, and why one was refused; what belongs to the
 state beside it, and until when ids are remembered."""
 _IDS = f"{ID_COLUMN} BINARY"
-_COUNTED, _COPY = "ldpsql_counted", "ldpsql_copy"
+_COUNTED = "ldpsql_counted"
 _PARTITION = 1 << 18
 """Reports that one task keeps."""
 _ATTEMPTS = 5
@@ -175,10 +176,7 @@ class SparkStore(Store):
         """Know what is in another database, and nothing else."""
         self._limit(connection)
         self._connection = connection
-        for key in list(self._surveys):
-            self._forget_survey(key)
-        self._layouts.clear()
-        self._recalled.clear()
+        self._forget_surveys()
 
     def _unpack(self, content: bytes) -> Connection:
         """A database in memory; StoreError for one that a later version wrote."""
@@ -192,19 +190,17 @@ class SparkStore(Store):
                     str(error).replace(str(path), f"beside {self._folder.reports}")
                 ) from None
             connection = open_memory()
-            connection.execute(f"ATTACH {literal(str(path))} AS {_COPY} (READ_ONLY)")
-            connection.execute(f"COPY FROM DATABASE {_COPY} TO memory")
-            connection.execute(f"DETACH {_COPY}")
+            connection.execute(f"ATTACH {literal(str(path))} AS {COPY} (READ_ONLY)")
+            connection.execute(f"COPY FROM DATABASE {COPY} TO memory")
+            connection.execute(f"DETACH {COPY}")
         return connection
 
     def _pack(self) -> bytes:
         """The database as a file has it."""
         with TemporaryDirectory(prefix="ldpsql-") as folder:
             path = Path(folder, "state.duckdb")
-            with self._require_connection().cursor() as cursor:
-                cursor.execute(f"ATTACH {literal(str(path))} AS {_COPY} (READ_WRITE)")
-                cursor.execute(f"COPY FROM DATABASE memory TO {_COPY}")
-                cursor.execute(f"DETACH {_COPY}")
+            with self._require_connection().cursor() as cursor, attach_new(cursor, path):
+                copy_all(cursor)
             return path.read_bytes()
 
     @contextmanager
@@ -320,9 +316,6 @@ class SparkStore(Store):
 
         [batch] = _list_taken(self._repeat(take), places, None)
         return batch
-
-    def take(self, intake: Intake, reports: Sequence[pa.RecordBatch], source: str) -> int:
-        raise refuse("take reports one by one")
 
     def catch_up(self) -> None:
         self._repeat(self._count_new)
@@ -442,7 +435,7 @@ class SparkStore(Store):
         own = replace(intake, text=intake.device_text)  # which may be much shorter
         task = Arriving(own, policy, self._saw, places, is_table)
         with explain("read the reports"):
-            arrived = source.mapInArrow(task.read, write_schema(arriving_columns(layout)))
+            arrived = source.mapInArrow(task.read, in_spark(arriving_schema(intake)))
             arrived = arrived.persist(StorageLevel.DISK_ONLY)
             try:
                 said = arrived.where(f"{SAID} IS NOT NULL").select(PLACE, SAID).toArrow()
@@ -457,7 +450,7 @@ class SparkStore(Store):
         with self._read_snapshot() as cursor:
             last = decoded.find_last_batch(cursor, layout.key)
         if new:
-            self._rows("UPDATE surveys SET version = version + 1 WHERE name = ?", layout.key)
+            self._count_version(layout.key)
             self._add_sums(layout, name, last + len(accepted))
         for number, (place, each) in enumerate(accepted.items(), last + 1):
             taken, row = new.get(place, 0), [layout.key, number, each.batch, each.name]
@@ -585,7 +578,7 @@ class SparkStore(Store):
     def _read_counts(self, layout: Layout, *new: str) -> DataFrame:
         """Counts of all reports, or of those under a new name; several rows may stand for equal
         reports."""
-        schema = write_schema(wide(layout.histogram_columns))
+        schema = in_spark(wide(layout.histogram_columns))
         return self._folder.read("counts", new or self._known_folders("counts"), schema)
 
     # -- sums of decoded reports -------------------------------------------------------------------
@@ -634,18 +627,16 @@ class SparkStore(Store):
 
     # -- counts out --------------------------------------------------------------------------------
 
-    def decode(self, table: str, selection: Selection) -> Sequence[tuple[Key, Histogram | Decoded]]:
+    def _decode_counts(
+        self, table: str, selection: Selection
+    ) -> Sequence[tuple[Key, Histogram | Decoded]]:
         layout = self._layout(table)
-        with self.snapshot():
-            kept = self._find_kept(table, selection)
-            if kept is not None:
-                return kept
-            if selection.moments or self._open_decoding(layout.intake) is None:
-                return self.histograms(table, selection)
-            with in_time(self._spark), explain("decode the reports"):
-                counts, published = self._read_counts(layout), self._published(layout)
-                found = decode_counts(layout, *published, counts, selection)
-                return as_decoded(gather(found), selection)
+        if selection.moments or self._open_decoding(layout.intake) is None:
+            return self.histograms(table, selection)
+        with in_time(self._spark), explain("decode the reports"):
+            counts, published = self._read_counts(layout), self._published(layout)
+            found = decode_counts(layout, *published, counts, selection)
+            return as_decoded(gather(found), selection)
 
     def _read(
         self, cursor: Connection, table: str, selection: Selection, counted: Sequence[Column]
@@ -660,29 +651,15 @@ class SparkStore(Store):
 
     # -- what is for a store in a file -------------------------------------------------------------
 
-    def tidy(self) -> None:
-        raise refuse("put batches in order")
-
-    def withdraw(self, table: str, numbers: Sequence[int]) -> int:
-        raise refuse("withdraw batches")
-
-    def delete_reports(self, table: str, numbers: Sequence[int]) -> int:
-        raise refuse("delete the reports of batches")
-
-    def delete_counts(self, table: str, numbers: Sequence[int]) -> int:
-        raise refuse("delete the counts of batches")
-
-    def remove_survey(self, table: str) -> None:
-        raise refuse("delete a survey")
-
-    def check(self) -> list[str]:
-        raise refuse("check itself")
-
-    def export(self, target: str | Path, tables: Sequence[str] = ()) -> None:
-        raise refuse("export surveys")
-
-    def import_surveys(self, source: Path, tables: Sequence[str] = ()) -> list[Imported]:
-        raise refuse("import surveys")
+    take = refusing("take reports one by one")
+    tidy = refusing("put batches in order")
+    withdraw = refusing("withdraw batches")
+    delete_reports = refusing("delete the reports of batches")
+    delete_counts = refusing("delete the counts of batches")
+    remove_survey = refusing("delete a survey")
+    check = refusing("check itself")
+    export = refusing("export surveys")
+    import_surveys = refusing("import surveys")
 
 
 def _until_refused(found: Outcomes) -> Outcomes:

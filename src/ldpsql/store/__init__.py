@@ -94,7 +94,7 @@ def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
     """Write what is in several stores to a new one, which appears whole or not at all; see
     `Store.import_surveys`. StoreError for a file that is there, and as `open_store`."""
     from ldpsql.store import companion  # noqa: PLC0415
-    from ldpsql.store.copying import put_in_place, write_beside  # noqa: PLC0415
+    from ldpsql.store.opening import put_in_place, write_beside  # noqa: PLC0415
 
     if target.exists():
         raise StoreError(f"{target} already exists; name another file")

@@ -6,10 +6,10 @@ mechanisms. `Store` is the one in DuckDB.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import pyarrow as pa
 
@@ -107,6 +107,10 @@ class ReportSource(Catalog, Counts, Protocol):
         """Let go of the store, which cannot be used after it; a second time does nothing."""
 
 
-def refuse(what: str) -> NotSupportedError:
-    """The error for something that a store cannot do."""
-    return NotSupportedError(f"this kind of store cannot {what}; do it where the reports are")
+def refusing(what: str) -> Callable[..., Any]:
+    """A method in the place of one for something that a kind of store cannot do."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise NotSupportedError(f"this kind of store cannot {what}; do it where the reports are")
+
+    return refuse

@@ -24,7 +24,7 @@ import duckdb
 
 from ldpsql.sql.quoting import literal, quote
 from ldpsql.store import fold
-from ldpsql.store.copying import put_in_place, write_beside
+from ldpsql.store.copying import COPY, attach_new
 from ldpsql.store.layout import (
     ALONE,
     DERIVED,
@@ -43,12 +43,15 @@ from ldpsql.store.opening import (
     find_state,
     open_memory,
     permit_as,
+    put_in_place,
+    transaction,
+    write_beside,
 )
 from ldpsql.store.ownership import is_foreign
 
 MOST_COUNTS = 250_000
 """Rows of a histogram that a snapshot holds; it leaves out a longer one."""
-_COPY, _TABLE = "ldpsql_copy", "ldpsql_snapshot"
+_TABLE = "ldpsql_snapshot"
 
 
 def companion_of(path: Path) -> Path:
@@ -89,7 +92,7 @@ def _take(connection: Connection) -> None:
     designs, for which views stand."""
     connection.execute("BEGIN")
     has_views = False
-    for schema, name, comment in _list_tables(connection, _COPY):
+    for schema, name, comment in _list_tables(connection, COPY):
         place = f"{quote(schema)}.{quote(name)}"
         # Where a file that is open cannot be replaced, none is to stay open.
         is_large = schema == "main" and name.startswith((SUMS, DERIVED, HISTOGRAM))
@@ -98,12 +101,12 @@ def _take(connection: Connection) -> None:
         if schema != "main":
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(schema)}")
         kind = "VIEW" if is_view else "TABLE"
-        connection.execute(f"CREATE {kind} {place} AS FROM {_COPY}.{place}")
+        connection.execute(f"CREATE {kind} {place} AS FROM {COPY}.{place}")
         if comment is not None:
             connection.execute(f"COMMENT ON TABLE {place} IS {literal(comment)}")
     connection.execute("COMMIT")
     if not has_views:
-        connection.execute(f"DETACH {_COPY}")
+        connection.execute(f"DETACH {COPY}")
 
 
 def _list_tables(cursor: Connection, database: str) -> list[tuple[str, str, str | None]]:
@@ -137,9 +140,9 @@ def _is_genuine(companion: Path, path: Path) -> bool:
 def _attach(connection: Connection, companion: Path) -> tuple[str, datetime]:
     """Attach a snapshot: of which state it is, and when it was made; ValueError for one of another
     version."""
-    connection.execute(f"ATTACH {literal(str(companion))} AS {_COPY} (READ_ONLY)")
+    connection.execute(f"ATTACH {literal(str(companion))} AS {COPY} (READ_ONLY)")
     [(state, made)] = connection.execute(
-        f"SELECT state, made FROM {_COPY}.{_TABLE}, {_COPY}.{MARKER} WHERE format = {FORMAT}"
+        f"SELECT state, made FROM {COPY}.{_TABLE}, {COPY}.{MARKER} WHERE format = {FORMAT}"
     ).fetchall()
     return state, made
 
@@ -163,24 +166,13 @@ def publish(cursor: Connection, path: Path, layouts: Iterable[Layout]) -> None:
         if companion.is_symlink():  # or the file that somebody has it lead to would be replaced
             companion.unlink()
     with write_beside(companion) as unfinished:
-        cursor.execute(f"ATTACH {literal(str(unfinished))} AS {_COPY} (READ_WRITE)")
-        try:
-            cursor.begin()
+        with attach_new(cursor, unfinished), transaction(cursor):
             for statement in _statements(cursor, layouts):
                 cursor.execute(statement)
             cursor.execute(
-                f"CREATE TABLE {_COPY}.{_TABLE} AS SELECT ?::VARCHAR AS state, "
-                "?::TIMESTAMP AS made",
+                f"CREATE TABLE {COPY}.{_TABLE} AS SELECT ?::VARCHAR AS state, ?::TIMESTAMP AS made",
                 [state, datetime.now(UTC).replace(tzinfo=None)],
             )
-            cursor.commit()
-            cursor.execute(f"CHECKPOINT {_COPY}")
-        except BaseException:
-            with suppress(duckdb.Error):
-                cursor.rollback()
-            raise
-        finally:
-            cursor.execute(f"DETACH {_COPY}")
         permit_as(path, unfinished)
     put_in_place(unfinished, companion)
 
@@ -197,23 +189,23 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
     there = {(schema, name): comment for schema, name, comment in _list_tables(cursor, own)}
     for table in (MARKER, "surveys", "seen", "statements", ALONE):
         if ("main", table) in there:
-            yield f"CREATE TABLE {_COPY}.{table} AS FROM {table}"
+            yield f"CREATE TABLE {COPY}.{table} AS FROM {table}"
     # The digests of files are of use to ingestion alone.
-    yield f"CREATE TABLE {_COPY}.batches AS SELECT * REPLACE (NULL::VARCHAR AS id) FROM batches"
+    yield f"CREATE TABLE {COPY}.batches AS SELECT * REPLACE (NULL::VARCHAR AS id) FROM batches"
     if ("main", "decoded") in there:
         last = "SELECT max(number) FROM batches b WHERE b.survey = d.survey"
-        yield f"CREATE TABLE {_COPY}.decoded AS FROM decoded d WHERE batch >= ({last})"
-        for (key,) in cursor.execute(f"SELECT survey FROM {_COPY}.decoded").fetchall():
+        yield f"CREATE TABLE {COPY}.decoded AS FROM decoded d WHERE batch >= ({last})"
+        for (key,) in cursor.execute(f"SELECT survey FROM {COPY}.decoded").fetchall():
             for table in (f"parts_{key}", f"{SUMS}{key}", f"whole_{key}", f"{DERIVED}{key}"):
                 if ("main", table) in there:  # sums of earlier versions lack what was derived
-                    yield f"CREATE TABLE {_COPY}.{quote(table)} AS FROM {quote(table)}"
+                    yield f"CREATE TABLE {COPY}.{quote(table)} AS FROM {quote(table)}"
     for layout in layouts:
         progress = fold.FoldProgress.of(cursor, layout)
         if progress.merged + progress.recent <= MOST_COUNTS:
-            yield create(f"{_COPY}.{layout.reports}", layout.kept_columns)
-            yield from fold.merge_into(f"{_COPY}.", layout, progress.counted)
+            yield create(f"{COPY}.{layout.reports}", layout.kept_columns)
+            yield from fold.merge_into(f"{COPY}.", layout, progress.counted)
     for (schema, name), comment in there.items():
         if schema == LOOKUPS:
-            yield f"CREATE SCHEMA IF NOT EXISTS {_COPY}.{LOOKUPS}"
-            yield f"CREATE TABLE {_COPY}.{lookup_table(name)} AS FROM {lookup_table(name)}"
-            yield f"COMMENT ON TABLE {_COPY}.{lookup_table(name)} IS {literal(comment)}"
+            yield f"CREATE SCHEMA IF NOT EXISTS {COPY}.{LOOKUPS}"
+            yield f"CREATE TABLE {COPY}.{lookup_table(name)} AS FROM {lookup_table(name)}"
+            yield f"COMMENT ON TABLE {COPY}.{lookup_table(name)} IS {literal(comment)}"

@@ -5,26 +5,25 @@ What was deleted stays in a file until DuckDB writes over it; a copy does not ha
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ldpsql.reports.atomic import flush_file
 from ldpsql.sql.quoting import literal, quote
 from ldpsql.store.layout import ALONE, MARKER, survey_tables
 from ldpsql.store.opening import (
     Connection,
     connect,
     disconnect,
-    explain_failures,
     permit_as,
+    put_in_place,
     remove_unfinished,
-    strict_umask,
+    write_beside,
 )
 from ldpsql_device.errors import StoreError
 
-_COPY = "ldpsql_copy"
+COPY = "ldpsql_copy"
+"""The name of another database while statements copy to it, or from it."""
 
 
 def export(cursor: Connection, target: Path, keys: Sequence[str]) -> None:
@@ -62,45 +61,32 @@ def vacuum(path: Path, patience: float) -> None:
         disconnect(connection, path)
 
 
-@contextmanager
-def write_beside(target: Path) -> Iterator[Path]:
-    """A file beside another one, of which nothing is left where it is not finished."""
-    place = Path(os.path.realpath(target))
-    unfinished = place.with_name(f".{place.name}.new")
-    with explain_failures(target), strict_umask():
-        try:
-            remove_unfinished(unfinished)
-            yield unfinished
-            flush_file(unfinished)
-        except BaseException:
-            remove_unfinished(unfinished)
-            raise
-
-
-def put_in_place(unfinished: Path, target: Path) -> None:
-    """Let a finished file take the place of another one."""
-    with explain_failures(target):
-        unfinished.replace(os.path.realpath(target))
-        if os.name == "posix":
-            flush_file(unfinished.parent)
-
-
 def _fill(cursor: Connection, unfinished: Path, keys: Sequence[str]) -> None:
     """Copy surveys, or everything, into a new file."""
-    [(source,)] = cursor.execute("SELECT current_database()").fetchall()
-    cursor.execute(f"ATTACH {literal(str(unfinished))} AS {_COPY} (READ_WRITE)")
+    with attach_new(cursor, unfinished):
+        if not keys:
+            copy_all(cursor)
+        for table, condition in _find_tables(cursor, keys) if keys else ():
+            cursor.execute(
+                f"CREATE TABLE {COPY}.main.{quote(table)} AS FROM {quote(table)} WHERE {condition}"
+            )
+
+
+@contextmanager
+def attach_new(cursor: Connection, path: Path) -> Iterator[None]:
+    """A new database, `COPY`, in a file that is whole at the end."""
+    cursor.execute(f"ATTACH {literal(str(path))} AS {COPY} (READ_WRITE)")
     try:
-        if keys:
-            for table, condition in _find_tables(cursor, keys):
-                cursor.execute(
-                    f"CREATE TABLE {_COPY}.main.{quote(table)} AS FROM {quote(table)} "
-                    f"WHERE {condition}"
-                )
-        else:
-            cursor.execute(f"COPY FROM DATABASE {quote(source)} TO {_COPY}")
-        cursor.execute(f"CHECKPOINT {_COPY}")
+        yield
+        cursor.execute(f"CHECKPOINT {COPY}")
     finally:
-        cursor.execute(f"DETACH {_COPY}")
+        cursor.execute(f"DETACH {COPY}")
+
+
+def copy_all(cursor: Connection) -> None:
+    """Copy everything into `COPY`."""
+    [(source,)] = cursor.execute("SELECT current_database()").fetchall()
+    cursor.execute(f"COPY FROM DATABASE {quote(source)} TO {COPY}")
 
 
 def _find_tables(cursor: Connection, keys: Sequence[str]) -> list[tuple[str, str]]:

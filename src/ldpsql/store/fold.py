@@ -184,13 +184,3 @@ def delete_reports(cursor: Connection, layout: Layout, numbers: Sequence[int]) -
     cursor.execute(f"DELETE FROM {layout.reports} WHERE {BATCH_COLUMN} IN ({listed})")
     own = f"survey = {literal(layout.key)} AND number IN ({listed})"
     cursor.execute(f"UPDATE batches SET kept = false WHERE {own}")
-
-
-def discard(cursor: Connection, layout: Layout, number: int) -> None:
-    """Delete all reports of a survey, once they are counted up to this batch."""
-    key = literal(layout.key)
-    if not layout.format.unary and cursor.execute(f"FROM {layout.reports} LIMIT 1").fetchall():
-        merge(cursor, layout)
-    cursor.execute(layout.ddl[0])
-    cursor.execute(f"UPDATE batches SET kept = false WHERE survey = {key}")
-    cursor.execute(f"UPDATE surveys SET counted = {number} WHERE name = {key}")

@@ -202,7 +202,6 @@ def _make(path: Path) -> None:
     file, and an unfinished one, which the next one removes.
     """
     place = Path(os.path.realpath(path))
-    unfinished = place.with_name(f".{place.name}.new")
     with strict_umask(), explain_failures(path):
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -210,20 +209,18 @@ def _make(path: Path) -> None:
             if not _is_empty(place, descriptor):
                 return
             try:
-                remove_unfinished(unfinished)
-                with duckdb.connect(unfinished, config=_config()) as connection:
+                with (
+                    write_beside(path) as unfinished,
+                    duckdb.connect(unfinished, config=_config()) as connection,
+                ):
                     _make_tables(connection)
                     connection.execute("CHECKPOINT")  # closing does it too, and hides failures
-                flush_file(unfinished)
-                unfinished.replace(place)
+                put_in_place(unfinished, path)
             except BaseException:
-                remove_unfinished(unfinished)
                 place.unlink()
                 raise
         finally:
             os.close(descriptor)
-        if os.name == "posix":
-            flush_file(place.parent)
 
 
 def _is_empty(place: Path, descriptor: int) -> bool:
@@ -239,6 +236,29 @@ def remove_unfinished(unfinished: Path) -> None:
     """Remove what is left of a file that was not finished, and its log."""
     for path in (unfinished, unfinished.with_name(f"{unfinished.name}.wal")):
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def write_beside(target: Path) -> Iterator[Path]:
+    """A file beside another one, of which nothing is left where it is not finished."""
+    place = Path(os.path.realpath(target))
+    unfinished = place.with_name(f".{place.name}.new")
+    with explain_failures(target), strict_umask():
+        try:
+            remove_unfinished(unfinished)
+            yield unfinished
+            flush_file(unfinished)
+        except BaseException:
+            remove_unfinished(unfinished)
+            raise
+
+
+def put_in_place(unfinished: Path, target: Path) -> None:
+    """Let a finished file take the place of another one."""
+    with explain_failures(target):
+        unfinished.replace(os.path.realpath(target))
+        if os.name == "posix":
+            flush_file(unfinished.parent)
 
 
 @contextmanager

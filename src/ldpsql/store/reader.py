@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ldpsql.store import companion
-from ldpsql.store.base import refuse
+from ldpsql.store.base import refusing
 from ldpsql.store.opening import (
     Connection,
     DamagedError,
@@ -148,11 +148,10 @@ class Reader(Store):
         return connection
 
     def _forget_replaced(self) -> None:
-        """Forget surveys that were removed, and came again as others."""
+        """Forget surveys where some were removed, and came again as others."""
         known = dict(self._rows("SELECT name, fingerprint FROM surveys"))
-        for key, fingerprint in self._known.items():
-            if known.get(key) != fingerprint:
-                self._forget_survey(key)
+        if not self._known.items() <= known.items():
+            self._forget_surveys()
         self._known = known
 
     # -- reports -----------------------------------------------------------------------------
@@ -174,8 +173,5 @@ class Reader(Store):
 
     # -- what a snapshot does not hold -------------------------------------------------------
 
-    def check(self) -> list[str]:
-        raise refuse("check itself")
-
-    def export(self, target: str | Path, tables: Sequence[str] = ()) -> None:
-        raise refuse("export surveys")
+    check = refusing("check itself")
+    export = refusing("export surveys")

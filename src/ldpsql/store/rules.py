@@ -6,7 +6,7 @@ They hold for every backend and know nothing of SQL; `Store` says when they are 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -129,43 +129,29 @@ _ROW_OF_TEXT = 32
 """Bytes of the id of a report in text, with which a row has at least so many."""
 
 
-def split_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Files in their order, those that may be taken together by number and bytes."""
-    some, taken = list[Path](), 0
-    for path in paths:
-        size = 0
-        with suppress(OSError):  # of which whoever reads it says more
-            size = path.stat().st_size
-        if some and (len(some) == MOST_FILES or taken + size > MOST_BYTES):
-            yield some
-            some, taken = [], 0
-        some.append(path)
-        taken += size
-    if some:
-        yield some
-
-
 @dataclass(frozen=True)
 class WaitingFile:
     """A file that waits to be taken, or a table.
 
     intake: of the survey whose reports it holds.  id: under which its batch is known for ever, None
-    for a table (see `batch_id`).  rows: that it may have.
+    for a table (see `batch_id`).  size: its bytes.  rows: that it may have.
     """
 
     intake: Intake
     incoming: Incoming
     id: str | None
+    size: int
     rows: int
 
     @classmethod
     def of(cls, intake: Intake, incoming: Incoming, path: Path | None) -> WaitingFile:
         """ReportError for a file that cannot be read."""
-        own, rows = batch_id(incoming, path), incoming.rows
-        if rows is None and path is not None:
+        own, size = batch_id(incoming, path), 0
+        if path is not None:
             with suppress(OSError):  # of which whoever reads it says more
-                rows = path.stat().st_size // _ROW_OF_TEXT
-        return cls(intake, incoming, own, rows or 0)
+                size = path.stat().st_size
+        rows = size // _ROW_OF_TEXT if incoming.rows is None else incoming.rows
+        return cls(intake, incoming, own, size, rows)
 
     def is_among(self, known: KnownBatches) -> bool:
         """Whether its batch is known."""
@@ -182,6 +168,8 @@ class WaitingFile:
         return not others or (
             self.intake.shuffled is None
             and self.intake.fingerprint == others[0].intake.fingerprint
+            and len(others) < MOST_FILES
+            and self.size + sum(other.size for other in others) <= MOST_BYTES
             and self.rows + sum(other.rows for other in others) <= MOST_ROWS
         )
 

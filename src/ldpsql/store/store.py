@@ -71,7 +71,6 @@ from ldpsql.store.rules import (
     describe_withdrawal,
     require_batch_size,
     require_open,
-    split_files,
 )
 from ldpsql.survey import Survey
 from ldpsql_device.errors import (
@@ -200,7 +199,8 @@ class Store(Database):
     def survey(self, table: str) -> Survey:
         # What a name stands for changes only where a survey is removed, so it is looked up once.
         key = table.lower()
-        if key not in self._surveys:
+        survey = self._surveys.get(key)
+        if survey is None:
             text, fingerprint = self._find_known(table)
             if not has_both_parts(text):
                 raise QueryError(
@@ -212,11 +212,10 @@ class Store(Database):
                 survey = Survey.from_kept(
                     text, fingerprint, partial(self._recall_derived, key, fingerprint)
                 )
-                self._surveys[key] = survey
             except SurveyError as error:
                 raise SurveyError(f"survey {table}: {error}") from None
-            self._intakes[text] = Intake.of(survey)
-        return self._surveys[key]
+            self._surveys[key], self._intakes[text] = survey, Intake.of(survey)
+        return survey
 
     def _recall_derived(self, key: str, fingerprint: str, version: int) -> decoded.Arrays | None:
         """The arrays that follow from the design of a survey alone, if this version of its decoder
@@ -261,9 +260,10 @@ class Store(Database):
 
     def _layout(self, table: str) -> Layout:
         key = table.lower()
-        if key not in self._layouts:
-            self._layouts[key] = Layout(self.intake(table))
-        return self._layouts[key]
+        layout = self._layouts.get(key)
+        if layout is None:
+            layout = self._layouts[key] = Layout(self.intake(table))
+        return layout
 
     def register(self, survey: Survey | Intake) -> None:
         """Add a survey, or the collector's part of one that is there without it.
@@ -425,11 +425,10 @@ class Store(Database):
 
         if progress is not None:
             progress(0, total)
-        for some in split_files(files):
-            for batch in self._take_paths(some, read, given, policy):
-                batches.append(batch)
-                if tell is not None:
-                    tell(batch)
+        for batch in self._take_paths(files, read, given, policy):
+            batches.append(batch)
+            if tell is not None:
+                tell(batch)
         with suppress(StoreError):  # as in `_settle`
             self.catch_up()
         self._publish()
@@ -610,7 +609,9 @@ class Store(Database):
                 cursor.execute(f"INSERT INTO batches VALUES {places}", given)
             cursor.execute(f"DROP TABLE {arrivals.TABLE}")
             if not is_kept:
-                fold.discard(cursor, layout, number)
+                there = [batch.number for batch in self.batches(layout.key) if batch.is_kept]
+                if there:
+                    fold.delete_reports(cursor, layout, there)
         if any(taken):
             self._count_version(layout.key)
         self._make_log()
@@ -886,15 +887,12 @@ class Store(Database):
             for name in filter(self._has_table, ("decoded", ALONE, "statements")):
                 self._rows(f"DELETE FROM {name} WHERE survey = ?", key)
             self._make_log()
-        self._forget_survey(key)
+        self._forget_surveys()
 
-    def _forget_survey(self, key: str) -> None:
-        """Have nothing in memory of a survey that was removed."""
-        self._surveys.pop(key, None)
-        self._layouts.pop(key, None)
-        self._recent.pop(key, None)
-        self._recalled.discard(key)
-        self._id_filters.pop(key, None)
+    def _forget_surveys(self) -> None:
+        """Have nothing in memory of surveys, of which some were removed."""
+        for known in (self._surveys, self._layouts, self._recent, self._recalled, self._id_filters):
+            known.clear()
 
     def check(self) -> list[str]:
         """Read, recount and decode everything anew; what is wrong, a line each."""
@@ -945,8 +943,7 @@ class Store(Database):
                         self._see_day(latest)
                     self._make_log()
             except BaseException:
-                for known in chosen:
-                    self._forget_survey(known.key)
+                self._forget_surveys()
                 raise
         for each in done:
             self._settle(self.intake(each.table))
@@ -1058,7 +1055,13 @@ class Store(Database):
     def decode(self, table: str, selection: Selection) -> Sequence[tuple[Key, Histogram | Decoded]]:
         with self.snapshot():
             kept = self._find_kept(table, selection)
-            return self.histograms(table, selection) if kept is None else kept
+            return self._decode_counts(table, selection) if kept is None else kept
+
+    def _decode_counts(
+        self, table: str, selection: Selection
+    ) -> Sequence[tuple[Key, Histogram | Decoded]]:
+        """As `decode`, of reports of which nothing is kept that they decode to."""
+        return self.histograms(table, selection)
 
     def _find_kept(self, table: str, selection: Selection) -> list[tuple[Key, Decoded]] | None:
         """The kept sums of the decoded reports of a selection, if there are any.
