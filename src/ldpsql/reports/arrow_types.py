@@ -49,9 +49,7 @@ def arrow_type(dimension: Dimension) -> pa.DataType:
 
 def arrow_types(schema: Schema) -> dict[str, pa.DataType]:
     """The declared columns of a data file, in the survey's order, with their Arrow types."""
-    types: dict[str, pa.DataType] = {}
-    for dimension in schema.dimensions:
-        types[dimension.name] = arrow_type(dimension)
+    types = {dimension.name: arrow_type(dimension) for dimension in schema.dimensions}
     for measure in schema.measures:
         types.setdefault(measure.name, pa.float64())
     for column in schema.public:

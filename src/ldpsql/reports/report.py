@@ -244,18 +244,11 @@ class Histogram:
         types = self.columns[0]
         wanted = types.dtype.type(report_type)  # of the same type, or NumPy converts all of `types`
         start, end = np.searchsorted(types, wanted), np.searchsorted(types, wanted, "right")
-        return self._rows(slice(start, end), 1)
+        return _rows_of(self, slice(start, end), 1)
 
     def load_all(self) -> Rows:
         """The rows of all report types, the type being their first column."""
-        return self._rows(slice(None), 0)
-
-    def _rows(self, rows: slice, first: int) -> Rows:
-        return Rows(
-            tuple(column[rows].astype(np.int64) for column in self.columns[first:]),
-            self.counts[rows],
-            {pair: values[rows] for pair, values in self.moments.items()},
-        )
+        return _rows_of(self, slice(None), 0)
 
     @cached_property
     def _once(self) -> slice | NDArray[np.bool_]:
@@ -367,8 +360,12 @@ class Histograms(Sequence[tuple[tuple[Any, ...], Histogram]]):
 
     def load(self, rows: Integers | slice = slice(None), first: int = 0) -> Rows:
         """Some rows, without the first so many columns."""
-        return Rows(
-            tuple(column[rows].astype(np.int64) for column in self.columns[first:]),
-            self.counts[rows],
-            {pair: values[rows] for pair, values in self.moments.items()},
-        )
+        return _rows_of(self, rows, first)
+
+
+def _rows_of(people: Histogram | Histograms, rows: Integers | slice, first: int) -> Rows:
+    return Rows(
+        tuple(column[rows].astype(np.int64) for column in people.columns[first:]),
+        people.counts[rows],
+        {pair: values[rows] for pair, values in people.moments.items()},
+    )
