@@ -251,7 +251,7 @@ def test_conditions_on_public_columns_are_pushed_down_to_the_files(
             assert left.condition == rest
             assert _pushed(plan) == {"IsNull(group)", "GreaterThanOrEqual(amount,1.0)"}
             assert "ldpsql_answer0" not in plan
-        decoding = decode_counts(layout, survey.to_json(), "", counts, Selection(plain))
+        decoding = decode_counts(layout, counts, Selection(plain))
         plan = explain(decoding)
         assert "MapInArrow" in plan
         assert _pushed(plan) == {"IsNull(group)", "GreaterThanOrEqual(amount,1.0)"}

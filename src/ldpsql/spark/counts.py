@@ -92,16 +92,15 @@ def _narrow(table: Layout, selection: Selection) -> tuple[str, Selection]:
 # -- what counts decode to -----------------------------------------------------------------------
 
 
-def decode_counts(
-    table: Layout, survey: str, fingerprint: str, counts: DataFrame, selection: Selection
-) -> DataFrame:
+def decode_counts(table: Layout, counts: DataFrame, selection: Selection) -> DataFrame:
     """The counts of a selection, decoded on the executors: arrays by key and name, several
-    rows for one of them, which add up.  survey: as published, with both parts."""
+    rows for one of them, which add up. The survey must have both parts."""
     plain, rest = _narrow(table, selection)
     chosen = counts.where(translate(plain, "spark"))
-    return chosen.mapInArrow(CountDecoder(survey, fingerprint, rest).decode, schema)
     schema = in_spark(sums_schema(table, selection))
-    return chosen.mapInArrow(CountDecoder(survey, fingerprint, rest).decode, schema)
+    return chosen.mapInArrow(
+        CountDecoder(table.intake.text, table.intake.fingerprint, rest).decode, schema
+    )
 
 
 def gather(decoded_counts: DataFrame) -> Sums:
@@ -128,15 +127,10 @@ def as_decoded(sums: Sums, selection: Selection) -> list[tuple[tuple[Any, ...], 
 
 @dataclass(frozen=True)
 class SparkRows:
-    """Histogram rows in Spark that decode to sums by parts; see `decoded.DecodedRows`.
-
-    survey: as published, with both parts; fingerprint: of it.
-    """
+    """Histogram rows in Spark that decode to sums by parts; see `decoded.DecodedRows`."""
 
     cursor: Connection
     table: Layout
-    survey: str
-    fingerprint: str
     counts: DataFrame
 
     def combinations(self, columns: tuple[Column, ...], most: int) -> str:
@@ -148,5 +142,5 @@ class SparkRows:
     def split(self, columns: tuple[Column, ...]) -> list[tuple[decoded.Values, decoded.Arrays]]:
         """As `decoded.DecodedRows` says, of rows on the executors."""
         selection = Selection(keys=tuple(column.name for column in columns))
-        found = decode_counts(self.table, self.survey, self.fingerprint, self.counts, selection)
+        found = decode_counts(self.table, self.counts, selection)
         return list(gather(found).items())

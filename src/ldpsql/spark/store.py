@@ -291,11 +291,8 @@ class SparkStore(Store):
         if progress is not None:  # Spark takes all files at once
             progress(0, None)
         found, policy = expand(paths, SUFFIXES), _require_reports(IngestPolicy(**options))
-        files, shown = (
-            self._folder.list_files([str(path.absolute()) for path in found]),
-            map(str, found),
-        )
-        names = list(shown)
+        files = self._folder.list_files([str(path.absolute()) for path in found])
+        names = [str(path) for path in found]
         taken = self._repeat(lambda: self._take_files(files, names, survey, policy))
         return _list_taken(taken, self._number(files, names), tell)
 
@@ -564,7 +561,7 @@ class SparkStore(Store):
 
     def _forget_ids(self, day: date) -> None:
         if self._has_table("folders"):
-            old = f"kind = 'ids' AND last < DATE {literal(day.isoformat())}"
+            old = f"kind = 'ids' AND last < {literal(day)}"
             names = self._rows(f"SELECT name FROM folders WHERE {old}")
             if names:
                 self._forgotten += [name for (name,) in names]
@@ -595,7 +592,7 @@ class SparkStore(Store):
                 counts = self._read_counts(layout, *([] if place is None else [name]))
                 if place is None:
                     place = decoded.begin(cursor, layout, decoding)
-                rows = SparkRows(cursor, layout, *self._published(layout), counts)
+                rows = SparkRows(cursor, layout, counts)
                 decoded.add(cursor, place, decoding, rows, last)
 
     def refresh(self, table: str) -> None:
@@ -619,12 +616,6 @@ class SparkStore(Store):
         self._rows("DELETE FROM folders WHERE kind = 'counts'")
         self._rows("INSERT INTO folders VALUES ('counts', ?, NULL)", name)
 
-    def _published(self, layout: Layout) -> tuple[str, str]:
-        """The survey with both parts, and its fingerprint."""
-        [known] = self._known_surveys()
-        assert known.key == layout.key
-        return known.text, known.fingerprint
-
     # -- counts out --------------------------------------------------------------------------------
 
     def _decode_counts(
@@ -634,8 +625,7 @@ class SparkStore(Store):
         if selection.moments or self._open_decoding(layout.intake) is None:
             return self.histograms(table, selection)
         with in_time(self._spark), explain("decode the reports"):
-            counts, published = self._read_counts(layout), self._published(layout)
-            found = decode_counts(layout, *published, counts, selection)
+            found = decode_counts(layout, self._read_counts(layout), selection)
             return as_decoded(gather(found), selection)
 
     def _read(

@@ -94,12 +94,12 @@ def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
     """Write what is in several stores to a new one, which appears whole or not at all; see
     `Store.import_surveys`. StoreError for a file that is there, and as `open_store`."""
     from ldpsql.store import companion  # noqa: PLC0415
-    from ldpsql.store.opening import put_in_place, write_beside  # noqa: PLC0415
+    from ldpsql.store.opening import write_whole  # noqa: PLC0415
 
     if target.exists():
         raise StoreError(f"{target} already exists; name another file")
     done = list[Imported]()
-    with write_beside(target) as unfinished:
+    with write_whole(target) as unfinished:
         try:
             with open_store(unfinished, read_only=False) as store:
                 for source in sources:
@@ -111,7 +111,6 @@ def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
             raise StoreError(
                 f"{target} cannot be written: what was merged did not get into the file"
             )
-    put_in_place(unfinished, target)
     return done
 
 

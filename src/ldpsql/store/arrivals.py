@@ -24,7 +24,6 @@ from ldpsql.store.layout import (
     LAST,
     LAST_COLUMN,
     OWN_ID,
-    Column,
     Layout,
     create,
 )
@@ -33,7 +32,6 @@ from ldpsql.store.opening import Connection
 TABLE = "ldpsql_arrived"
 """The temporary table of reports that are no repeats, while a batch is taken."""
 _INCOMING, _NEW, _REMEMBERED = "ldpsql_incoming", "ldpsql_new", "ldpsql_remembered"
-_BATCH = Column(BATCH_COLUMN, "UINTEGER")
 _AT_ONCE, _PART, _MOST_PARTS = 1 << 16, 1 << 18, 32
 """Rows that go into the table at once; new ids that are looked for at once, in how many parts at
 most, because ids that came in many commits are in no order and read for each."""
@@ -56,7 +54,7 @@ def receive(
     """
     has_ids, arrived = layout.intake.shuffled is None, 0
     own_id = (OWN_ID,) if has_ids else ()
-    cursor.execute(create(TABLE, (_BATCH, *_columns(layout), *own_id), "TEMP TABLE"))
+    cursor.execute(create(TABLE, (*layout.kept_columns, *own_id), "TEMP TABLE"))
     for rows in gather(_number(files, number), _AT_ONCE):
         cursor.register(_INCOMING, rows)
         cursor.execute(f"INSERT INTO {TABLE} FROM {_INCOMING}")
@@ -93,7 +91,7 @@ def tidy(cursor: Connection, layout: Layout) -> None:
     for name, day, numbers, number, reports in groups:
         commits = ", ".join(map(str, numbers))
         own = f"{BATCH_COLUMN} IN ({commits})"
-        cursor.execute(create(TABLE, _columns(layout), "TEMP TABLE"))
+        cursor.execute(create(TABLE, layout.kept_columns[1:], "TEMP TABLE"))
         cursor.execute(
             f"INSERT INTO {TABLE} SELECT {layout.columns} FROM {layout.reports} WHERE {own}"
         )
@@ -106,7 +104,7 @@ def tidy(cursor: Connection, layout: Layout) -> None:
         row = [layout.key, number, None, name, reports, 0, True, day, day]
         cursor.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)", row)
     for last in {layout.intake.schedule.last_sending_day(day) for _, day, *_ in groups}:
-        own = f"{LAST_COLUMN} = DATE {literal(last.isoformat())}"
+        own = f"{LAST_COLUMN} = {literal(last)}"
         cursor.execute(create(TABLE, (OWN_ID, LAST), "TEMP TABLE"))
         cursor.execute(f"INSERT INTO {TABLE} FROM {layout.ids} WHERE {own}")
         cursor.execute(f"DELETE FROM {layout.ids} WHERE {own}")
@@ -116,10 +114,6 @@ def tidy(cursor: Connection, layout: Layout) -> None:
             ordered = f"FROM {TABLE} WHERE {part} ORDER BY {ID_COLUMN}"
             cursor.execute(f"INSERT INTO {layout.ids} {ordered}")
     cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
-
-
-def _columns(layout: Layout) -> tuple[Column, ...]:
-    return (*layout.report_columns, *layout.public_columns)
 
 
 def _drop_repeats(
@@ -152,7 +146,7 @@ def _drop_repeats(
         deleted = cursor.execute(f"DELETE FROM {TABLE} WHERE {' OR '.join(is_repeat)}").fetchall()
         arrived -= deleted[0][0]
         ids = f"(SELECT {ID_COLUMN} FROM {TABLE} ORDER BY {ID_COLUMN})"
-    until = f"DATE {literal(last.isoformat())}"
+    until = literal(last)
     cursor.execute(f"INSERT INTO {layout.ids} SELECT {ID_COLUMN}, {until} FROM {ids}")
     for name in (_NEW, _REMEMBERED):
         cursor.execute(f"DROP TABLE {name}")

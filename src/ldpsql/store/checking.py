@@ -128,13 +128,10 @@ def _check_ids(cursor: Connection, layout: Layout) -> Iterator[str]:
 def _check_counts(cursor: Connection, layout: Layout) -> Iterator[str]:
     """The histogram table holds all reports that are there and in it, and as many more as were
     deleted once they were counted."""
-    key, count = literal(layout.key), COUNT_COLUMN
+    count = COUNT_COLUMN
     fold.recount(cursor, layout, "true")
-    query = (
-        f"SELECT coalesce(sum(reports), 0)::BIGINT FROM batches WHERE survey = {key} AND NOT kept "
-        f"AND number NOT IN ({', '.join(map(str, (-1, *decoded.list_alone(cursor, layout.key))))})"
-    )
-    [(deleted,)] = cursor.execute(query).fetchall()
+    alone = ", ".join(map(str, (-1, *decoded.list_alone(cursor, layout.key))))
+    deleted = fold.sum_reports(cursor, layout, f"NOT kept AND number NOT IN ({alone})")
     rest = f"(FROM {layout.histogram} UNION ALL SELECT {layout.keys}, -{count} FROM {fold.RECOUNT})"
     is_wrong = "< 0" if deleted else "<> 0"
     [(wrong,)] = cursor.execute(
@@ -207,8 +204,7 @@ def _check_totals(
     if place is None or decoding is None:
         yield "nothing is there of some of its batches but sums that this version does not read"
         return
-    query = "SELECT coalesce(sum(reports), 0)::BIGINT FROM batches WHERE survey = ? AND number <= ?"
-    [(reports,)] = cursor.execute(query, [layout.key, place.batch]).fetchall()
+    reports = fold.sum_reports(cursor, layout, f"number <= {place.batch}")
     numbers = place.number_parts(cursor).values() if place.columns else ()
     stored = place.read(cursor, [decoded.EVERYBODY, *numbers])
     place.require(filter(None, stored.values()), decoding)

@@ -27,12 +27,10 @@ from ldpsql.store import fold
 from ldpsql.store.copying import COPY, attach_new
 from ldpsql.store.layout import (
     ALONE,
-    DERIVED,
     FORMAT,
-    HISTOGRAM,
+    LARGE,
     LOOKUPS,
     MARKER,
-    SUMS,
     Layout,
     create,
     lookup_table,
@@ -43,9 +41,8 @@ from ldpsql.store.opening import (
     find_state,
     open_memory,
     permit_as,
-    put_in_place,
     transaction,
-    write_beside,
+    write_whole,
 )
 from ldpsql.store.ownership import is_foreign
 
@@ -95,7 +92,7 @@ def _take(connection: Connection) -> None:
     for schema, name, comment in _list_tables(connection, COPY):
         place = f"{quote(schema)}.{quote(name)}"
         # Where a file that is open cannot be replaced, none is to stay open.
-        is_large = schema == "main" and name.startswith((SUMS, DERIVED, HISTOGRAM))
+        is_large = schema == "main" and name.startswith(LARGE)
         is_view = os.name == "posix" and is_large
         has_views |= is_view
         if schema != "main":
@@ -165,7 +162,7 @@ def publish(cursor: Connection, path: Path, layouts: Iterable[Layout]) -> None:
     with explain_failures(path):
         if companion.is_symlink():  # or the file that somebody has it lead to would be replaced
             companion.unlink()
-    with write_beside(companion) as unfinished:
+    with write_whole(companion) as unfinished:
         with attach_new(cursor, unfinished), transaction(cursor):
             for statement in _statements(cursor, layouts):
                 cursor.execute(statement)
@@ -174,13 +171,6 @@ def publish(cursor: Connection, path: Path, layouts: Iterable[Layout]) -> None:
                 [state, datetime.now(UTC).replace(tzinfo=None)],
             )
         permit_as(path, unfinished)
-    put_in_place(unfinished, companion)
-
-
-def has_counts(cursor: Connection, layout: Layout) -> bool:
-    """Whether a snapshot holds the counts of equal reports of a survey."""
-    query = "SELECT 1 FROM duckdb_tables() WHERE table_name = ?"  # also of what stays attached
-    return bool(cursor.execute(query, [f"{HISTOGRAM}{layout.key}"]).fetchall())
 
 
 def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
@@ -196,7 +186,7 @@ def _statements(cursor: Connection, layouts: Iterable[Layout]) -> Iterable[str]:
         last = "SELECT max(number) FROM batches b WHERE b.survey = d.survey"
         yield f"CREATE TABLE {COPY}.decoded AS FROM decoded d WHERE batch >= ({last})"
         for (key,) in cursor.execute(f"SELECT survey FROM {COPY}.decoded").fetchall():
-            for table in (f"parts_{key}", f"{SUMS}{key}", f"whole_{key}", f"{DERIVED}{key}"):
+            for table in (f"{kind}_{key}" for kind in ("parts", "sums", "whole", "derived")):
                 if ("main", table) in there:  # sums of earlier versions lack what was derived
                     yield f"CREATE TABLE {COPY}.{quote(table)} AS FROM {quote(table)}"
     for layout in layouts:

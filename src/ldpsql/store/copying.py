@@ -16,9 +16,7 @@ from ldpsql.store.opening import (
     connect,
     disconnect,
     permit_as,
-    put_in_place,
-    remove_unfinished,
-    write_beside,
+    write_whole,
 )
 from ldpsql_device.errors import StoreError
 
@@ -34,12 +32,10 @@ def export(cursor: Connection, target: Path, keys: Sequence[str]) -> None:
     """
     if target.exists():
         raise StoreError(f"{target} already exists; name another file")
-    with write_beside(target) as unfinished:
+    with write_whole(target) as unfinished:
         _fill(cursor, unfinished, keys)
-    if target.exists():
-        remove_unfinished(unfinished)
-        raise StoreError(f"{target} was created by somebody else meanwhile; name another file")
-    put_in_place(unfinished, target)
+        if target.exists():
+            raise StoreError(f"{target} was created by somebody else meanwhile; name another file")
 
 
 def vacuum(path: Path, patience: float) -> None:
@@ -50,13 +46,12 @@ def vacuum(path: Path, patience: float) -> None:
     """
     connection = connect(path, read_only=False, patience=patience)
     try:
-        with write_beside(path) as unfinished:
+        # The old file is locked until it is gone; who opens its name from then on has the new one,
+        # and who has opened the old one without its lock looks again.
+        with write_whole(path) as unfinished:
             connection.execute("CHECKPOINT")  # or its log would be taken for one of the copy
             _fill(connection, unfinished, ())
             permit_as(path, unfinished)
-        # The old file is locked until it is gone; who opens its name from now on has the new one,
-        # and who has opened the old one without its lock looks again.
-        put_in_place(unfinished, path)
     finally:
         disconnect(connection, path)
 

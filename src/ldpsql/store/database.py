@@ -17,7 +17,15 @@ from ldpsql.errors import QueryError
 from ldpsql.reports.report import Decoded
 from ldpsql.store.base import Key, Selection
 from ldpsql.store.companion import Snapshot
-from ldpsql.store.opening import Connection, connect, disconnect, guard, make_log, transaction
+from ldpsql.store.opening import (
+    Connection,
+    connect,
+    disconnect,
+    guard,
+    has_table,
+    make_log,
+    transaction,
+)
 from ldpsql_device.errors import InterfaceError, StoreError
 
 
@@ -149,7 +157,8 @@ class Database:
             return cursor.execute(query, parameters).fetchall()
 
     def _has_table(self, name: str) -> bool:
-        return bool(self._rows("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", name))
+        with self._read_snapshot() as cursor:
+            return has_table(cursor, name)
 
     # -- changing --------------------------------------------------------------------------------
 

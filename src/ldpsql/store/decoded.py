@@ -39,13 +39,12 @@ from ldpsql.store.layout import (
     ALONE,
     BATCH_COLUMN,
     COUNT_COLUMN,
-    DERIVED,
     Column,
     Layout,
     create,
     names,
 )
-from ldpsql.store.opening import Connection
+from ldpsql.store.opening import Connection, has_table
 from ldpsql.store.reading import Reading
 from ldpsql_device.errors import StoreError
 from ldpsql_device.schema import RESERVED_PREFIX
@@ -157,8 +156,7 @@ def find_last_batch(cursor: Connection, key: str) -> int:
 
 def list_alone(cursor: Connection, key: str) -> list[int]:
     """The batches of a survey of which the sums alone are there."""
-    query = f"SELECT 1 FROM duckdb_tables() WHERE table_name = {literal(ALONE)}"
-    if not cursor.execute(query).fetchall():
+    if not has_table(cursor, ALONE):
         return []
     rows = cursor.execute(f"SELECT number FROM {ALONE} WHERE survey = ? ORDER BY number", [key])
     return [number for (number,) in rows.fetchall()]
@@ -191,11 +189,7 @@ def drop(cursor: Connection, layout: Layout) -> None:
 def count_waiting(cursor: Connection, layout: Layout, decoding: Decoding) -> int:
     """How many reports are not in the sums."""
     place = find(cursor, layout, decoding)
-    [(reports,)] = cursor.execute(
-        f"SELECT coalesce(sum(reports), 0)::BIGINT FROM batches WHERE survey = "
-        f"{literal(layout.key)} AND number > {0 if place is None else place.batch}"
-    ).fetchall()
-    return int(reports)
+    return fold.sum_reports(cursor, layout, f"number > {0 if place is None else place.batch}")
 
 
 class DecodedRows(Protocol):
@@ -333,9 +327,8 @@ def _narrow(cursor: Connection, place: StoredSums, rows: DecodedRows, most: int)
 def recall(cursor: Connection, key: str, fingerprint: str, version: int) -> Arrays | None:
     """The arrays that follow from the design of a survey alone; None where nothing is kept, or not
     what this version of its decoder derived of this survey."""
-    table = f"{DERIVED}{key}"
-    query = f"SELECT 1 FROM duckdb_tables() WHERE table_name = {literal(table)}"
-    if not cursor.execute(query).fetchall():
+    table = f"derived_{key}"
+    if not has_table(cursor, table):
         return None
     found = cursor.execute(f"SELECT {names(_NAMED)} FROM {quote(table)}").fetchall()
     if not all(name and sums is not None and len(sums) % 8 == 0 for name, sums in found):

@@ -48,11 +48,15 @@ class FoldProgress:
             raise StoreError(f"the survey {layout.key} was removed from the store")
         [(counted, merged, size)] = rows
         # A statement of its own takes half as long as a subquery that depends on another one.
-        [(tail,)] = cursor.execute(
-            "SELECT coalesce(sum(reports), 0)::BIGINT FROM batches "
-            f"WHERE kept AND survey = {key} AND number > {counted}"
-        ).fetchall()
+        tail = sum_reports(cursor, layout, f"kept AND number > {counted}")
         return cls(counted, merged, size - merged + (0 if layout.format.unary else tail))
+
+
+def sum_reports(cursor: Connection, layout: Layout, condition: str) -> int:
+    """How many reports the batches of a survey have of which a condition holds."""
+    query = "SELECT coalesce(sum(reports), 0)::BIGINT FROM batches WHERE survey = ? AND "
+    [(reports,)] = cursor.execute(query + condition, [layout.key]).fetchall()
+    return int(reports)
 
 
 def counts(layout: Layout, counted: int) -> str:

@@ -40,7 +40,9 @@ def take(source: Connection, cursor: Connection, layout: Layout, oldest: date) -
     common = {own: theirs[own].number for own in theirs if own in ours}
     pairs = [(theirs[own], ours[own]) for own in common]
     require_reports(layout.key, (their for their, _ in pairs))
-    _copy(source, f"SELECT {ID_COLUMN}::VARCHAR, {LAST_COLUMN} FROM {layout.ids}", cursor, _IDS)
+    cursor.execute(create(_IDS, (OWN_ID, LAST), "TEMP TABLE"))
+    ids = f"SELECT {ID_COLUMN}::VARCHAR, {LAST_COLUMN} FROM {layout.ids}"
+    _insert(source, ids, cursor, f"INSERT INTO {_IDS} SELECT * FROM")
     their_days, our_days = (
         {day for (day,) in cursor.execute(f"SELECT DISTINCT {LAST_COLUMN} FROM {table}").fetchall()}
         for table in (_IDS, layout.ids)
@@ -80,12 +82,6 @@ def _batches(cursor: Connection, layout: Layout) -> Mapping[str, BatchIds]:
     }
 
 
-def _copy(source: Connection, query: str, cursor: Connection, table: str) -> None:
-    """Fill a temporary table of ids with what another store has."""
-    cursor.execute(create(table, (OWN_ID, LAST), "TEMP TABLE"))
-    _insert(source, query, cursor, f"INSERT INTO {table} SELECT * FROM")
-
-
 def _insert(source: Connection, query: str, cursor: Connection, into: str) -> None:
     """Insert the rows of a query to another store, piece by piece."""
     for batch in source.sql(query).to_arrow_reader(_ROWS):
@@ -96,7 +92,7 @@ def _insert(source: Connection, query: str, cursor: Connection, into: str) -> No
 
 def _take_ids(cursor: Connection, layout: Layout, oldest: date) -> None:
     """Remember the other store's ids, each for as long as one of the two would."""
-    day = f"DATE {literal(oldest.isoformat())}"
+    day = literal(oldest)
     cursor.execute(
         f"DELETE FROM {layout.ids} WHERE {ID_COLUMN} IN (SELECT {ID_COLUMN} FROM {_IDS} i JOIN "
         f"{layout.ids} o USING ({ID_COLUMN}) WHERE i.{LAST_COLUMN} > o.{LAST_COLUMN})"

@@ -210,14 +210,14 @@ def _make(path: Path) -> None:
                 return
             try:
                 with (
-                    write_beside(path) as unfinished,
+                    write_whole(path) as unfinished,
                     duckdb.connect(unfinished, config=_config()) as connection,
                 ):
                     _make_tables(connection)
                     connection.execute("CHECKPOINT")  # closing does it too, and hides failures
-                put_in_place(unfinished, path)
             except BaseException:
-                place.unlink()
+                if _is_empty(place, descriptor):
+                    place.unlink()
                 raise
         finally:
             os.close(descriptor)
@@ -239,8 +239,9 @@ def remove_unfinished(unfinished: Path) -> None:
 
 
 @contextmanager
-def write_beside(target: Path) -> Iterator[Path]:
-    """A file beside another one, of which nothing is left where it is not finished."""
+def write_whole(target: Path) -> Iterator[Path]:
+    """A file beside another one, whose place it takes when it is finished; else nothing is left of
+    it."""
     place = Path(os.path.realpath(target))
     unfinished = place.with_name(f".{place.name}.new")
     with explain_failures(target), strict_umask():
@@ -248,17 +249,12 @@ def write_beside(target: Path) -> Iterator[Path]:
             remove_unfinished(unfinished)
             yield unfinished
             flush_file(unfinished)
+            unfinished.replace(place)
         except BaseException:
             remove_unfinished(unfinished)
             raise
-
-
-def put_in_place(unfinished: Path, target: Path) -> None:
-    """Let a finished file take the place of another one."""
-    with explain_failures(target):
-        unfinished.replace(os.path.realpath(target))
         if os.name == "posix":
-            flush_file(unfinished.parent)
+            flush_file(place.parent)
 
 
 @contextmanager
@@ -444,6 +440,12 @@ def _make_tables(connection: Connection) -> None:
     with transaction(connection):
         for statement in STORE_DDL:
             connection.execute(statement)
+
+
+def has_table(cursor: Connection, name: str) -> bool:
+    """Whether there is a table of that name."""
+    query = "SELECT 1 FROM duckdb_tables() WHERE table_name = ?"  # also of what stays attached
+    return bool(cursor.execute(query, [name]).fetchall())
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from ldpsql.store.opening import (
     connect,
     disconnect,
     find_state,
+    has_table,
     identify,
     open_memory,
     require_file,
@@ -160,7 +161,7 @@ class Reader(Store):
         """Have the rest of this statement read the store itself where the snapshot does not hold
         the counts; StoreError as `connect`, and where it was changed meanwhile."""
         source, cursor = self._pinned.source, self._pinned.cursor
-        if source is None or cursor is None or companion.has_counts(cursor, self._layout(table)):
+        if source is None or cursor is None or has_table(cursor, f"histogram_{table.lower()}"):
             return
         opened = self._pinned.opened
         connection = self._open_file(opened, waits=True)

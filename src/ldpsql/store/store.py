@@ -735,7 +735,7 @@ class Store(Database):
 
     def _forget_ids(self, day: date) -> None:
         """Forget all ids that were to be remembered until a day before this one."""
-        old = f"{LAST_COLUMN} < DATE {literal(day.isoformat())}"
+        old = f"{LAST_COLUMN} < {literal(day)}"
         for survey in self._known_surveys():
             ids = quote(f"ids_{survey.key}")
             if self._rows(f"SELECT 1 FROM {ids} WHERE {old} LIMIT 1"):
