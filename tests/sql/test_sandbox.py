@@ -46,6 +46,8 @@ def test_sums_and_decimals_come_as_plain_numbers(sandbox):
 def test_moments_that_python_has_not_are_refused(sandbox, value):
     days = "DATE '0001-01-01' AS a, TIMESTAMP '9999-12-31 23:59:59.999999' AS b, NULL::DATE AS c"
     assert len(sandbox.evaluate(f"SELECT {days}", {}).to_pylist()) == 1
+    last = "VALUES (TIMESTAMP '9999-12-31 23:59:59.999999'), (NULL)"
+    assert len(sandbox.evaluate(f"SELECT * FROM ({last})", {}).to_pylist()) == 2
     with pytest.raises(QueryError, match="before the year 1, or after 9999"):
         sandbox.evaluate(f"SELECT {value} AS day", {})
 
