@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fuzz.mutate import change_tree
 from scipy.special import chdtrc
 from support.surveys import (
     LABELLED,
@@ -61,7 +62,7 @@ def run_client(requests: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
         command, cwd=CLIENT, input=text, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    return map(json.loads, done.stdout.splitlines())
+    return map(json.loads, done.stdout.rstrip("\n").split("\n"))  # a text may hold U+2028
 
 
 def surveys() -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -117,47 +118,6 @@ def test_the_client_gives_a_million_of_the_same_reports() -> None:
     assert compare_reports(1 + 1_000_000 // len(surveys())) >= 1_000_000
 
 
-ODD: tuple[Any, ...] = (
-    *(None, True, False, "", "x", "undefined", [], {}, [[]], [0], ["a", "b"], {"step": 0}),
-    *(-1, 0, 1, 2, 31, 64, 65, 1 << 20, 1 << 32, 1 << 53, str((1 << 53) + 1), str(1 << 64)),
-    *("0.5", "1e5", "2026-02-30", "2026-05-01", "hour", "code", "random", "other", "uldp", "none"),
-)
-KEYS = ("outside", "missing", "sensitive", "edges", "levels", "merged", "label", "plus", "divide")
-KEYS += ("coefficient", "table", "cuts", "modulus", "then", "fakes", "secret", "coins", "delta")
-
-
-def mutate(data: Any, generator: random.Random) -> None:
-    """Change one or two places of a survey: drop, double, exchange, or replace what is there."""
-    for _ in range(generator.choice((1, 1, 2))):
-        places = list(walk(data))
-        holder, key = generator.choice(places)
-        value, chance = holder[key], generator.randrange(6)
-        if chance == 0:
-            del holder[key]
-        elif chance == 1 and isinstance(value, int):
-            holder[key] = value + generator.choice((-2, -1, 1, 2, value))
-        elif chance == 1 and isinstance(value, str) and value.isdecimal():
-            holder[key] = str(int(value) + generator.choice((-1, 1, 1 << 40, -(1 << 40), 1 << 62)))
-        elif chance == 2 and isinstance(value, list) and value:
-            value.append(copy.deepcopy(generator.choice(value)))
-        elif chance == 2 and isinstance(value, dict):
-            value[generator.choice(KEYS)] = copy.deepcopy(generator.choice(ODD))
-        elif chance == 3:
-            other, name = generator.choice(places)
-            holder[key] = copy.deepcopy(other[name])
-        else:
-            holder[key] = copy.deepcopy(generator.choice(ODD))
-
-
-def walk(data: Any) -> Iterator[tuple[Any, Any]]:
-    """The containers within parsed JSON, each with its keys; of long arrays both ends."""
-    keys = list(data) if isinstance(data, dict) else [*range(len(data))]
-    for key in keys if isinstance(data, dict) or len(keys) < 8 else (0, 1, len(keys) - 1):
-        yield data, key
-        if isinstance(data[key], dict | list):
-            yield from walk(data[key])
-
-
 def compare_refusals(count: int, seed: int) -> Counter[bool]:
     """How many of so many mutated surveys both implementations took, and refused."""
     generator = random.Random(seed)
@@ -165,7 +125,8 @@ def compare_refusals(count: int, seed: int) -> Counter[bool]:
     texts = []
     for _ in range(count):
         data = copy.deepcopy(generator.choice(originals))
-        mutate(data, generator)
+        for _ in range(generator.choice((1, 1, 2))):
+            data = change_tree(generator, data)
         texts.append(json.dumps(data))
     [found] = run_client([{"texts": texts}])
     taken: Counter[bool] = Counter()

@@ -12,12 +12,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
 from itertools import product
+from math import prod
 from typing import Any
 
 from fuzz.harness import Door, Finding
 from fuzz.mutate import TEXTS, change_bytes, change_tree
 from support import reference_client
 from support.golden_surveys import FOLDER, read
+from support.mutations import change_parts
+from support.surveys import boolean, category, dimension, integer, measure, public, survey_toml
 from support.vectors import FOLDER as VECTORS
 from support.vectors import answer, read_record
 
@@ -36,105 +39,40 @@ _MOST_CHANCES = 4_000
 _MOST_CODES, _MOST_CELLS = 12, 60
 """Of surveys that are designed, in a dimension and in all of them."""
 _FILES = (
-    """
-[survey]
-table = "app"
-epsilon = "1"
-mechanism = "grr"
-label = "Our app"
-users = 1000
-
-[dimension.age]
-type = "int"
-domain = [0, 5]
-missing = "code"
-
-[dimension.state]
-type = "category"
-values = ["CA", "NY"]
-outside = "other"
-
-[measure.pay]
-bounds = [0, 10.5]
-
-[public.day]
-type = "date"
-
-[workload]
-max_predicates = 2
-""",
-    """
-[survey]
-table = "clicks"
-epsilon = "0.5"
-mechanism = "hio"
-start = "2026-01-01"
-end = "2027-01-01"
-period = "month"
-replay_window = 10
-
-[dimension.weight]
-type = "float"
-domain = [0.0, 8.0]
-bins = 4
-outside = "random"
-
-[dimension.member]
-type = "bool"
-
-[workload]
-queries = ["SELECT COUNT(*) FROM clicks WHERE weight < 2 AND member"]
-""",
-    """
-[survey]
-table = "sick"
-epsilon = "1.5"
-mechanism = "urr"
-
-[dimension.illness]
-type = "category"
-values = ["none", "a", "b"]
-sensitive = ["a", "b"]
-""",
-    """
-[survey]
-table = "times"
-epsilon = "2"
-mechanism = "oue"
-
-[dimension.at]
-type = "timestamp"
-range = ["2026-01-01", "2026-03-31"]
-unit = "month"
-
-[dimension.on]
-type = "date"
-edges = ["2026-01-01", "2026-02-01", "2027-01-01"]
-
-[public.version]
-type = "text"
-label = "Version"
-""",
+    survey_toml(
+        *(integer("age", 0, 5, missing="code"), category("state", "CA", "NY", outside="other")),
+        *(measure("pay", 0, 10.5), public("day", "date")),
+        mechanism="grr",
+        label="Our app",
+        users=1000,
+        workload={"max_predicates": 2},
+    ),
+    survey_toml(
+        *(dimension("weight", "float", domain=[0.0, 8.0], bins=4, outside="random"), boolean("m")),
+        table="clicks",
+        epsilon="0.5",
+        mechanism="hio",
+        replay_window=10,
+        start="2026-01-01",
+        end="2027-01-01",
+        period="month",
+        workload={"queries": ["SELECT COUNT(*) FROM clicks WHERE weight < 2 AND m"]},
+    ),
+    survey_toml(
+        category("illness", "none", "a", "b", sensitive=["a", "b"]), epsilon="1.5", mechanism="urr"
+    ),
+    survey_toml(
+        dimension("at", "timestamp", range=["2026-01-01", "2026-03-31"], unit="month"),
+        dimension("on", "date", edges=["2026-01-01", "2026-02-01", "2027-01-01"]),
+        public("version", "text", label="Version"),
+        epsilon="2",
+        mechanism="oue",
+    ),
 )
 _PIECES = re.compile(r'"[^"\n]*"|[\w.+-]+|\S|\n')
 _WORDS = (
-    *(
-        "[",
-        "]",
-        "=",
-        ",",
-        "\n",
-        "true",
-        "false",
-        "nan",
-        "inf",
-        "1e400",
-        "0",
-        "-1",
-        "2",
-        "1_000_000",
-    ),
-    *("99999999999999999999", "[]", "[[1]]", "{}", '""', "[1, 2]", "[2, 1]", "2026-01-01", "auto"),
+    *("[", "]", "=", ",", "\n", "true", "false", "nan", "inf", "1e400", "0", "-1", "2"),
+    *("1_000_000", "9" * 20, "[]", "[[1]]", "{}", '""', "[1, 2]", "[2, 1]", "2026-01-01", "auto"),
     *("epsilon", "mechanism", "trust", "users", "options", "levels", "edges", "bins", "bin_width"),
     *('"auto"', '"shuffler"', '"olh"', '"ahead"', '"truthful"', "[survey.options]", "[measure.x]"),
     *(json.dumps(text) for text in TEXTS if text.isprintable()),
@@ -173,25 +111,12 @@ class Surveys(Door):
         """A survey file."""
         pieces = _PIECES.findall(chosen.choice(_FILES))
         for _ in range(chosen.choice((1, 1, 2, 4))):
-            place, other = chosen.randrange(len(pieces)), chosen.randrange(len(pieces))
-            what = chosen.randrange(5)
-            if what == 0:
-                del pieces[place]
-            elif what == 1:
-                pieces[place] = pieces[other]
-            elif what == 2:
-                pieces[place] = chosen.choice(_WORDS)
-            elif what == 3:
-                pieces.insert(place, chosen.choice(_WORDS))
-            else:
-                pieces[place], pieces[other] = pieces[other], pieces[place]
+            change_parts(chosen, pieces, _WORDS)
         text = " ".join(pieces)
         file = read_file(text)
         sizes = [dimension.size for dimension in file.schema.dimensions]
-        cells = 1
-        for size in sizes:
-            cells *= size
-        if max(sizes, default=0) > _MOST_CODES or cells > _MOST_CELLS or chosen.random() < 0.5:
+        is_large = max(sizes, default=0) > _MOST_CODES or prod(sizes) > _MOST_CELLS
+        if is_large or chosen.random() < 0.5:
             return "read"
         made = design(text)
         if Survey.from_json(made.to_json()).fingerprint != made.fingerprint:

@@ -46,11 +46,11 @@ def mutate(chosen: random.Random, statements: Sequence[str], words: Sequence[str
         parts = _WORD.findall(sql)
         pool = [*words, *_WORD.findall(chosen.choice(statements))]
     for _ in range(depth):
-        _change(chosen, parts, pool)
+        change_parts(chosen, parts, pool)
     return "".join(parts)
 
 
-def _change(chosen: random.Random, parts: list[str], pool: Sequence[str]) -> None:
+def change_parts(chosen: random.Random, parts: list[str], pool: Sequence[str]) -> None:
     """Delete, double, replace, insert or swap one part."""
     if not parts:
         return
