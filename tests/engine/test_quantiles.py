@@ -16,7 +16,6 @@ from ldpsql.designer import design
 from ldpsql.engine import arithmetic
 from ldpsql.engine.arithmetic import Form, Sums, form_of
 from ldpsql.engine.session import Session
-from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.sql.aggregates import Mode, Quantile, Target
 from ldpsql_lab.simulation import simulate
 
@@ -295,9 +294,6 @@ def test_quantiles_of_numbers_over_a_dimension(
 
 
 def test_dates_are_asked_as_numbers_of_days(connection: Connection) -> None:
-    with pytest.raises(UnsupportedSQL) as caught:
-        connection.execute("SELECT MEDIAN(day) FROM people")
-    assert caught.value.hint == "ask for a number of days: day - DATE '2026-01-01'"
     result = connection.execute("SELECT MEDIAN(day - DATE '2026-01-01') FROM people").result
     assert 2 <= result.table.column(0)[0].as_py() <= 4
 
@@ -334,45 +330,6 @@ def test_post_processed_quantiles_have_typical_errors(connection: Connection) ->
     result = session.execute("SELECT MEDIAN(age), STDDEV(age), MODE(hours) FROM people")
     assert all(np.isfinite(result.typical[column]).all() for column in range(3))
     assert abs(result.table.column(0)[0].as_py() - 34) <= 2
-
-
-@pytest.mark.parametrize(
-    ("sql", "words"),
-    [
-        ("MEDIAN(pay)", "a measure"),
-        ("MEDIAN(state)", "not a number"),
-        ("MEDIAN(age + hours)", "or a number over one"),
-        ("MEDIAN(7)", "or a number over one"),
-        ("MEDIAN(day)", "of type date"),
-        ("MEDIAN(pay + 1)", "a measure"),
-        ("MEDIAN(upper(state))", "of type VARCHAR"),
-        ("MEDIAN(hours + 1)", "bins"),
-        ("MEDIAN(ln(age - 18))", "infinite"),
-        ("MEDIAN(CAST(state AS INT))", "Could not convert"),
-        ("MEDIAN(NULLIF(age, age))", "NULL for every"),
-        ("MEDIAN(1e308 * age)", "infinite"),
-        ("QUANTILE_CONT(age)", "a share"),
-        ("QUANTILE_CONT(age, 1.5)", "from 0 to 1"),
-        ("QUANTILE_CONT(age, [0.5, 2])", "from 0 to 1"),
-        ("QUANTILE_CONT(age, [])", "from 0 to 1"),
-        ("QUANTILE_CONT(age, [-0.1, 0.5])", "same end"),
-        ("QUANTILE_CONT(age, [0.1]) + 1", "by itself"),
-        ("QUANTILE_DISC(age, age)", "a share"),
-        ("QUANTILE(age, 0.1, 0.9)", "number of provided arguments"),
-        ("QUANTILE_CONT(age, 0.1, 0.9)", "number of provided arguments"),
-        ("QUANTILE_DISC(age, 0.1, 0.9)", "number of provided arguments"),
-        ("MIN(age)", "QUANTILE_DISC"),
-        ("MAX(age)", "synthesize"),
-        ("VAR_POP(pay)", "not its squares"),
-        ("CORR(pay, age)", "not its squares"),
-        ("CORR(age)", "syntax"),
-        ("VARIANCE(state)", "no sum"),
-        ("VAR_POP(hours)", "share one code"),
-    ],
-)
-def test_what_cannot_be_told_is_refused(connection: Connection, sql: str, words: str) -> None:
-    with pytest.raises((QueryError, UnsupportedSQL), match=words):
-        connection.execute(f"SELECT {sql} FROM people")
 
 
 # -- distributions ------------------------------------------------------------------------------
@@ -424,18 +381,3 @@ def test_distributions_have_the_names_they_are_written_with(connection: Connecti
     assert names == ["hours", "Histogram(hours)"]
     names = connection.execute("SELECT cdf(age, 30) * 2 FROM people").result.table.column_names
     assert names == ["cdf(age, 30) * 2"]
-
-
-@pytest.mark.parametrize(
-    ("sql", "words"),
-    [
-        ("SELECT HISTOGRAM(age), COUNT(*) FROM people", "beside keys alone"),
-        ("SELECT HISTOGRAM(age) FROM people HAVING COUNT(*) > 3", "beside keys alone"),
-        ("SELECT HISTOGRAM(age + 1) FROM people", "takes a column"),
-        ("SELECT HISTOGRAM(pay) FROM people", "a measure"),
-        ("SELECT CDF(hours, 35) FROM people", "share one code"),
-    ],
-)
-def test_distributions_that_cannot_be_told(connection: Connection, sql: str, words: str) -> None:
-    with pytest.raises((QueryError, UnsupportedSQL), match=words):
-        connection.execute(sql)

@@ -1,5 +1,6 @@
 -- What is refused: a statement of one line (\n is a line break), the class of its error, [the marked
--- text], and what is said; ... stands for anything. `tests/parser/test_refused.py` reads it.
+-- text], and what is said; ... stands for anything. Surveys and look-up tables are those of
+-- `support/sql_survey.py`; `tests/parser/test_refused.py` reads this table.
 
 -- SELECT over a survey
 SELECT * FROM app  -- UnsupportedSQL [*]: * would show single people; name aggregates: COUNT(*), AVG(column)
@@ -268,3 +269,112 @@ SELECT state, COUNT(*) FROM app GROUP BY state HAVING state <> 'ny'  -- QueryErr
 SELECT state, COUNT(*) FROM app GROUP BY state ORDER BY state IN ('CA', 'ny')  -- QueryError ['ny']: state has no value 'ny'; did you mean 'NY'? declared are 'CA', 'NY', 'WA'
 SELECT CASE state WHEN 'ny' THEN 1 END, COUNT(*) FROM app GROUP BY state  -- QueryError ['ny']: state has no value 'ny'; did you mean 'NY'? declared are 'CA', 'NY', 'WA'
 SELECT CASE WHEN state = ('ny') THEN COUNT(*) END FROM app GROUP BY state  -- QueryError ['ny']: state has no value 'ny'; did you mean 'NY'? declared are 'CA', 'NY', 'WA'
+
+-- Joins
+SELECT COUNT(*) FROM app JOIN regions USING (code)  -- QueryError [code]: app and regions have no column 'code'; did you mean code? there are age, state, active, hours, joined, score, purchase, day, amount, version, beta, seen, build, code, region, pop
+SELECT COUNT(*) FROM app JOIN cities USING (city)  -- QueryError [city]: app and cities have no column 'city'; did you mean city? there are age, state, active, hours, joined, score, purchase, day, amount, version, beta, seen, build, city
+SELECT COUNT(*) FROM app JOIN regions ON code  -- QueryError [code]: this is not a condition; compare two columns
+SELECT COUNT(*) FROM app LEFT JOIN regions  -- QueryError [regions]: a LEFT JOIN needs ON or USING
+SELECT COUNT(*) FROM app SEMI JOIN regions  -- QueryError [regions]: a SEMI JOIN needs ON or USING
+SELECT COUNT(*) FROM app FULL JOIN regions ON state = code  -- UnsupportedSQL [regions]: FULL JOIN with a survey's table is not supported; write JOIN or LEFT JOIN, the survey's table first, with ON or USING
+SELECT COUNT(*) FROM app RIGHT JOIN regions ON state = code  -- UnsupportedSQL [regions]: RIGHT JOIN with a survey's table is not supported; write JOIN or LEFT JOIN, the survey's table first, with ON or USING
+SELECT COUNT(*) FROM app NATURAL JOIN cities  -- UnsupportedSQL [cities]: NATURAL JOIN with a survey's table is not supported; write JOIN or LEFT JOIN, the survey's table first, with ON or USING
+SELECT COUNT(*) FROM app POSITIONAL JOIN cities  -- UnsupportedSQL [cities]: POSITIONAL JOIN with a survey's table is not supported; write JOIN or LEFT JOIN, the survey's table first, with ON or USING
+SELECT COUNT(*) FROM app ASOF JOIN cities USING (state)  -- UnsupportedSQL [cities]: ASOF JOIN with a survey's table is not supported; write JOIN or LEFT JOIN, the survey's table first, with ON or USING
+SELECT COUNT(*) FROM app JOIN cities ON state = 'NY'  -- QueryError [state]: several tables have a column 'state'; write app.state or cities.state
+SELECT COUNT(*) FROM app JOIN cities ON app.state = cities.nope  -- QueryError [cities.nope]: cities has no column 'nope'; there are state, city
+SELECT COUNT(*) FROM app JOIN cities ON app.state = x.state  -- QueryError [x.state]: there is no table 'x' here; write app.state
+SELECT COUNT(*) FROM app JOIN cities USING (state) JOIN cities USING (state)  -- QueryError [cities]: two relations are called 'cities'
+SELECT COUNT(*) FROM app JOIN cities AS app USING (state)  -- QueryError [cities AS app]: two relations are called 'app'
+SELECT COUNT(*) FROM app JOIN regions ON purchase = pop  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; declare [dimension.purchase] in the survey to ask this of later reports
+SELECT COUNT(*) FROM app JOIN (SELECT 1)  -- QueryError [1]: joined rows need a name; write JOIN (...) AS name
+SELECT COUNT(*) FROM app JOIN app AS q USING (state)  -- UnsupportedSQL [app AS q]: app is joined with itself: no report says whose it is; ask it twice in two CTEs and join their results
+SELECT COUNT(*) FROM app JOIN sellers USING (region)  -- UnsupportedSQL [sellers]: app is joined with the survey sellers: no report says whose it is; ask each survey by itself and join the results, or all as one by UNION ALL
+SELECT COUNT(*) FROM app NATURAL JOIN sellers  -- UnsupportedSQL [sellers]: app is joined with the survey sellers: no report says whose it is; ask each survey by itself and join the results, or all as one by UNION ALL
+SELECT COUNT(*) FROM app , sellers WHERE app.state = sellers.state  -- UnsupportedSQL [sellers]: app is joined with the survey sellers: no report says whose it is; ask each survey by itself and join the results, or all as one by UNION ALL
+SELECT COUNT(*) FROM app JOIN regions ON state = code JOIN sellers USING (x)  -- UnsupportedSQL [sellers]: app is joined with the survey sellers: no report says whose it is; ask each survey by itself and join the results, or all as one by UNION ALL
+SELECT COUNT(*) FROM app JOIN read_csv('x') AS q USING (state)  -- UnsupportedSQL [read_csv('x') AS q]: a table function is not supported; name a survey or a CTE
+SELECT COUNT(*) FROM app JOIN (FROM read_csv('x')) AS q USING (state)  -- UnsupportedSQL [read_csv('x')]: a table function is not supported; name a survey or a CTE
+SELECT COUNT(*) FROM app JOIN (SELECT getenv('HOME') AS state) AS q USING (state)  -- UnsupportedSQL [getenv('HOME')]: the function GETENV is not supported; use plain SQL functions over the result
+SELECT COUNT(*) FROM app JOIN (SELECT random() AS state) AS q USING (state)  -- UnsupportedSQL [random()]: the function RANDOM is not supported; use plain SQL functions over the result
+SELECT COUNT(*) FROM app JOIN nowhere USING (state)  -- QueryError [nowhere]: there is no survey 'nowhere'; there are app
+SELECT COUNT(*) FROM app JOIN information_schema.tables AS t ON true  -- UnsupportedSQL [information_schema.tables AS t]: tables holds estimates: a JOIN with a survey's table, or a subquery, takes look-up tables only; aggregate in a CTE, and join the results of both; or write the values
+SELECT COUNT(*) FROM app WHERE state IN (SELECT state FROM app)  -- UnsupportedSQL [app]: app holds estimates: a JOIN with a survey's table, or a subquery, takes look-up tables only; aggregate in a CTE, and join the results of both; or write the values
+SELECT COUNT(*) FROM app WHERE state IN (SELECT nope FROM cities)  -- QueryError [state IN (SELECT nope FROM cities)]: Column "nope" referenced that exists in the SELECT clause - but this column cannot be referenced before it is defined; check the types of what it is written over
+SELECT COUNT(*) FROM app WHERE EXISTS (SELECT 1 FROM cities AS c WHERE c.state = q.state)  -- QueryError [q.state]: there is no table 'q' here; write app.state
+
+-- Literals of another type
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (age = 'x')  -- QueryError [age = 'x']: a column of type int cannot be compared with 'x'; write a number, without quotes
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (state > 3)  -- QueryError [state > 3]: a column of type category cannot be compared with 3
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (active = 1)  -- QueryError [active = 1]: a column of type bool cannot be compared with 1
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (joined = 'soon')  -- QueryError [joined = 'soon']: 'soon' is not a date; write 2026-01-31
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (joined > '2026-03-15')  -- QueryError [joined > '2026-03-15']: this has no exact answer: all values from 2026-03-01 up to 2026-04-01 share one code; write >= or < with 2026-03-01 or 2026-04-01
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (score = 0.5)  -- QueryError [score = 0.5]: a float column is collected in bins, so = has no exact answer; write a range between two edges
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (score < 0.7)  -- QueryError [score < 0.7]: this has no exact answer: all values from 0.5 up to 1.0 share one code; write >= or < with 0.5 or 1.0
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (state IN ('CA', 3))  -- QueryError [state IN ('CA', 3)]: a column of type category cannot be compared with 3
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (day = 3)  -- QueryError [day = 3]: day is a column of type date and cannot be compared with '3'
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (day = '2026-01-01 12:00')  -- QueryError [day = '2026-01-01 12:00']: '2026-01-01 12:00' is not a date; write 2026-01-31
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (day = 'soon')  -- QueryError [day = 'soon']: 'soon' is not a date; write 2026-01-31
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (seen = '2026-01-01 12:00+02')  -- QueryError [seen = '2026-01-01 12:00+02']: '2026-01-01 12:00+02' has a time zone; write local time without one
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (version = 3)  -- QueryError [version = 3]: version is a column of type text and cannot be compared with '3'
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (amount = 'x')  -- QueryError [amount = 'x']: amount is a column of type float and cannot be compared with 'x'
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (build IN (1, TRUE))  -- QueryError [build IN (1, TRUE)]: build is a column of type int and cannot be compared with 'True'
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (beta = 'yes')  -- QueryError [beta = 'yes']: beta is a column of type bool and cannot be compared with 'yes'
+SELECT COUNT(*) FROM app GROUP BY bin(score, 0.3)  -- QueryError [bin(score, 0.3)]: this has no exact answer: all values from 0.0 up to 0.5 share one code; write >= or < with 0.0 or 0.5
+SELECT COUNT(*) FROM app GROUP BY bin(state, 2)  -- QueryError [bin(state, 2)]: bin() takes an int or float column, not category
+
+-- Expressions over declared values
+SELECT COUNT(*) FROM types WHERE score % 3 = 0  -- UnsupportedSQL [score % 3 = 0]: this has no exact answer: it is not the same for all values of score in 0..9, which share one code; compare score with the edges of its bins
+SELECT COUNT(*) FROM types WHERE score - 3 < 10  -- UnsupportedSQL [score - 3 < 10]: this has no exact answer: it is not the same for all values of score in 12..19, which share one code; compare score with the edges of its bins
+SELECT COUNT(*) FROM types WHERE EXTRACT(day FROM week) < 10  -- UnsupportedSQL [EXTRACT(day FROM week) < 10]: this has no exact answer: it is not the same for all values of week in 2026-01-05..2026-01-11, which share one code; compare week with the edges of its bins
+SELECT COUNT(*) FROM types WHERE hour(seen) < 12  -- UnsupportedSQL [hour(seen) < 12]: this has no exact answer: it is not the same for all values of seen in [2026-01-01 00:00:00, 2026-01-02 00:00:00), which share one code; compare seen with the edges of its bins
+SELECT COUNT(*) FROM types WHERE seen + INTERVAL 1 HOUR > DATE '2026-01-03'  -- UnsupportedSQL [seen]: times of seen within an hour cannot be told apart here; write date_trunc('hour', seen), EXTRACT(day FROM seen) or CAST(seen AS DATE)
+SELECT COUNT(*) FROM types WHERE minute(seen) = 0  -- UnsupportedSQL [minute(seen)]: the function MINUTE is not supported over columns; use functions of the values alone, such as lower, abs, date_trunc or CASE
+SELECT COUNT(*) FROM types WHERE date_part('minute', seen) = 0  -- UnsupportedSQL [seen]: times of seen within an hour cannot be told apart here; write date_trunc('hour', seen), EXTRACT(day FROM seen) or CAST(seen AS DATE)
+SELECT COUNT(*) FROM types WHERE strftime(seen, '%H:%M') < '12:00'  -- UnsupportedSQL [seen]: times of seen within an hour cannot be told apart here; write date_trunc('hour', seen), EXTRACT(day FROM seen) or CAST(seen AS DATE)
+SELECT COUNT(*) FROM types WHERE strftime(seen, '%%%S') < '%30'  -- UnsupportedSQL [seen]: times of seen within an hour cannot be told apart here; write date_trunc('hour', seen), EXTRACT(day FROM seen) or CAST(seen AS DATE)
+SELECT COUNT(*) FROM types WHERE strftime(seen, lower('%d')) = '03'  -- UnsupportedSQL [seen]: times of seen within an hour cannot be told apart here; write date_trunc('hour', seen), EXTRACT(day FROM seen) or CAST(seen AS DATE)
+SELECT COUNT(*) FROM types WHERE strftime(seen, '%d %H') < '03 12'  -- UnsupportedSQL [strftime(seen, '%d %H') < '03 12']: this has no exact answer: it is not the same for all values of seen in [2026-01-03 00:00:00, 2026-01-04 00:00:00), which share one code; compare seen with the edges of its bins
+SELECT COUNT(*) FROM types WHERE income * 2 > 10  -- UnsupportedSQL [income]: income is collected in bins of real numbers: this has no exact answer; compare it with their edges
+SELECT COUNT(*) FROM types WHERE (income < 20 OR income > 30) = TRUE  -- QueryError [income > 30]: this has no exact answer: all values from 20.0 up to and including 40.0 share one code; write >= 20.0, < 20.0 or <= 40.0
+SELECT COUNT(*) FROM types WHERE wide % 2 = 0  -- UnsupportedSQL [wide % 2 = 0]: wide have 1000000001 combinations of values, and an expression takes at most 1048576; write it over fewer columns, or as conditions on each joined by AND
+SELECT COUNT(*) FROM types WHERE age * score > 30 * length(size) + day(seen) + day(week)  -- UnsupportedSQL [age * score > 30 * length(size) + day(seen) + day(week)]: age and score and size and seen and week have 78489600 combinations of values, and an expression takes at most 1048576; write it over fewer columns, or as conditions on each joined by AND
+SELECT COUNT(*) FROM types WHERE age + size > 3  -- QueryError [age + size > 3]: No function matches the given name and argument types '+(BIGINT, VARCHAR)'; check the types of what it is written over
+SELECT COUNT(*) FROM types WHERE lower(age) = 'x'  -- QueryError [lower(age) = 'x']: No function matches the given name and argument types 'lower(BIGINT)'; check the types of what it is written over
+SELECT COUNT(*) FROM types WHERE length(size)  -- QueryError [length(size)]: this is not a condition; compare it with something
+
+-- Quantiles, moments and distributions
+SELECT MEDIAN(pay) FROM people  -- UnsupportedSQL [pay]: pay is a measure: reports give its sum, not its order; declare [dimension.pay] in the survey to ask this of later reports
+SELECT MEDIAN(state) FROM people  -- UnsupportedSQL [state]: state is of type category, not a number; count by it: GROUP BY state
+SELECT MEDIAN(age + hours) FROM people  -- UnsupportedSQL [age + hours]: MEDIAN takes a dimension, or a number over one; write MEDIAN of a dimension, or of numbers computed from one
+SELECT MEDIAN(7) FROM people  -- UnsupportedSQL [7]: MEDIAN takes a dimension, or a number over one; write MEDIAN of a dimension, or of numbers computed from one
+SELECT MEDIAN(day) FROM people  -- UnsupportedSQL [day]: day is of type date, not a number; ask for a number of days: day - DATE '2026-01-01'
+SELECT MEDIAN(pay + 1) FROM people  -- QueryError [pay]: pay is a measure, not a dimension: it can be summed, not compared or grouped; declare [dimension.pay] in the survey to ask this of later reports
+SELECT MEDIAN(upper(state)) FROM people  -- QueryError [upper(state)]: this is of type VARCHAR, and cannot be ordered as a number; write MEDIAN of a dimension, or of numbers computed from one
+SELECT MEDIAN(hours + 1) FROM people  -- UnsupportedSQL [hours + 1]: hours is collected in bins; write MEDIAN(hours), or count by it: GROUP BY hours
+SELECT MEDIAN(ln(age - 18)) FROM people  -- QueryError [ln(age - 18)]: this is infinite or NaN for some declared value; write MEDIAN of a dimension, or of numbers computed from one
+SELECT MEDIAN(CAST(state AS INT)) FROM people  -- QueryError [CAST(state AS INT)]: Could not convert string 'CA' to INT32 when casting from source column state; this is said of declared values
+SELECT MEDIAN(NULLIF(age, age)) FROM people  -- QueryError [NULLIF(age, age)]: this is NULL for every declared value; write MEDIAN of a dimension, or of numbers computed from one
+SELECT MEDIAN(1e308 * age) FROM people  -- QueryError [1e308 * age]: this is infinite or NaN for some declared value; write MEDIAN of a dimension, or of numbers computed from one
+SELECT QUANTILE_CONT(age) FROM people  -- QueryError [QUANTILE_CONT(age)]: QUANTILE_CONT takes a dimension and a share from 0 to 1; write QUANTILE_CONT(column, 0.5)
+SELECT QUANTILE_CONT(age, 1.5) FROM people  -- QueryError [QUANTILE_CONT(age, 1.5)]: QUANTILE_CONT takes a dimension and a share from 0 to 1; write QUANTILE_CONT(column, 0.5)
+SELECT QUANTILE_CONT(age, [0.5, 2]) FROM people  -- QueryError [[0.5, 2]]: a list of shares holds numbers from 0 to 1; write [0.1, 0.5, 0.9]
+SELECT QUANTILE_CONT(age, []) FROM people  -- QueryError [[]]: a list of shares holds numbers from 0 to 1; write [0.1, 0.5, 0.9]
+SELECT QUANTILE_CONT(age, [-0.1, 0.5]) FROM people  -- UnsupportedSQL [[-0.1, 0.5]]: the shares of one list must count from the same end; write two lists
+SELECT QUANTILE_CONT(age, [0.1]) + 1 FROM people  -- UnsupportedSQL [QUANTILE_CONT(age, [0.1])]: a list of shares stands by itself in the select list; write QUANTILE_CONT once for each share
+SELECT QUANTILE_DISC(age, age) FROM people  -- QueryError [QUANTILE_DISC(age, age)]: QUANTILE_DISC takes a dimension and a share from 0 to 1; write QUANTILE_DISC(column, 0.5)
+SELECT QUANTILE(age, 0.1, 0.9) FROM people  -- QueryError [)]: syntax error near ')'; the number of provided arguments (3) is greater than the maximum number of supported arguments (2)
+SELECT QUANTILE_CONT(age, 0.1, 0.9) FROM people  -- QueryError [)]: syntax error near ')'; the number of provided arguments (3) is greater than the maximum number of supported arguments (2)
+SELECT QUANTILE_DISC(age, 0.1, 0.9) FROM people  -- QueryError [)]: syntax error near ')'; the number of provided arguments (3) is greater than the maximum number of supported arguments (2)
+SELECT MIN(age) FROM people  -- UnsupportedSQL [MIN(age)]: MIN depends on single people, whom reports do not reveal; ask QUANTILE_DISC(age, 0.01), or make a table with ldpsql synthesize
+SELECT MAX(age) FROM people  -- UnsupportedSQL [MAX(age)]: MAX depends on single people, whom reports do not reveal; ask QUANTILE_DISC(age, 0.99), or make a table with ldpsql synthesize
+SELECT VAR_POP(pay) FROM people  -- UnsupportedSQL [pay]: reports give sums of the measure pay, not its squares; declare [dimension.pay] in the survey to ask this of later reports, or design it for VAR_POP(pay) in [workload] queries
+SELECT CORR(pay, age) FROM people  -- UnsupportedSQL [pay]: reports give sums of the measure pay, not its squares; declare [dimension.pay] in the survey to ask this of later reports, or design it for VAR_POP(pay) in [workload] queries
+SELECT CORR(age) FROM people  -- QueryError [)]: syntax error near ')'; required keyword: 'expression' missing for Corr
+SELECT VARIANCE(state) FROM people  -- QueryError [state]: this is of type VARCHAR: it has no sum
+SELECT VAR_POP(hours) FROM people  -- UnsupportedSQL [hours]: this has no exact answer: it is not the same for all values of hours in 0..9, which share one code; compare hours with the edges of its bins
+SELECT HISTOGRAM(age), COUNT(*) FROM people  -- UnsupportedSQL [age]: HISTOGRAM stands beside keys alone; GROUP BY age, and aggregate as you like
+SELECT HISTOGRAM(age) FROM people HAVING COUNT(*) > 3  -- UnsupportedSQL [age]: HISTOGRAM stands beside keys alone; GROUP BY age, and aggregate as you like
+SELECT HISTOGRAM(age + 1) FROM people  -- UnsupportedSQL [age + 1]: HISTOGRAM takes a column; write HISTOGRAM(column)
+SELECT HISTOGRAM(pay) FROM people  -- QueryError [pay]: pay is a measure, not a dimension: it can be summed, not compared or grouped; declare [dimension.pay] in the survey to ask this of later reports
+SELECT CDF(hours, 35) FROM people  -- QueryError [hours, 35]: this has no exact answer: all values from 30 up to 40 share one code; write >= or < with 30 or 40

@@ -1,4 +1,4 @@
-"""A survey to ask SQL of, with columns of every kind, for tests that need no reports."""
+"""Surveys to ask SQL of, with columns of every kind, for tests that need no reports."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import pytest
 from support.partial_designs import PartialDesign
 
 from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.engine.plan import boxes, disjoin
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import ParsedSQL, Query
+from ldpsql.sql.lookups import PublicTable
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
-from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, time_range
+from ldpsql_device.values import BOOL, Listed, float_edges, int_domain, int_edges, time_range
 
 _ONE = Epsilon.parse("1")
 _NOTHING = StatedGuarantee("local", _ONE, protects="nobody: it collects nothing")
@@ -62,28 +64,65 @@ APP = survey(
 )
 
 
+TYPES = survey(
+    "types",
+    Schema(
+        (
+            Dimension("age", int_domain(18, 90)),
+            Dimension("score", int_edges([0, 10, 12, 20])),
+            Dimension("size", Listed("category", ("S", "M", "L")), missing="code"),
+            Dimension("income", float_edges([0.0, 10.5, 20.0, 40.0])),
+            Dimension("seen", time_range("timestamp", "2026-01-01", "2026-01-10", "day")),
+            Dimension("week", time_range("date", "2026-01-05", "2026-02-28", "week")),
+            Dimension("wide", int_domain(0, 10**9, bin_width=10**8)),
+        )
+    ),
+)
+"""Dimensions whose codes stand for several values, and one with too many values to list."""
+PEOPLE = survey(
+    "people",
+    Schema(
+        (
+            Dimension("age", int_domain(18, 57)),
+            Dimension("hours", int_domain(0, 79, bin_width=10)),
+            Dimension("state", Listed("category", ("CA", "NY"))),
+            Dimension("day", time_range("date", "2026-01-01", "2026-01-07", "day")),
+        ),
+        (Measure("pay", (0, 100)),),
+    ),
+)
+SELLERS = survey("sellers", Schema((Dimension("size", int_domain(0, 3)),)))
+SURVEYS = {each.table: each for each in (APP, TYPES, PEOPLE, SELLERS)}
+LOOKUPS = {
+    "regions": PublicTable.of("regions", {"code": ["NY"], "region": ["east"], "pop": [19]}),
+    "cities": PublicTable.of("cities", {"state": ["NY"], "city": ["Albany"]}),
+}
+
+
 def survey_of(table: str) -> Survey:
-    """APP, or the error that a store raises."""
-    if table.lower() == "app":
-        return APP
+    """One of these surveys, or the error that a store raises."""
+    if table.lower() in SURVEYS:
+        return SURVEYS[table.lower()]
     raise QueryError(f"there is no survey {table!r}", hint="there are app")
 
 
 def parsed(sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> ParsedSQL:
-    """A statement about APP."""
-    return parse(sql, parameters, survey_of)
+    """A statement about these surveys and look-up tables."""
+    return parse(sql, parameters, survey_of, LOOKUPS.get)
 
 
 def base_of(sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Query:
-    """The only base query of a statement about APP."""
+    """The only base query of a statement."""
     (query,) = parsed(sql, parameters).bases
     return query
 
 
 def refusal(sql: str, parameters: Any = None) -> QueryError | UnsupportedSQL:
-    """The error that a statement about APP raises; its place must lie inside the text."""
+    """The error that a statement raises before it is planned; its place must lie inside the
+    text."""
     with pytest.raises((QueryError, UnsupportedSQL)) as caught:
-        parsed(sql, parameters)
+        for base in parsed(sql, parameters).bases:
+            disjoin(boxes(base, survey_of(base.table), sql))
     error = caught.value
     assert "\n" not in str(error)
     if error.place is not None:
