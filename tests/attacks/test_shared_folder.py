@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 from contextlib import contextmanager
@@ -26,11 +27,20 @@ def reports(count):
     return randomize(SURVEY, people(count), policy=ANYTHING)
 
 
-@pytest.fixture
-def path(tmp_path):
-    """A store with ten reports."""
-    with open_store(tmp_path / "s.duckdb", read_only=False) as store:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a store of ten reports."""
+    folder = tmp_path_factory.mktemp("made")
+    with open_store(folder / "s.duckdb", read_only=False) as store:
         store.ingest_table(reports(10), SURVEY)
+    return folder
+
+
+@pytest.fixture
+def path(made, tmp_path):
+    """The same store in a folder of the test."""
+    for each in made.iterdir():
+        shutil.copy2(each, tmp_path)
     return tmp_path / "s.duckdb"
 
 

@@ -49,6 +49,10 @@ FIGURE = Figure(
 )
 
 
+PLAIN = replace(FIGURE, draw=lambda _: {})
+"""Without a picture, which takes a while."""
+
+
 def test_a_figure_leaves_its_files(tmp_path: Path) -> None:
     """Numbers, pictures, and what was run."""
     (verdict,) = FIGURE.run(tmp_path, full=True)
@@ -73,7 +77,7 @@ def test_cases_are_kept(tmp_path: Path) -> None:
     """The same parameters are not measured again, others are."""
     done.clear()
     for runs in (1, 1, 2, 1):
-        FIGURE.run(tmp_path, runs=runs)
+        PLAIN.run(tmp_path, runs=runs)
     assert done == [1, 2]
 
 
@@ -81,14 +85,14 @@ def test_what_is_left_of_a_long_run_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By what finished cases took: three times the runs take three times as long."""
-    monkeypatch.setattr(figures_main, "every", lambda: {"toy": FIGURE})
+    monkeypatch.setattr(figures_main, "every", lambda: {"toy": PLAIN})
     main(["toy", "--full", "-o", str(tmp_path / "new")])
     assert "toy: 1 cases to measure, 0 kept; time unknown" in capsys.readouterr().err
-    FIGURE.run(tmp_path, runs=1)
+    PLAIN.run(tmp_path, runs=1)
     (kept,) = (tmp_path / "cases").glob("*.json")
     kept.write_text(json.dumps({**json.loads(kept.read_text()), "seconds": 3600.0}))
     done.clear()
-    listing = FIGURE.list_cases(tmp_path, full=True)
+    listing = PLAIN.list_cases(tmp_path, full=True)
     assert (listing.missing, listing.kept, done) == ([{"runs": 3}], 0, [])
     assert listing.seconds() == pytest.approx(3 * 3600.0)
     main(["toy", "--full", "-o", str(tmp_path)])
@@ -110,7 +114,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
 
     done.clear()
     second = stop
-    figure = replace(FIGURE, measure=measure_two, draw=lambda _: {}, judge=lambda _: [])
+    figure = replace(PLAIN, measure=measure_two, judge=lambda _: [])
     with pytest.raises(KeyboardInterrupt):
         figure.run(tmp_path)
     second = lambda: [{"x": 2}]  # noqa: E731

@@ -165,6 +165,7 @@ def test_what_could_not_be_taken_in_stays(folder: Path) -> None:
     assert [path.name for path in (folder / "taking").iterdir()] == ["a.jsonl"]
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_stopped_collector_is_a_backup(folder: Path, tmp_path: Path) -> None:
     with collecting(folder) as address:
         fingerprint = fetch(f"{address}/v1/tables/people").json["fingerprint"]

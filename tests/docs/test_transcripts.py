@@ -40,7 +40,7 @@ def test_readme(session: Path) -> None:
     assert (session / "people.duckdb").exists()
 
 
-@pytest.mark.fast(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_docs(page: Path, session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After README, whose files they may use."""

@@ -126,7 +126,8 @@ def test_explain_tells_it_of_averages_and_other_functions() -> None:
 
 
 def test_a_quotient_of_few_people_moves_by_no_more_than_is_said() -> None:
-    """To first order it is less where a report takes people away, which the bound holds."""
+    """To first order it is less where a report takes people away, which the bound holds; its day
+    changes nothing."""
     few = honest().slice(0, 400)
     sql = "SELECT AVG(pay) AS x FROM app WHERE age = 0"
     with open_store(None, read_only=False) as store:
@@ -134,7 +135,7 @@ def test_a_quotient_of_few_people_moves_by_no_more_than_is_said() -> None:
         result = Session(store).execute(sql)
         before = result.table.column(0)[0].as_py()
     moved = []
-    for report in every_report():
+    for report in (each for each in every_report() if each["day"][0].as_py() == 0):
         with open_store(None, read_only=False) as store:
             store.ingest_table(few, survey_of())
             store.ingest_table(report, survey_of())

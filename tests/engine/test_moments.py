@@ -14,7 +14,7 @@ from ldpsql.designer import design
 from ldpsql.parser import scalars
 from ldpsql_lab.simulation import simulate
 
-PEOPLE, CODES, FAR = 20_000, 16, 10**9
+PEOPLE, CODES, FAR = 5_000, 16, 10**9
 INVARIANT = [
     "VAR_POP(x)",
     "STDDEV(2 * x - y)",

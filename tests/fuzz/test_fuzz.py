@@ -20,13 +20,7 @@ from ldpsql.store import incoming
 from ldpsql_device import survey as device_survey
 from ldpsql_device.errors import DataError, InternalError
 
-FEW: Mapping[str, int] = {
-    "sql": 60,
-    "reports": 100,
-    "parquet": 100,
-    "bodies": 120,
-    "surveys": 200,
-}
+FEW = {"sql": 60, "reports": 100, "parquet": 60, "bodies": 120, "surveys": 200}
 FOUND: Mapping[str, tuple[tuple[int, int], ...]] = {"sql": ((18, 4870),)}
 """Seeds and numbers at which something was found once, and mended."""
 

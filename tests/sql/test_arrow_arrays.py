@@ -58,6 +58,7 @@ def test_numbers_are_read_as_arrow_gives_them(values) -> None:
 
 
 def test_a_question_of_a_python_connection_imports_no_pandas(tmp_path: Path) -> None:
+    """Nor does what shows its answer load what draws."""
     path = tmp_path / "app.duckdb"
     store_reports(path, 500)
     asked = [
@@ -68,14 +69,15 @@ def test_a_question_of_a_python_connection_imports_no_pandas(tmp_path: Path) -> 
         "import sys, ldpsql\n"
         "connection = ldpsql.connect(sys.argv[1])\n"
         "for sql in sys.argv[2:]:\n"
-        "    assert connection.execute(sql).fetchall()\n"
+        "    assert connection.execute(sql).fetchall() and repr(connection.sql(sql))\n"
         "    print('pandas' in sys.modules)\n"
+        "print(bool({'matplotlib', 'IPython', 'sqlalchemy'} & set(sys.modules)))\n"
         "connection.sql(sql).df()\n"
         "print('pandas' in sys.modules)\n"
     )
     command = [sys.executable, "-c", code, str(path), *asked]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False", "True"]
+    assert done.stdout.split() == ["False", "False", "False", "True"]
 
 
 @pytest.mark.parametrize(
