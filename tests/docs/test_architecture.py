@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.significance import normal_bound
+from support.surveys import integer, survey_toml
 
 from ldpsql import Survey
 from ldpsql.audit import audit_design
@@ -38,17 +39,14 @@ def example(word: str, names: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_drawing_of_the_rooms_is_what_the_imports_say() -> None:
-    """And a drawing of other imports is not."""
-    floors = rooms.find_floors(rooms.draw_imports(rooms.read_modules()))
+    """And a drawing of other imports is not; every room is on the page."""
+    modules = rooms.read_modules()
+    floors = rooms.find_floors(rooms.draw_imports(modules))
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert rooms.draw(floors) in page
     assert rooms.draw({**floors, "ldpsql.engine": 1}) not in page
-
-
-def test_every_room_is_on_the_page() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([a-z_]+)`", page))
-    found = {rooms.room_of(module).removeprefix("ldpsql.") for module in rooms.read_modules()}
+    found = {rooms.room_of(module).removeprefix("ldpsql.") for module in modules}
     assert found - {"ldpsql", "__main__"} <= named
 
 
@@ -62,33 +60,19 @@ def test_an_aggregate_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = (*aggregates.AGGREGATES, known["SECOND_MOMENT"])
     monkeypatch.setattr(aggregates, "AGGREGATES", entries)
     ages = np.random.default_rng(3).binomial(20, 0.3, 80_000)
-    survey = """
-        [survey]
-        table = "people"
-        epsilon = "4"
-        mechanism = "hgrr"
-        [dimension.age]
-        type = "int"
-        domain = [0, 20]
-        """
+    survey = survey_toml(integer("age", 0, 20), table="people", epsilon="4", mechanism="hgrr")
     with simulate(design(survey), pa.table({"age": ages}), seed=4) as session:
         result = session.execute("SELECT SECOND_MOMENT(age) FROM people")
         (value,), error = result.fetchone(), float(result.estimates.stderr[0])
         assert abs(value - np.mean(ages**2)) < 5 * error < ages.var()
 
 
-ARC_SURVEY = """
-[survey]
-table = "people"
-epsilon = "2"
-mechanism = "arc"
-[survey.options]
-width = WIDTH
-[dimension.age]
-type = "int"
-domain = [0, 9]
-"""
 PEOPLE = 20_000
+
+
+def arcs(width: int, epsilon: str = "2") -> Survey:
+    given = {"table": "people", "epsilon": epsilon, "mechanism": "arc"}
+    return design(survey_toml(integer("age", 0, 9), **given, options={"width": width}))
 
 
 def test_a_mechanism_is_a_recipe_and_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +81,7 @@ def test_a_mechanism_is_a_recipe_and_its_name(monkeypatch: pytest.MonkeyPatch) -
     module = ModuleType("ldpsql.mechanisms.arc")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(MECHANISMS, "arc", example("ARC = Arc()", vars(module))["ARC"])
-    survey = design(ARC_SURVEY.replace("WIDTH", "3"))
+    survey = arcs(3)
     assert Survey.from_json(survey.to_json()) == survey
 
     audit = audit_design(survey.design, survey.options, device=True)
@@ -114,8 +98,8 @@ def test_a_mechanism_is_a_recipe_and_its_name(monkeypatch: pytest.MonkeyPatch) -
     # Estimates are unbiased where the collector's probabilities are those of the plan; the negative
     # control takes the odds for a tenth lower than they are.
     law = np.array(enumerate_law(survey.design.plan).probabilities, dtype=float).T
-    other = design(ARC_SURVEY.replace("WIDTH", "3").replace('"2"', '"1.9"')).design
+    other = arcs(3, "1.9").design
     assert survey.design.channel.matrix == pytest.approx(law, abs=1e-12)
     assert other.channel.matrix != pytest.approx(law, abs=1e-12)
     with pytest.raises(SurveyError, match="no divisor in common with it, not 2"):
-        design(ARC_SURVEY.replace("WIDTH", "2"))
+        arcs(2)

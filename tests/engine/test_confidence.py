@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import integer, measure, survey_toml
 
 from ldpsql.dbapi.connection import Connection
 from ldpsql.designer import design
@@ -20,17 +21,8 @@ AVERAGES = "SELECT age, AVG(pay) AS p FROM app GROUP BY age"
 @pytest.fixture(scope="module")
 def connection() -> Iterator[Connection]:
     """Averages from well to hardly estimable: ages grow rarer and rarer."""
-    survey = design("""
-        [survey]
-        table = "app"
-        epsilon = "2"
-        mechanism = "fourier"
-        [dimension.age]
-        type = "int"
-        domain = [0, 19]
-        [measure.pay]
-        bounds = [0, 10]
-    """)
+    columns = (integer("age", 0, 19), measure("pay", 0, 10))
+    survey = design(survey_toml(*columns, epsilon="2", mechanism="fourier"))
     random = np.random.default_rng(3)
     people = {"age": np.minimum(random.geometric(0.25, 3_000) - 1, 19), "pay": np.full(3_000, 4.0)}
     with simulate(survey, pa.table(people), seed=1) as opened:

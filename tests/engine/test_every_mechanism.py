@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import boolean, integer, measure, public, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.mechanisms.registry import MECHANISMS
@@ -19,14 +20,13 @@ COUNTS_ONLY = ("hio", "ahead", "truthful", "graded", "urr", "urap", *TWO_DIMENSI
 
 def survey(name: str) -> Survey:
     """Ages, a private pay and a public amount, as far as the mechanism takes them."""
-    text = f'[survey]\ntable = "app"\nepsilon = "4"\nmechanism = "{name}"\n'
-    text += "accept_no_guarantee = true\n" if name in ("lgrr", "lgrr-fd") else ""
-    text += '[dimension.age]\ntype = "int"\ndomain = [0, 8]\n'
-    text += "sensitive = [3, 4]\n" if name in ("urr", "urap", *TWO_DIMENSIONS) else ""
-    text += '[dimension.member]\ntype = "bool"\n' if name in TWO_DIMENSIONS else ""
-    text += "" if name in COUNTS_ONLY else "[measure.pay]\nbounds = [0, 10]\n"
-    text += "" if name in IN_ROUNDS else '[public.amount]\ntype = "float"\n'
-    return design(text)
+    kept = {"sensitive": [3, 4]} if name in ("urr", "urap", *TWO_DIMENSIONS) else {}
+    accepted = {"accept_no_guarantee": True} if name in ("lgrr", "lgrr-fd") else {}
+    columns = [integer("age", 0, 8, **kept)]
+    columns += [boolean("member")] if name in TWO_DIMENSIONS else []
+    columns += [] if name in COUNTS_ONLY else [measure("pay", 0, 10)]
+    columns += [] if name in IN_ROUNDS else [public("amount", "float")]
+    return design(survey_toml(*columns, epsilon="4", mechanism=name, **accepted))
 
 
 @pytest.mark.fast(11)

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from support.surveys import STATE, integer, measure, public, survey_toml
 
 from ldpsql.algebra.boxes import Box
 from ldpsql.algebra.estimate import quantile
@@ -19,25 +20,14 @@ from ldpsql.engine.explain import (
 from ldpsql.parser import parse
 from ldpsql.planner.plan import PASSES, QueryPlan, make_plans
 
-SURVEY = design("""
-[survey]
-table = "app"
-epsilon = "2.0"
-mechanism = "hgrr"
-[dimension.age]
-type = "int"
-domain = [1, 60]
-[dimension.state]
-type = "category"
-values = ["CA", "NY", "WA"]
-missing = "code"
-[measure.pay]
-bounds = [0, 100]
-[public.shop]
-type = "text"
-[public.price]
-type = "float"
-""")
+SURVEY = design(
+    survey_toml(
+        *(integer("age", 1, 60), STATE, measure("pay", 0, 100)),
+        *(public("shop", "text"), public("price", "float")),
+        epsilon="2.0",
+        mechanism="hgrr",
+    )
+)
 
 
 def trace(sql: str) -> list[tuple[str, QueryPlan]]:

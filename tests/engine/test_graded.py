@@ -5,27 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import boolean, category, public, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.errors import Error
 from ldpsql_lab.simulation import simulate
 
-TOML = """
-[survey]
-table = "clinic"
-epsilon = "4"
-mechanism = "graded"
-[survey.options.epsilons]
-illness = ["0.5", "1", "2", "4", "4"]
-[dimension.illness]
-type = "category"
-values = ["HIV", "cancer", "flu", "cold", "none"]
-[dimension.insured]
-type = "bool"
-[public.cost]
-type = "float"
-"""
 NAMES = ["HIV", "cancer", "flu", "cold", "none"]
+TOML = survey_toml(
+    *(category("illness", *NAMES), boolean("insured"), public("cost", "float")),
+    table="clinic",
+    epsilon="4",
+    mechanism="graded",
+    options={"epsilons": {"illness": ["0.5", "1", "2", "4", "4"]}},
+)
 COUNTS = [800, 1_200, 4_000, 6_000, 8_000]
 
 
@@ -68,4 +61,4 @@ def test_a_survey_file_survives_and_says_what_it_promises():
 
 def test_a_table_about_a_column_that_there_is_not_is_refused():
     with pytest.raises(Error, match="names 'sickness', which is not a dimension"):
-        design(TOML.replace("\nillness = ", "\nsickness = "))
+        design(TOML.replace("{illness = ", "{sickness = "))

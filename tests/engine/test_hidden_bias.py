@@ -5,28 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.surveys import boolean, survey_toml
+from support.surveys import boolean, category, integer, measure, survey_toml
 
 from ldpsql.cli.forecast import expectations
 from ldpsql.designer import design, design_survey
 from ldpsql.errors import UnsupportedSQL
 from ldpsql_lab.simulation import simulate
 
-TEXT = """
-[survey]
-table = "app"
-epsilon = "2"
-mechanism = "{mechanism}"
-accept_no_guarantee = true
-[dimension.age]
-type = "int"
-domain = [0, 26]
-[dimension.sex]
-type = "category"
-values = ["f", "m"]
-[measure.hours]
-bounds = [0, 80]
-"""
+COLUMNS = (integer("age", 0, 26), category("sex", "f", "m"), measure("hours", 0, 80))
+
+
+def survey_by(mechanism: str) -> str:
+    return survey_toml(*COLUMNS, epsilon="2", mechanism=mechanism, accept_no_guarantee=True)
 
 
 def people(size: int = 3_000) -> pa.Table:
@@ -44,7 +34,7 @@ def people(size: int = 3_000) -> pa.Table:
 @pytest.fixture(scope="module")
 def lgrr():
     """A collector of reports by LGRR."""
-    with simulate(design(TEXT.format(mechanism="lgrr")), people(), seed=1) as connection:
+    with simulate(design(survey_by("lgrr")), people(), seed=1) as connection:
         yield connection
 
 
@@ -104,7 +94,7 @@ def test_a_dimension_without_levels_is_refused(lgrr) -> None:
 
 def test_the_published_estimator_has_no_error() -> None:
     """Of LGRR-FD, whose other estimator has; what is known anyway is exact."""
-    survey, sql = design(TEXT.format(mechanism="lgrr-fd")), "SELECT COUNT(*) FROM app{}"
+    survey, sql = design(survey_by("lgrr-fd")), "SELECT COUNT(*) FROM app{}"
     with simulate(survey, people(), seed=1, estimator="published") as connection:
         assert not connection.execute(sql.format(" WHERE age = 3")).result.intervals
         assert connection.execute(sql.format("")).result.intervals[0].stderr[0] == 0.0
@@ -117,15 +107,13 @@ def test_the_published_estimator_has_no_error() -> None:
 
 def test_no_error_is_expected() -> None:
     """A forecast of intervals would be of the noise alone."""
-    lines = expectations(
-        design_survey(TEXT.format(mechanism="lgrr")), None, is_asked=True, is_verbose=True
+    biased, sound = (
+        expectations(design_survey(survey_by(name)), None, is_asked=True, is_verbose=True)
+        for name in ("lgrr", "lgrr-fd")
     )
-    assert not any("±" in line for line in lines)
-    assert any("no" in line and "biased" in line for line in lines)
-    lines = expectations(
-        design_survey(TEXT.format(mechanism="lgrr-fd")), None, is_asked=True, is_verbose=True
-    )
-    assert any("±" in line for line in lines)
+    assert not any("±" in line for line in biased)
+    assert any("no" in line and "biased" in line for line in biased)
+    assert any("±" in line for line in sound)
 
 
 def test_what_is_fitted_has_no_error_and_what_is_collected_has() -> None:

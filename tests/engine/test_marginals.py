@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import boolean, category, integer, survey_toml
 
 from ldpsql.dbapi.connection import Connection
 from ldpsql.designer import design
@@ -19,15 +20,12 @@ PEOPLE = 20_000
 NAMES = ("srr-ss", "arr-ss", "solh", "oue-ms", "ft")
 
 
-def survey(name: str, options: str, workload: str = "") -> Survey:
+def survey(name: str, ways: int, **more: object) -> Survey:
     """A state, an age and two answers of yes and no; for ft the latter only."""
-    text = f'[survey]\ntable = "app"\nepsilon = "4"\nmechanism = "{name}"\n'
-    text += f"[survey.options]\n{options}\n"
-    if name != "ft":
-        text += '[dimension.state]\ntype = "category"\nvalues = ["CA", "NY", "WA"]\n'
-        text += '[dimension.age]\ntype = "int"\ndomain = [0, 8]\n'
-    text += '[dimension.smoker]\ntype = "bool"\n[dimension.member]\ntype = "bool"\n'
-    return design(text + workload)
+    first = () if name == "ft" else (category("state", "CA", "NY", "WA"), integer("age", 0, 8))
+    columns = (*first, boolean("smoker"), boolean("member"))
+    given = {"epsilon": "4", "mechanism": name, "options": {"ways": ways}, **more}
+    return design(survey_toml(*columns, **given))
 
 
 @cache
@@ -50,7 +48,7 @@ def answer(connection: Connection, where: str) -> tuple[float, float]:
 @pytest.fixture(scope="module", params=NAMES)
 def asked(request: pytest.FixtureRequest) -> Iterator[tuple[str, Connection]]:
     """A mechanism and reports of all pairs of attributes."""
-    made = survey(request.param, "ways = 2")
+    made = survey(request.param, 2)
     names = [dimension.name for dimension in made.schema.dimensions]
     with simulate(made, people().select(names), seed=4) as connection:
         yield request.param, connection
@@ -97,7 +95,7 @@ def test_what_was_not_collected_is_refused(asked: tuple[str, Connection]) -> Non
     """A third attribute, with what would answer it."""
     name, connection = asked
     if name == "ft":
-        made = survey("ft", "ways = 1")
+        made = survey("ft", 1)
         binary = people().select(["smoker", "member"])
         refused = pytest.raises(UnsupportedSQL, match=r"smoker and member together.*ways = 2")
         with simulate(made, binary, seed=4) as other, refused:
@@ -110,7 +108,7 @@ def test_what_was_not_collected_is_refused(asked: tuple[str, Connection]) -> Non
 def test_marginals_of_the_workloads_queries() -> None:
     """Those that its SQL asks about, and no others."""
     sql = "SELECT COUNT(*) FROM app WHERE age > 4 AND smoker"
-    made = survey("srr-ss", "ways = 0", f'[workload]\nqueries = ["{sql}"]\n')
+    made = survey("srr-ss", 0, workload={"queries": [sql]})
     with simulate(made, people(), seed=1) as connection:
         value, error = answer(connection, "age > 4 AND smoker")
         inside = (people().column("age").to_numpy() > 4) & people().column("smoker").to_numpy()

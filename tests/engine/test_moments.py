@@ -85,6 +85,7 @@ def test_values_far_from_zero_are_near_those_of_everybody(far_away: np.ndarray) 
     assert (np.abs(values - exact) < 5.0 * errors).all()
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("shift", [0, FAR])
 def test_what_does_not_vary_has_no_correlation(shift: int) -> None:
     constant = ["CORR(x, y)", "REGR_SLOPE(y, x)", "REGR_R2(y, x)"]

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from support.resealing import resealed
+from support.surveys import integer, survey_toml
 
 from ldpsql.cli.main import cli
 from ldpsql.designer import design
@@ -16,15 +17,7 @@ from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
 from ldpsql_lab.simulation import simulate
 
-TEXT = """
-[survey]
-table = "app"
-epsilon = "1"
-mechanism = "lgrr-fd"
-[dimension.age]
-type = "int"
-domain = [0, 8]
-"""
+TEXT = survey_toml(integer("age", 0, 8), mechanism="lgrr-fd")
 ACCEPTED = TEXT.replace('"lgrr-fd"', '"lgrr-fd"\naccept_no_guarantee = true')
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.surveys import ANYTHING
+from support.surveys import ANYTHING, dimension, integer, measure, public, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
@@ -23,10 +23,8 @@ PEOPLE = 4_000
 
 @cache
 def survey(mechanism: str, epsilon: str = "1", more: str = "") -> Survey:
-    return design(
-        f'[survey]\ntable = "app"\nepsilon = "{epsilon}"\nmechanism = "{mechanism}"\n'
-        '[dimension.age]\ntype = "int"\ndomain = [0, 7]\n[measure.pay]\nbounds = [-5, 20]\n' + more
-    )
+    columns = (integer("age", 0, 7), measure("pay", -5, 20), more)
+    return design(survey_toml(*columns, epsilon=epsilon, mechanism=mechanism))
 
 
 def honest(asked: Survey) -> pa.Table:
@@ -58,10 +56,7 @@ COUNTS = "SELECT age, COUNT(*), SUM(pay) FROM app GROUP BY age"
 def test_honest_reports_are_not_suspected(mechanism: str) -> None:
     """Counts of next to nobody, sums of a measure that may be negative."""
     if mechanism == "hio":
-        asked = design(
-            '[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "hio"\n'
-            '[dimension.age]\ntype = "int"\ndomain = [0, 7]\n'
-        )
+        asked = design(survey_toml(integer("age", 0, 7), mechanism="hio"))
         sql = "SELECT age, COUNT(*) FROM app GROUP BY age"
     else:
         asked, sql = survey(mechanism), COUNTS
@@ -73,7 +68,7 @@ def test_honest_reports_are_not_suspected(mechanism: str) -> None:
 @pytest.mark.parametrize("epsilon", ["1", "7"])
 def test_honest_reports_of_few_people_are_not_suspected(mechanism: str, epsilon: str) -> None:
     """A handful a day, all of them at one end of a domain of which most is empty."""
-    asked = survey(mechanism, epsilon, "[public.day]\ntype = 'int'\n")
+    asked = survey(mechanism, epsilon, public("day", "int"))
     for seed in range(3):
         days = np.arange(60) % 23
         people = {"age": np.full(60, 7), "pay": np.full(60, 20.0), "day": days}
@@ -85,14 +80,11 @@ def test_honest_reports_of_few_people_are_not_suspected(mechanism: str, epsilon:
 @pytest.mark.parametrize("seed", range(3))
 def test_cells_that_too_few_report_by_chance_are_no_sign(seed: int) -> None:
     """At a large epsilon hardly anybody reports an empty cell, whose error comes out as nothing."""
-    asked = design(
-        '[survey]\ntable = "app"\nepsilon = "6"\nmechanism = "fourier"\n'
-        '[dimension.age]\ntype = "int"\ndomain = [0, 63]\n'
-        '[workload]\nqueries = ["SELECT age, COUNT(*) FROM app GROUP BY age"]\n'
-    )
+    sql = "SELECT age, COUNT(*) FROM app GROUP BY age"
+    given = {"epsilon": "6", "mechanism": "fourier", "workload": {"queries": [sql]}}
+    asked = design(survey_toml(integer("age", 0, 63), **given))
     people = pa.table({"age": np.full(500, 63)})
     reports = randomize_batch(asked, people, SeededEntropy(seed), policy=ANYTHING)[0]
-    sql = "SELECT age, COUNT(*) FROM app GROUP BY age"
     assert not [note for note in notes(asked, reports, sql) if "forged" in note]
 
 
@@ -190,8 +182,8 @@ def test_a_condition_that_no_declared_values_satisfy_is_noted(
 def test_a_day_that_is_its_midnight_and_values_that_are_only_declared_are_noted() -> None:
     asked = survey(
         "grr",
-        more='[dimension.seen]\ntype = "timestamp"\nrange = ["2026-01-01", "2026-01-03"]\n'
-        'unit = "day"\n[public.shop]\ntype = "text"\n',
+        more=dimension("seen", "timestamp", range=["2026-01-01", "2026-01-03"], unit="day")
+        + public("shop", "text"),
     )
     day = "seen <= '2026-01-02' compares with the midnight at which that day begins, a moment that "
     day += "counts with the rest of its bin; for the whole day write CAST(seen AS DATE) <= "
@@ -211,12 +203,12 @@ def test_a_day_that_is_its_midnight_and_values_that_are_only_declared_are_noted(
 
 def test_keys_in_bins_are_noted() -> None:
     """A row of 17 holds everybody up to 29: without the note it would be taken for a single age."""
-    asked = design(
-        '[survey]\ntable = "app"\nepsilon = "1"\nmechanism = "fourier"\n'
-        '[dimension.age]\ntype = "int"\nedges = [17, 18, 30, 91]\n'
-        '[dimension.size]\ntype = "float"\ndomain = [0, 2]\nbins = 4\n'
-        '[dimension.kids]\ntype = "int"\ndomain = [0, 3]\n'
+    columns = (
+        dimension("age", "int", edges=[17, 18, 30, 91]),
+        dimension("size", "float", domain=[0, 2], bins=4),
+        integer("kids", 0, 3),
     )
+    asked = design(survey_toml(*columns, mechanism="fourier"))
     start = "is collected in bins, each shown by its lower end:"
     ages, sizes = f"age {start} 18 is 18..29", f"size {start} 0.0 is [0.0, 0.5)"
     with open_store(None, read_only=False) as store:
@@ -250,7 +242,7 @@ def test_keys_in_bins_are_noted() -> None:
 )
 def test_a_text_that_no_report_holds_is_noted(sql: str, words: list[str]) -> None:
     """A public column has no declared values that could refuse it."""
-    asked = survey("hi", more='[public.shop]\ntype = "text"\n')
+    asked = survey("hi", more=public("shop", "text"))
     random = np.random.default_rng(1)
     people = {
         "age": random.integers(0, 8, 200),

@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import category, dimension, integer, measure, survey_toml
 
 from ldpsql.algebra.estimate import quantile
 from ldpsql.algebra.numerics import bound_probability
@@ -200,34 +201,20 @@ def test_a_mode_of_two_values_is_tested_as_well(
 
 # -- by SQL -------------------------------------------------------------------------------------
 
-SURVEY = """
-[survey]
-table = "people"
-epsilon = "4"
-mechanism = "fourier"
-[dimension.age]
-type = "int"
-domain = [18, 57]
-[dimension.hours]
-type = "int"
-domain = [0, 79]
-bin_width = 10
-[dimension.state]
-type = "category"
-values = ["CA", "NY"]
-[dimension.day]
-type = "date"
-range = ["2026-01-01", "2026-01-07"]
-unit = "day"
-[measure.pay]
-bounds = [0, 100]
-"""
+SURVEY = survey_toml(
+    *(integer("age", 18, 57), integer("hours", 0, 79, bin_width=10), category("state", "CA", "NY")),
+    dimension("day", "date", range=["2026-01-01", "2026-01-07"], unit="day"),
+    measure("pay", 0, 100),
+    table="people",
+    epsilon="4",
+    mechanism="fourier",
+)
 
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[Connection]:
     random = np.random.default_rng(3)
-    people = 30_000
+    people = 10_000
     table = {
         "age": np.clip(random.normal(35, 8, people), 18, 57).astype(np.int64),
         "hours": np.clip(random.normal(38, 12, people), 0, 79).astype(np.int64),

@@ -5,29 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import category, public, survey_toml
 
 from ldpsql.designer import design
 from ldpsql_lab.simulation import simulate
 
 PEOPLE = 12_000
-FILE = """
-[survey]
-table = "clinic"
-epsilon = "2"
-mechanism = "{name}"
-[dimension.illness]
-type = "category"
-values = ["none", "flu", "HIV", "cancer"]
-sensitive = ["HIV", "cancer"]
-missing = "code"
-[dimension.city]
-type = "category"
-values = ["A", "B", "C"]
-sensitive = ["C"]
-[public.cost]
-type = "float"
-"""
 ILLNESSES, CITIES = ("none", "flu", "HIV", "cancer", None), ("A", "B", "C")
+COLUMNS = (
+    category("illness", *ILLNESSES[:4], sensitive=["HIV", "cancer"], missing="code"),
+    category("city", *CITIES, sensitive=["C"]),
+    public("cost", "float"),
+)
+
+
+def survey_by(mechanism):
+    return design(survey_toml(*COLUMNS, table="clinic", epsilon="2", mechanism=mechanism))
 
 
 def people():
@@ -47,7 +40,7 @@ def people():
 @pytest.fixture(scope="module", params=["jurr", "cprr", "jurr-g", "tdrr"])
 def asked(request):
     table, *arrays = people()
-    with simulate(design(FILE.format(name=request.param)), table, seed=4) as connection:
+    with simulate(survey_by(request.param), table, seed=4) as connection:
         yield connection, arrays
 
 
@@ -104,8 +97,7 @@ def test_conditional_frequencies_by_arithmetic(asked):
 
 @pytest.mark.parametrize("estimator", ["smooth", "em"])
 def test_post_processed_answers_agree_with_themselves(estimator):
-    survey = design(FILE.format(name="jurr"))
-    with simulate(survey, people()[0], seed=4, estimator=estimator) as connection:
+    with simulate(survey_by("jurr"), people()[0], seed=4, estimator=estimator) as connection:
         cells = connection.execute(
             "SELECT illness, COUNT(*) FROM clinic WHERE city = 'B' GROUP BY illness"
         ).result.table.column(1)

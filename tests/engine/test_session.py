@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.executed_lines import counting_lines, lines_run
-from support.surveys import ANYTHING
+from support.surveys import ANYTHING, integer, survey_toml
 from support.two_estimators import known, people, stored, survey_of_two
 
 from ldpsql import limits
@@ -138,11 +138,8 @@ def test_too_many_numbers_at_once_are_refused(
 )
 def test_a_single_call_of_a_decoder_looks_at_the_deadline(mechanism: str, estimator: str) -> None:
     """Also for one row: none of its steps is long."""
-    made = design(
-        f'[survey]\ntable = "app"\nepsilon = "2"\nmechanism = "{mechanism}"\n'
-        '[dimension.a]\ntype = "int"\ndomain = [1, 9]\n'
-        '[dimension.b]\ntype = "int"\ndomain = [1, 9]\n'
-    )
+    columns = (integer("a", 1, 9), integer("b", 1, 9))
+    made = design(survey_toml(*columns, epsilon="2", mechanism=mechanism))
     codes = np.arange(2000) % 9 + 1
     survey, store = collect(made, pa.table({"a": codes, "b": codes[::-1]}))
     with store:
@@ -173,11 +170,8 @@ class GivenUp(threading.Event):
 
 def work_on_groups(happens: Callable[[int], bool]) -> list[int]:
     """Answer 900 groups: how many lines had been run at every look and in the end."""
-    asked = design(
-        '[survey]\ntable = "app"\nepsilon = "2"\nmechanism = "hio"\n'
-        '[dimension.a]\ntype = "int"\ndomain = [1, 30]\n'
-        '[dimension.b]\ntype = "int"\ndomain = [1, 30]\n'
-    )
+    columns = (integer("a", 1, 30), integer("b", 1, 30))
+    asked = design(survey_toml(*columns, epsilon="2", mechanism="hio"))
     with open_store(None, read_only=False) as opened, counting_lines() as so_far:
         opened.register(asked)
         given_up, session = GivenUp(so_far, happens), Session(opened)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from support.noise_free import ExactBoxes, ExactDesign, ExactMechanism, ExactNodes, exact_survey
 from support.sql_survey import APP, base_of, refusal
-from support.surveys import ANYTHING
+from support.surveys import ANYTHING, boolean, integer, survey_toml
 
 from ldpsql.algebra.boxes import Weight
 from ldpsql.designer import design
@@ -99,17 +99,8 @@ PEOPLE = pa.table(
         "member": np.random.default_rng(2).random(5_000) < 0.4,
     }
 )
-SURVEY = """
-[survey]
-table = "app"
-epsilon = "4"
-mechanism = "hgrr"
-[dimension.age]
-type = "int"
-domain = [0, 20]
-[dimension.member]
-type = "bool"
-"""
+COLUMNS = (integer("age", 0, 20), boolean("member"))
+SURVEY = survey_toml(*COLUMNS, epsilon="4", mechanism="hgrr")
 
 
 def true_moment(members_only: bool) -> float:
