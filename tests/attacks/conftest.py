@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ldpsql_device.signature import SigningKey
+
 
 @pytest.fixture
 def memory_folder() -> Iterator[Path]:
@@ -15,3 +17,9 @@ def memory_folder() -> Iterator[Path]:
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def attacker(tmp_path: Path) -> SigningKey:
+    """A key that is not the author's."""
+    return SigningKey.create(tmp_path / "attacker.key")

@@ -44,7 +44,8 @@ def test_nothing_is_said_of_any_record(capsys, caplog):
 
 
 def test_a_refusal_says_the_same_of_every_record(capsys, caplog):
-    policies = Policy("0.001"), Policy(9, public={"day"}), Policy(9, tables={"other"})
+    policies = [Policy("0.001"), Policy(9, public={"day"}), Policy(9, tables={"other"})]
+    policies += [Policy(9, public={"day", "version"}, authors={"0" * 64})]
     survey = app()
     for policy in policies:
         texts = {said(survey, record, capsys, caplog, policy) for record in RECORDS}

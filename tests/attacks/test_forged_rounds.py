@@ -32,11 +32,6 @@ AUTHOR = published_key()
 
 
 @pytest.fixture
-def attacker(tmp_path):
-    return SigningKey.create(tmp_path / "attacker.key")
-
-
-@pytest.fixture
 def ledger(memory_folder):
     return Ledger(memory_folder / "ledger", **PLENTY)
 

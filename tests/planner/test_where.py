@@ -53,7 +53,7 @@ CODES = np.array(
 _NUMBERS = st.sampled_from(["0", "1", "2", "3", "5", "6", "-1", "2.5", "1 + 1", "NULL"])
 _LISTED = st.sampled_from(["'x'", "'y'", "'it''s'", "NULL"])
 _STRINGS = st.sampled_from(["'x'", "'z'", "'u'", "'v''w'", "NULL"])
-_OPERATORS = st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "!="])
+_OPERATORS = st.sampled_from(["=", "==", "<>", "<", "<=", ">", ">=", "!="])
 
 
 def _comparisons(columns: list[str], literals: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -80,13 +80,14 @@ def _comparisons(columns: list[str], literals: st.SearchStrategy[str]) -> st.Sea
 
 
 ATOMS = st.one_of(
-    _comparisons(["a", "p", "small.a"], _NUMBERS),
+    _comparisons(["a", "p", "small.a", "SMALL.A", "(p)"], _NUMBERS),
     _comparisons(["s", '"S"'], _LISTED),
     _comparisons(["q"], _STRINGS),
     st.sampled_from(["s < 'y y'", "s >= 'j'", "s BETWEEN 'a' AND 'xx'"]),
     st.sampled_from(["b", "NOT b", "r", "b IS TRUE", "r IS NOT FALSE", "r = TRUE", "b <> FALSE"]),
+    st.sampled_from(["b IS NOT TRUE", "r IS FALSE", "b IS NOT FALSE", "r IS NOT TRUE"]),
     st.builds("{} IS {}".format, st.sampled_from("asbpqr"), st.sampled_from(["NULL", "NOT NULL"])),
-    st.sampled_from(["TRUE", "FALSE", "NULL", "1 = 1", "1 = NULL"]),
+    st.sampled_from(["TRUE", "FALSE", "NULL", "1 = 1", "1 = 2", "'a' < 'b'", "1 = NULL"]),
 )
 PREDICATES = st.recursive(
     ATOMS,
