@@ -34,10 +34,12 @@ def ran(tmp_path_factory):
         shell.history_manager.end_session()
 
 
+@pytest.mark.slow
 def test_every_cell_runs(ran):
     assert len(ran[0]) == len(cells_of("code")) == 8
 
 
+@pytest.mark.slow
 def test_the_answers_are_about_the_people(ran):
     results, shell = ran
     table = shell.user_ns["table"]

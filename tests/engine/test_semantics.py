@@ -23,17 +23,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, seed, settings
 from hypothesis import strategies as st
-from support.noise_free import ExactBoxes, ExactMechanism, ExactNodes, exact_survey
-from support.surveys import ANYTHING
+from support.noise_free import ExactBoxes, ExactNodes, exact_survey, storing
 
 from ldpsql.engine.session import Session
-from ldpsql.mechanisms import registry
-from ldpsql.randomize.table import randomize_batch
 from ldpsql.sql.lookups import PublicTable
-from ldpsql.store import open_store
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import BOOL, Listed, int_domain, time_range
-from ldpsql_lab.simulation import SeededEntropy
 
 FIRST_DAY = date(2026, 1, 1)
 STATES = ("CA", "NY", "TX", "WA")
@@ -170,17 +165,16 @@ class Both:
 def both(request: pytest.FixtureRequest) -> Iterator[Both]:
     """Over the same people."""
     survey = exact_survey("app", SCHEMA, RAW, request.param)
-    patch = pytest.MonkeyPatch()
-    patch.setattr(
-        registry, "MECHANISMS", {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
-    )
-    reports, _ = randomize_batch(survey, RAW, SeededEntropy(1), policy=ANYTHING)
-    store = open_store(None, read_only=False)
-    store.ingest_table(reports, survey)
-    session = Session(store)
-    for name, rows in LOOKUPS.items():
-        session.register(PublicTable.of(name, rows))
-    raw = duckdb.connect(config={"threads": 1})
+    with storing(survey, RAW) as store, duckdb.connect(config={"threads": 1}) as raw:
+        session = Session(store)
+        for name, rows in LOOKUPS.items():
+            session.register(PublicTable.of(name, rows))
+        fill(raw)
+        yield Both(session, raw)
+
+
+def fill(raw: duckdb.DuckDBPyConnection) -> None:
+    """The people, the look-up tables, the public values that there are, and all declared ones."""
     raw.register("arrow", RAW)
     raw.execute("CREATE TABLE app AS SELECT * FROM arrow")
     for name, rows in LOOKUPS.items():
@@ -192,10 +186,6 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
         raw.execute(f"CREATE TABLE {name} AS SELECT {name} FROM app LIMIT 0")
         raw.executemany(f"INSERT INTO {name} VALUES (?)", cells)
     raw.execute(f"CREATE TABLE declared AS SELECT * FROM {', '.join(values)}")
-    yield Both(session, raw)
-    raw.close()
-    store.close()
-    patch.undo()
 
 
 # -- generated SQL -----------------------------------------------------------------------------
@@ -593,6 +583,13 @@ def test_joins_equal_duckdb(both: Both, request: pytest.FixtureRequest, question
     ask_many(joined(double), both, double, questions)
 
 
+on_boxes = pytest.mark.parametrize(
+    "both", [ExactBoxes, pytest.param(ExactNodes, marks=pytest.mark.slow)], indirect=True
+)
+"""Of what the base queries give the two doubles know nothing of their own."""
+
+
+@on_boxes
 @pytest.mark.parametrize(
     "sql",
     [
@@ -618,6 +615,7 @@ def test_outer_sql_equals_duckdb(both: Both, sql: str) -> None:
             assert left == right or same(left, right)
 
 
+@on_boxes
 @pytest.mark.parametrize(
     "sql",
     [
@@ -700,6 +698,7 @@ def test_groups_are_those_that_satisfy_where(both: Both, sql: str, rows: int) ->
     assert len(both.ours(sql)) == rows
 
 
+@on_boxes
 @pytest.mark.parametrize(
     ("sql", "kind"),
     [

@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.noise_free import ExactBoxes, ExactDesign, ExactMechanism, ExactNodes, exact_survey
+from support.noise_free import ExactBoxes, ExactDesign, ExactNodes, exact_survey, storing
 from support.sql_survey import APP, base_of, refusal
-from support.surveys import ANYTHING, boolean, integer, survey_toml
+from support.surveys import boolean, integer, survey_toml
 
 from ldpsql.algebra.boxes import Weight
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.errors import Place, QueryError
-from ldpsql.mechanisms import registry
-from ldpsql.randomize.table import randomize_batch
 from ldpsql.sql import aggregates
 from ldpsql.sql.aggregates import (
     AGGREGATES,
@@ -28,12 +26,11 @@ from ldpsql.sql.aggregates import (
     sum_of,
     targets_of,
 )
-from ldpsql.store import open_store
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
 from ldpsql_lab.bench.questions import question
 from ldpsql_lab.bench.truth import Truth
-from ldpsql_lab.simulation import SeededEntropy, simulate
+from ldpsql_lab.simulation import simulate
 
 EVERYBODY = Target()
 
@@ -111,16 +108,12 @@ def true_moment(members_only: bool) -> float:
 @pytest.mark.usefixtures("with_own")
 @pytest.mark.parametrize("kind", [ExactNodes, ExactBoxes])
 def test_one_entry_is_all_that_an_aggregate_takes(
-    kind: type[ExactDesign], monkeypatch: pytest.MonkeyPatch
+    kind: type[ExactDesign],
 ) -> None:
     """Without noise it equals the truth, by tree nodes and by boxes."""
     schema = design(SURVEY).schema
     survey = exact_survey("app", schema, PEOPLE, kind)
-    entry = {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
-    monkeypatch.setattr(registry, "MECHANISMS", entry)
-    reports, _ = randomize_batch(survey, PEOPLE, SeededEntropy(1), policy=ANYTHING)
-    with open_store(None, read_only=False) as store:
-        store.ingest_table(reports, survey)
+    with storing(survey, PEOPLE) as store:
         session = Session(store)
         whole = session.execute("SELECT SECOND_MOMENT(age) FROM app").table.column(0).to_pylist()
         assert whole == pytest.approx([true_moment(False)])

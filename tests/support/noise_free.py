@@ -8,13 +8,15 @@ through the real `NodeDesign` plans, `ExactBoxes` from boxes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from support.partial_designs import PartialDesign, PartialRecipe
 
 from ldpsql.algebra.boxes import LinearQuery, Weight
@@ -23,13 +25,18 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import JointEstimator
 from ldpsql.estimators.linear import CellQuery, GroupAnswer, LinearEstimator, Source
 from ldpsql.estimators.nodes import NodeDesign
+from ldpsql.mechanisms import registry
 from ldpsql.mechanisms.registry import mechanism
+from ldpsql.randomize.table import randomize_batch
 from ldpsql.reports.report import Histogram, Reports, Rows
+from ldpsql.store import open_store
+from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import Digit, Face, Keep, Part, Plan
 from ldpsql_device.schema import Schema
+from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 
 @dataclass(frozen=True)
@@ -260,3 +267,23 @@ def exact_survey(table: str, schema: Schema, raw: pa.Table, kind: type[ExactDesi
     """A survey over a raw table, answered without noise."""
     design = kind(RecordDomain.of(schema), Epsilon.parse("1"), People.of(schema, raw))
     return Survey(table, schema, design, accept_no_guarantee=True)
+
+
+@contextmanager
+def known(survey: Survey) -> Iterator[None]:
+    """The registry knows the survey's mechanism."""
+    with pytest.MonkeyPatch.context() as patch:
+        entry = ExactMechanism(survey.design)  # type: ignore[arg-type]
+        patch.setattr(registry, "MECHANISMS", {**registry.MECHANISMS, "exact": entry})
+        yield
+
+
+@contextmanager
+def storing(survey: Survey, raw: pa.Table) -> Iterator[Store]:
+    """A store in memory with the reports of everybody, which can be asked within."""
+    with known(survey), open_store(None, read_only=False) as store:
+        reports, _ = randomize_batch(
+            survey, raw, SeededEntropy(1), policy=accept_everything(survey)
+        )
+        store.ingest_table(reports, survey)
+        yield store

@@ -10,16 +10,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pytest
-from support.noise_free import ExactBoxes, ExactMechanism, exact_survey
+from support.noise_free import ExactBoxes, exact_survey, storing
 from support.surveys import boolean, category, dimension, integer, measure, public, survey_toml
 
 from ldpsql.designer.file import read_file
 from ldpsql.engine.session import Session
-from ldpsql.mechanisms import registry
-from ldpsql.randomize.table import randomize_batch
-from ldpsql.store import open_store
-from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = ROOT / "tests" / "engine" / "statements.sql"
@@ -79,12 +74,7 @@ def shoppers(people: int = PEOPLE) -> Iterator[Session]:
     together, with its noise switched off."""
     schema, table = read_file(SURVEY).schema, table_of(people)
     survey = exact_survey("shoppers", schema, table, ExactBoxes)
-    double = {**registry.MECHANISMS, "exact": ExactMechanism(survey.design)}
-    with pytest.MonkeyPatch.context() as patch, open_store(None, read_only=False) as store:
-        patch.setattr(registry, "MECHANISMS", double)
-        policy = accept_everything(survey)
-        reports, _ = randomize_batch(survey, table, SeededEntropy(1), policy=policy)
-        store.ingest_table(reports, survey)
+    with storing(survey, table) as store:
         yield Session(store)
 
 

@@ -6,21 +6,18 @@ three replicates: factor x value + shift.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
-from support.noise_free import BoxCounter, ExactBoxes, ExactMechanism, exact_survey
+from support.noise_free import BoxCounter, ExactBoxes, exact_survey, known
 from support.surveys import ANYTHING
 
 from ldpsql.algebra.boxes import LinearQuery
 from ldpsql.algebra.estimate import Array, Estimates
 from ldpsql.estimators.base import JointEstimator
-from ldpsql.mechanisms import registry
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.reports.report import Histogram
 from ldpsql.store import open_store
@@ -30,6 +27,7 @@ from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema
 from ldpsql_device.values import int_domain
 from ldpsql_lab.simulation import SeededEntropy
 
+__all__ = ["known"]
 SCHEMA = Schema(
     (Dimension("age", int_domain(0, 9)),),
     (Measure("pay", (0.0, 10.0)),),
@@ -101,18 +99,6 @@ def people(count: int = 300) -> pa.Table:
 def survey_of_two(estimator: str | None = None) -> Survey:
     """A survey whose design offers both estimators."""
     return replace(exact_survey("app", SCHEMA, people(), TwoEstimators), estimator=estimator)
-
-
-@contextmanager
-def known(survey: Survey) -> Iterator[None]:
-    """The registry knows the survey's mechanism."""
-    patch = pytest.MonkeyPatch()
-    entry = ExactMechanism(survey.design)  # type: ignore[arg-type]
-    patch.setattr(registry, "MECHANISMS", {**registry.MECHANISMS, "exact": entry})
-    try:
-        yield
-    finally:
-        patch.undo()
 
 
 def stored(survey: Survey, path: Any = None) -> Store:
