@@ -1,0 +1,123 @@
+-- What is asked of both, ldpsql and DuckDB, in `test_semantics.py`; one on a line, and in their order within a section.
+
+-- aggregates
+COUNT(*)
+COUNT(state)
+COUNT(age)
+COUNT(version)
+COUNT(pay)
+SUM(pay)
+AVG(pay)
+SUM(age)
+AVG(age)
+SUM(price)
+AVG(price)
+SUM(version)
+AVG(version)
+SUM(pay) / COUNT(*)
+2 * COUNT(*) - SUM(price) / 4
+AVG(pay) - AVG(age)
+-SUM(pay) + 1
+COUNT(*) FILTER (WHERE age > 3)
+COUNT_IF(state = 'NY' AND NOT active)
+COUNT(*) FILTER (WHERE age % 2 = 0 OR shop = 'north')
+SUM(pay) FILTER (WHERE state LIKE 'N%')
+SUM(price) FILTER (WHERE active) / SUM(price)
+AVG(pay) FILTER (WHERE active) - AVG(pay) FILTER (WHERE NOT active)
+AVG(version) FILTER (WHERE version > 0 AND age < 9)
+SUM(CASE WHEN state = 'CA' THEN 1 ELSE 0 END)
+COUNT(CASE WHEN version = 1 THEN active END)
+AVG(CASE WHEN state < 'NZ' THEN 1 ELSE 0 END)
+AVG(CASE WHEN age > 4 THEN pay END)
+SUM(CASE WHEN state = 'CA' THEN pay WHEN active THEN 2 * pay ELSE day(joined) END)
+SUM(CASE WHEN state = 'CA' THEN version ELSE 10 * age END)
+COUNT(CASE WHEN state = 'CA' THEN version WHEN active THEN 3 END)
+AVG(active)
+AVG(state = 'NY')
+SUM(age > 4)
+SUM(day(joined))
+AVG(age * age)
+SUM(length(state) * day(joined)) FILTER (WHERE age <> 7)
+COUNT(nullif(age, 3))
+COUNT(coalesce(state, 'x'))
+AVG(age % 3 + score // 4)
+SUM(pay * day(joined))
+AVG(pay * (age - 4) / 2)
+SUM(pay - 10 * day(joined)) / COUNT(*)
+SUM(version * age)
+AVG(version + age)
+AVG(price * day(joined) - pay)
+SUM(price + version)
+AVG(price * age - version)
+COUNT(version + price)
+AVG(CASE WHEN active THEN version ELSE price END)
+SUM(CASE WHEN shop = 'north' THEN 1 WHEN version = 1 THEN age ELSE 3 END)
+AVG(CASE shop WHEN 'north' THEN pay ELSE price END)
+COUNT(CASE WHEN version = 1 THEN 1 WHEN shop = 'north' THEN version END)
+
+-- functions
+VAR_POP(age)
+VAR_SAMP(age * 2 - day(joined))
+STDDEV(age) FILTER (WHERE active)
+STDDEV_POP(nullif(age, 4)) / 2 + 1
+COVAR_POP(pay, age)
+COVAR_SAMP(age, day(joined))
+CORR(length(nullif(state, 'NY')) * age, day(joined))
+CORR(age, day(joined)) FILTER (WHERE shop = 'north' OR age > 3)
+REGR_SLOPE(pay, age)
+REGR_SLOPE(version, age)
+REGR_INTERCEPT(age, day(joined))
+REGR_COUNT(age, length(nullif(state, 'CA')))
+REGR_AVGX(pay, nullif(age, 2))
+REGR_AVGY(version, nullif(age, 2))
+REGR_SXX(nullif(age, 2), day(joined))
+REGR_SYY(age, nullif(day(joined), 3))
+REGR_SXY(age, pay)
+MEDIAN(age)
+MEDIAN(age) FILTER (WHERE active) - AVG(pay)
+QUANTILE_CONT(age, 0.35)
+QUANTILE_CONT(age // 3, 0.6)
+QUANTILE_DISC(nullif(day(joined), 3), 0.5)
+CDF(age, 6)
+CDF(joined, DATE '2026-01-03') FILTER (WHERE active)
+QUANTILE_DISC(age, 0.25)
+QUANTILE_DISC(age, -0.25)
+PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age)
+PERCENTILE_DISC(0.3) WITHIN GROUP (ORDER BY age DESC)
+
+-- statements
+SELECT shop, COUNT(*) AS n FROM app GROUP BY shop HAVING COUNT(*) > 10 ORDER BY n DESC
+SELECT age, AVG(pay) AS m FROM app GROUP BY age ORDER BY m LIMIT 3
+WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) SELECT MAX(n), SUM(n) FROM t
+SELECT a.n - b.n FROM (SELECT COUNT(*) AS n FROM app WHERE active) a, (SELECT COUNT(*) AS n FROM app WHERE NOT active) b
+SELECT ROUND(AVG(price), 1) FROM app WHERE age > 4
+SELECT COUNT(*) FROM app WHERE age BETWEEN 4 AND 2
+SELECT state, SUM(pay) / SUM(price) FROM app GROUP BY 1 ORDER BY 1 NULLS LAST
+SELECT SUM(pay + version), AVG(price - pay / 2), COUNT(pay + price), SUM(pay * age + version) FILTER (WHERE state = 'CA') FROM app
+SELECT state, active, COUNT(*) FROM app GROUP BY ROLLUP (state, active)
+SELECT state, age // 4 AS b, AVG(pay) FROM app WHERE age > 3 GROUP BY CUBE (state, b)
+SELECT shop, active, COUNT(*) FROM app GROUP BY shop, ROLLUP (active)
+SELECT state, active, age % 2, SUM(pay) FROM app GROUP BY GROUPING SETS ((state, active), (age % 2), (), state)
+SELECT state, active, COUNT(*) FROM app GROUP BY ROLLUP (state), CUBE (active)
+SELECT age / 2 AS half, half * 2, COUNT(*) AS n FROM app GROUP BY half HAVING half > 2
+SELECT age // 3, COUNT(*) FROM app GROUP BY 1 HAVING AGE // 3 < 2
+SELECT year(joined), day(joined) < 4, COUNT(*) FROM app GROUP BY ALL
+SELECT upper(state), COUNT(*) FROM app GROUP BY ALL ORDER BY upper(state)
+SELECT -(age // 3), COUNT(*) FROM app GROUP BY age // 3
+SELECT state, COUNT(*) AS n FROM app GROUP BY state QUALIFY RANK() OVER (ORDER BY n) < 3
+SELECT state, active, SUM(COUNT(*)) OVER (PARTITION BY state) AS n, SUM(pay) / SUM(SUM(pay)) OVER () FROM app GROUP BY state, active QUALIFY n > 30
+SELECT state, active, shop, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY shop, active), AVG(pay) FROM app WHERE age > 2 GROUP BY state, active, shop
+SELECT age // 3 AS t, SUM(pay) / SUM(SUM(pay)) OVER () AS s FROM app GROUP BY t
+SELECT shop, COUNT(*) / SUM(COUNT(*)) OVER () FROM app GROUP BY shop
+SELECT state, COUNT(*) / SUM(COUNT(*)) OVER () FROM app GROUP BY state HAVING state < 'NZ'
+SELECT state, LAG(COUNT(*)) OVER (ORDER BY state NULLS LAST) FROM app GROUP BY state
+SELECT state, LAG(COUNT(*)) OVER w, MAX(COUNT(*)) OVER v, LAST_VALUE(AVG(pay)) OVER (w ROWS 1 PRECEDING) FROM app GROUP BY state WINDOW v AS (), w AS (v ORDER BY state NULLS LAST)
+WITH young AS (SELECT * FROM app WHERE age < 5) SELECT AVG(pay), COUNT(*) FROM young
+WITH y AS (SELECT * FROM app WHERE app.age < 5 OR active), z AS (SELECT * FROM y AS a WHERE NOT a.active) SELECT z.state, SUM(age) FROM z WHERE z.age > 2 OR shop = 'north' GROUP BY z.state
+SELECT COUNT(*) FROM (SELECT * FROM app WHERE state LIKE 'N%') AS t WHERE t.age % 2 = 1
+SELECT d * 2, COUNT(*) AS n FROM (SELECT age + 1 AS d, active FROM app WHERE age < 9) t WHERE active GROUP BY d HAVING n > 1
+WITH a AS (SELECT *, age // 3 AS third FROM app WHERE version = 1) SELECT third, shop, AVG(pay) FROM a WHERE a.third < 3 GROUP BY third, shop
+SELECT u.x, SUM(u.pay) FROM (SELECT t.y % 2 AS x, pay FROM (SELECT age AS y, pay FROM app AS s WHERE s.active) AS t WHERE t.y < 8) AS u GROUP BY u.x
+SELECT DISTINCT shop, active FROM app WHERE age < 6
+SELECT upper(state) AS s FROM app WHERE state <> 'NY' GROUP BY state ORDER BY s
+WITH y AS (SELECT * FROM app WHERE age < 5), n AS (SELECT COUNT(*) AS n FROM y) SELECT n, (SELECT COUNT(*) FROM y WHERE active) FROM n
