@@ -7,7 +7,6 @@ from support.strict_device import make_strict, seen
 from support.surveys import measure, survey_toml
 
 from ldpsql.designer import design
-from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Measure
 
 PAY = 73.0
@@ -37,9 +36,3 @@ def test_beyond_a_bound_is_at_the_bound(value):
     pay = Measure("pay", (0.0, 128.0))
     assert pay.threshold(value)[0] == pay.threshold(128.0)[0] == 2**64
     assert pay.threshold(-value)[0] == pay.threshold(0.0)[0] == 0
-
-
-@pytest.mark.parametrize("key", ['on_out_of_range = "reject"', 'outside = "reject"'])
-def test_no_survey_can_ask_for_a_refusal(key):
-    with pytest.raises(SurveyError, match="unknown key"):
-        design(survey_toml(measure("pay", 0, 9)) + key + "\n")

@@ -105,7 +105,8 @@ def test_a_long_text_of_a_class_of_its_own_is_not_copied(name):
     assert most < 1_000_000
 
 
-@pytest.mark.parametrize("key", ['nulls = "reject"', 'missing = "reject"', 'on_missing = "drop"'])
-def test_no_survey_can_ask_for_a_refusal(key):
-    with pytest.raises(SurveyError):
-        design(survey_toml(integer("x", 0, 9)) + key + "\n")
+@pytest.mark.parametrize("column", [integer("x", 0, 9), measure("x", 0, 9)])
+@pytest.mark.parametrize("key", ["nulls", "missing", "on_missing", "on_out_of_range", "outside"])
+def test_no_survey_can_ask_for_a_refusal(column, key):
+    with pytest.raises(SurveyError, match=key):
+        design(f'{survey_toml(column)}{key} = "reject"\n')

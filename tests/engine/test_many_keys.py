@@ -120,15 +120,19 @@ def require_same(many: Result, each: Result) -> None:
             np.testing.assert_allclose(left, right, rtol=1e-8, atol=1e-7)
 
 
+def compare(store: Store, sql: str, at_once: list[bool]) -> None:
+    many = Session(store).execute(sql)
+    assert at_once and all(at_once)
+    require_same(many, one_by_one(store, sql))
+
+
 @pytest.mark.fast(8)
 @pytest.mark.parametrize("filled", TREES, indirect=True)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_many_keys_at_once_get_the_same_numbers(
     filled: Store, question: str, at_once: list[bool]
 ) -> None:
-    many = Session(filled).execute(QUESTIONS[question])
-    assert at_once and all(at_once)
-    require_same(many, one_by_one(filled, QUESTIONS[question]))
+    compare(filled, QUESTIONS[question], at_once)
 
 
 @pytest.mark.fast(3)
@@ -141,9 +145,7 @@ def test_of_tables_and_marginals_too(
     monkeypatch.setattr(grouped, "_ROWS_AT_ONCE", 500)
     two = [boolean("member")] if MECHANISMS[mechanism].takes.dimensions[0] > 1 else []
     with fill(survey(mechanism, *two)) as store:
-        many = Session(store).execute(QUESTIONS[question])
-        assert at_once and all(at_once)
-        require_same(many, one_by_one(store, QUESTIONS[question]))
+        compare(store, QUESTIONS[question], at_once)
 
 
 @pytest.mark.fast(2)
@@ -154,9 +156,7 @@ def test_of_private_measures_too(mechanism: str, at_once: list[bool]) -> None:
         "SELECT shop, COUNT(*) AS n, SUM(pay) AS s, AVG(pay) AS a FROM app WHERE age < 5 GROUP BY 1"
     )
     with fill(survey(mechanism, measure("pay", 0, 10))) as store:
-        many = Session(store).execute(sql)
-        assert at_once and all(at_once)
-        require_same(many, one_by_one(store, sql))
+        compare(store, sql, at_once)
 
 
 @pytest.mark.fast(2)

@@ -361,10 +361,3 @@ def test_distributions_are_groups_and_shares(connection: Connection, sql: str, m
             continue
         assert left.to_numpy() == pytest.approx(right.to_numpy())
         assert ours.intervals[index].low == pytest.approx(theirs.intervals[index].low)
-
-
-def test_distributions_have_the_names_they_are_written_with(connection: Connection) -> None:
-    names = connection.execute("SELECT Histogram(hours) FROM people").result.table.column_names
-    assert names == ["hours", "Histogram(hours)"]
-    names = connection.execute("SELECT cdf(age, 30) * 2 FROM people").result.table.column_names
-    assert names == ["cdf(age, 30) * 2"]

@@ -110,3 +110,5 @@ SELECT COUNT(*) FROM app UNION ALL SELECT COUNT(*) FROM app WHERE active  -- 2: 
 SELECT COUNT(*) / (SELECT COUNT(*) FROM app) FROM app WHERE active  -- 2: COUNT(*) / (SELECT COUNT(*) FROM app) ±
 SELECT state, COUNT(*) FROM app GROUP BY 1 HAVING COUNT(*) > (SELECT AVG(hours) FROM app)  -- 2: state | COUNT(*) ±
 WITH t AS (SELECT state, COUNT(*) AS n FROM app GROUP BY state) SELECT N, n / 2, ROUND(n, 1)  AS r FROM t  -- 1: N ± | n / 2 ± | r ±
+SELECT Histogram(hours) FROM people  -- 1: hours | Histogram(hours) ±
+SELECT cdf(age, 30) * 2 FROM people  -- 1: cdf(age, 30) * 2 ±
