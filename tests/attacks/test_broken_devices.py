@@ -130,7 +130,6 @@ def test_a_device_and_its_odds_that_lie_together(monkeypatch: Patch) -> None:
     assert "two records answer one question by odds above e^1: e^2.38629" in found.problems
 
 
-@pytest.mark.slow
 def test_words_of_the_system_that_come_twice(monkeypatch: Patch) -> None:
     right = OsEntropy.words
 
@@ -213,7 +212,7 @@ def lowest_code(schema: Any, record: Any, entropy: Any) -> Any:
     return codes if record.get("sex") in ("f", "m") else codes * 0
 
 
-@pytest.mark.slow
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
