@@ -2,8 +2,8 @@
 
 The core imports none of them: it asks for what a group of entry points has under a name. Groups are
 `ldpsql.audits`, `ldpsql.commands`, `ldpsql.demos`, `ldpsql.mechanisms`, `ldpsql.pictures`,
-`ldpsql.sources`, `ldpsql.stores` and `ldpsql.synthesizers`. Metadata is read only where a name is
-not one of the core's own, because that takes longer than a small answer.
+`ldpsql.receivers`, `ldpsql.sources`, `ldpsql.stores` and `ldpsql.synthesizers`. Metadata is read
+only where a name is not one of the core's own, because that takes longer than a small answer.
 """
 
 from __future__ import annotations

@@ -42,9 +42,8 @@ def designed(name):
 
 def meets(design, kind, epsilon=None):
     """Whether its channel meets a definition at its epsilon."""
-    holds = Criterion(kind, design.domain).holds(
-        enumerate_law(design.plan), epsilon or design.epsilon
-    )
+    odds = Criterion(kind, design.domain).worst(enumerate_law(design.plan)).odds
+    holds = odds is not None and odds <= (epsilon or design.epsilon).odds
     return holds and not (kind == "uldp-joint" and names_strangers(design))
 
 
@@ -82,9 +81,9 @@ def test_the_definition_of_two_attributes_condition_by_condition():
         changed = [list(row) for row in rows]
         for record, report, chance in changes:
             changed[cells.index(record)][cells.index(report)] += Fraction(chance)
-        return Criterion("uldp-joint", domain).holds(
-            Law(law.inputs, law.outputs, tuple(map(tuple, changed))), design.epsilon
-        )
+        channel = Law(law.inputs, law.outputs, tuple(map(tuple, changed)))
+        odds = Criterion("uldp-joint", domain).worst(channel).odds
+        return odds is not None and odds <= design.epsilon.odds
 
     assert holds([])
     assert not holds([((0, 0), (0, 0), "1/10")])

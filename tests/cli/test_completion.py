@@ -45,8 +45,10 @@ def test_what_can_stand_there_is_offered(before, texts):
 
 def test_an_offer_takes_the_place_of_what_was_begun():
     [offer] = NAMES.offers("SELECT COUNT(*) FROM app WHERE state = 'n")
-    assert (offer.text, offer.taken, offer.detail) == ("'NY'", 2, "value")
-    role = {offer.text: offer.detail for offer in NAMES.offers("SELECT * FROM app WHERE ")}
+    assert (offer.text, offer.start_position, offer.display_meta_text) == ("'NY'", -2, "value")
+    role = {
+        offer.text: offer.display_meta_text for offer in NAMES.offers("SELECT * FROM app WHERE ")
+    }
     assert (role["age"], role["spent"]) == ("dimension, int", "measure, float")
 
 

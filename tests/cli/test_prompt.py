@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from support.command_line import store_reports
 
-from ldpsql.workbench.completion import Offer
 from ldpsql.workbench.prompt import PrivateHistory, Prompt, history_file
 
 ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
@@ -29,7 +28,7 @@ def typing(keys, history=None):
         keyboard.send_text(keys)
         yield Prompt(
             lambda text: text.endswith(";") or not text,
-            lambda before: [Offer("COUNT", 3)] if before.endswith("COU") else [],
+            lambda before: [Completion("COUNT", -3)] if before.endswith("COU") else [],
             lambda before: before.startswith(".read "),
             history,
             terminal=(keyboard, DummyOutput()),
@@ -69,7 +68,7 @@ def test_what_is_offered_completes_what_was_begun(tmp_path):
     with create_pipe_input() as keyboard:
         terminal = (keyboard, DummyOutput())
         eager = Prompt(
-            bool, lambda _: [Offer("SELECT", 0)], lambda _: False, None, terminal=terminal
+            bool, lambda _: [Completion("SELECT")], lambda _: False, None, terminal=terminal
         )
         assert offered(eager, "") == ["SELECT"]
         assert offered(eager, "", by_tab=False) == []

@@ -19,12 +19,13 @@ from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.estimate import Estimates
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
-from ldpsql.estimators.base import AnyDesign, Estimator, make_estimator
+from ldpsql.estimators.base import AnyDesign, AnyEstimator, Estimator, make_estimator
 from ldpsql.mechanisms.fourier.contributions import SecondMoments
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.registry import MECHANISMS
-from ldpsql.population.census import CensusDesign, CensusEstimator, CensusQuery, products, subtract
+from ldpsql.population.census import CensusEstimator, products, subtract
 from ldpsql.population.sources import Population
+from ldpsql.reports.report import Histogram
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import InterfaceError, SurveyError
@@ -41,18 +42,24 @@ def count(low: int, end: int) -> LinearQuery:
     return LinearQuery.count(Box((((low, end),),)))
 
 
+def plan_ranges(made: AnyDesign) -> dict[Any, LinearQuery]:
+    """The ranges between EDGES by what a design makes of each."""
+    return {made.prepare(own := count(low, end)): own for low, end in pairwise(EDGES)}
+
+
 def simulated(name: str, *, is_census: bool) -> tuple[Repeated, Numbers]:
     """Of ranges over eight codes at epsilon 4, and the counts of those who answered, who are the
     same people in every survey; with or without a census."""
     made: AnyDesign = MECHANISMS[name].design(domain_of((8,)), Epsilon.parse("4"), {})
     codes = np.random.default_rng(1).choice(8, PEOPLE, p=[0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05])
     truth = np.array([((codes >= low) & (codes < end)).sum() for low, end in pairwise(EDGES)])
-    asked = CensusDesign(made) if is_census else made
-    row = [asked.prepare(count(low, end)) for low, end in pairwise(EDGES)]
-    found = Repeated.of(
-        made, row, lambda _: codes[:, None], SURVEYS, lambda held: make_estimator(asked, held)
-    )
-    return found, truth
+    row = plan_ranges(made)
+
+    def make(histogram: Histogram) -> AnyEstimator:
+        sample = make_estimator(made, histogram)
+        return CensusEstimator(sample, made, PEOPLE, row) if is_census else sample
+
+    return Repeated.of(made, list(row), lambda _: codes[:, None], SURVEYS, make), truth
 
 
 @pytest.mark.parametrize("name", keep_fast(MECHANISMS_TRIED, ("grr",)))
@@ -82,8 +89,8 @@ def count_covariances(monkeypatch: pytest.MonkeyPatch) -> int:
     """Of how many queries a census asks for the covariance, to answer a row of three."""
     made: AnyDesign = MECHANISMS["fourier"].design(domain_of((8,)), Epsilon.parse("4"), {})
     codes = np.random.default_rng(1).integers(0, 8, (100, 1))
-    census = CensusDesign(made)
-    estimator = make_estimator(census, histogram_of(made.randomize(codes, SeededEntropy(1))))
+    row, histogram = plan_ranges(made), histogram_of(made.randomize(codes, SeededEntropy(1)))
+    estimator = CensusEstimator(make_estimator(made, histogram), made, len(codes), row)
     asked, sums = [], SecondMoments.sums
 
     def noted(self: SecondMoments, queries: Any, *others: Any) -> Any:
@@ -91,7 +98,7 @@ def count_covariances(monkeypatch: pytest.MonkeyPatch) -> int:
         return sums(self, queries, *others)
 
     monkeypatch.setattr(SecondMoments, "sums", noted)
-    estimator.answer([census.prepare(count(low, end)) for low, end in pairwise(EDGES)])
+    estimator.answer(list(row))
     return sum(asked)
 
 
@@ -181,10 +188,15 @@ def test_noise_stays_whatever_is_summed(name: str, seed: int) -> None:
     pay = random.uniform(-5, 20, 8)[codes] + random.uniform(-1, 1, 5_000)
     root = random.standard_normal((4, 4)) * 100.0
     exact = Exact(codes, pay, root @ root.T)
-    row = [CensusQuery(query, query) for query in ROWS[name]]
+    row: list[Any] = list(ROWS[name])
     noise = exact.noise[: len(row), : len(row)]
     (whole,) = exact.answer_rows([list(ROWS[name])])
-    (found,) = CensusEstimator(exact, Plain(), len(codes)).answer_rows([row])  # type: ignore[arg-type]
+    (found,) = CensusEstimator(
+        exact,
+        Plain(),
+        len(codes),
+        {query: query for query in row},  # type: ignore[arg-type]
+    ).answer_rows([row])
     scale = np.outer(whole.stderr, whole.stderr)
     assert np.linalg.eigvalsh((found.covariance - noise) / scale).min() > -1e-9
     assert np.linalg.eigvalsh((whole.covariance - found.covariance) / scale).min() > -1e-9

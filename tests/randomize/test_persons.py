@@ -218,7 +218,7 @@ def test_a_file_gives_one_report_per_person(source, tmp_path):
     rule = PersonRule("customer", "at", sums=("spent",))
     tally = randomize_file(SURVEY, source, tmp_path / "r.parquet", policy=ANYTHING, person=rule)
     assert (tally.people, tally.rows, tally.nameless) == (3, 6, 1)
-    assert tally.clamped == {"spent": 1}  # 420, beyond 100
+    assert tally.misfits == {("clamped", "spent"): 1}  # 420, beyond 100
     assert pq.read_metadata(tmp_path / "r.parquet").num_rows == 3
     names = pq.read_schema(tmp_path / "r.parquet").names
     assert not {"customer", "at", "Customer"} & set(names)

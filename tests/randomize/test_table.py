@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -34,6 +35,7 @@ from ldpsql.randomize.columns import (
     public_column,
     round_to_levels,
 )
+from ldpsql.randomize.notes import misfit_notes
 from ldpsql.randomize.table import Tally, encode_table, randomize, randomize_batch
 from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql_device.encode import encode
@@ -269,7 +271,11 @@ def test_public_numbers_are_moved_to_the_nearer_bound(kind, bounds, values):
     assert column.outside.sum() >= 2
     table = pa.table({"b": [True] * len(values), "x": pa.array(values, target)})
     _, tally = randomize_batch(survey, table, SeededEntropy(1), policy=accept_everything(survey))
-    assert tally.clamped == {"x": column.outside.sum()}
+    assert tally.misfits["clamped", "x"] == column.outside.sum()
+    assert any(
+        "of x" in note and "outside its bounds" in note
+        for note in misfit_notes(survey.schema, tally)
+    )
 
 
 def test_reports_have_the_declared_columns_and_carry_the_survey():
@@ -305,13 +311,13 @@ def with_misfits() -> pa.Table:
 
 def test_everybody_is_answered_and_what_did_not_fit_is_counted():
     reports, tally = randomize_batch(app(), with_misfits(), SeededEntropy(0), policy=ANYTHING)
-    expected = Tally(10, {"spent": 2}, {"age": 5}, {"spent": 1, "state": 2, "version": 2})
-    assert replace(tally, missing={**tally.missing, "state": 2}) == expected
-    assert tally.missing["state"] == with_misfits().column("state").null_count
+    nulls = with_misfits().column("state").null_count
+    expected = {("clamped", "spent"): 2, ("outside", "age"): 5, ("missing", "spent"): 1}
+    expected |= {("missing", "state"): nulls, ("missing", "version"): 2}
+    assert tally == Tally(10, Counter(expected))
     assert reports.num_rows == 10
-    assert tally + tally == Tally(
-        20, {"spent": 4}, {"age": 10}, {name: 2 * n for name, n in tally.missing.items()}
-    )
+    doubled = Counter({misfit: 2 * count for misfit, count in expected.items()})
+    assert tally + tally == Tally(20, doubled)
 
 
 def test_a_table_is_encoded_as_its_rows_are():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import os
@@ -177,14 +176,12 @@ def test_streams_and_lines_are_committed_together_and_each_is_told_its_own(monke
         report = {"id": own, "report": "0" * digits, "public": {"shop": None}}
         return json.dumps(report).encode()
 
-    async def send(own):
-        bodies = [[b"{}", line(9)], checked, [line(3), b"[]"]]
-        return await asyncio.gather(*(own.submit(SURVEY, body) for body in bodies))
+    bodies = [[b"{}", line(9)], checked, [line(3), b"[]"]]
 
     with open_store(None, read_only=False) as store:
         store.register(SURVEY)
         own = Writer(store, "http")
-        told = asyncio.run(send(own))
+        told = [done.result() for done in [own.submit(SURVEY, body) for body in bodies]]
         own.close()
         assert [[place for place, _ in each] for each in told] == [[0], [], [1]]
         assert dict(own.counts) == {

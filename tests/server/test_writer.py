@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from support.http import ask
 from support.planned_survey import both_texts, device_text
@@ -26,11 +24,8 @@ LATER = "what came cannot be put in order, and is tried again: "
 def send(own):
     """Have a report committed."""
 
-    async def wait():
-        line = respond(SURVEY, {"age": 3, "shop": "north"}, policy=ANYTHING).to_json()
-        return await own.submit(INTAKE, [line.encode()])
-
-    return asyncio.run(wait())
+    line = respond(SURVEY, {"age": 3, "shop": "north"}, policy=ANYTHING).to_json()
+    return own.submit(INTAKE, [line.encode()]).result()
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 from support.partial_designs import PartialDesign
 
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.engine.plan import boxes, disjoin
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import ParsedSQL, Query
+from ldpsql.planner.plan import boxes, disjoin
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee

@@ -179,7 +179,7 @@ def test_axes_without_edges_stand_alone() -> None:
 
 def test_the_strongest_pairs_are_taken_while_there_is_room() -> None:
     sizes = [10, 10, 10]
-    strengths = [(0.3, (0, 1)), (0.1, (0, 2)), (0.2, (1, 2))]
+    strengths = {(0, 1): 0.3, (0, 2): 0.1, (1, 2): 0.2}
     assert choose_pairs(sizes, strengths, 1000) == ((0, 1), (1, 2), (0, 2))
     assert choose_pairs(sizes, strengths, 999) == ((0, 1), (1, 2))
     assert choose_pairs(sizes, strengths, 150) == ((0, 1),)
@@ -191,7 +191,7 @@ def test_the_strongest_pairs_are_taken_while_there_is_room() -> None:
 def test_every_axis_is_joined_before_any_loop_is_closed() -> None:
     """Ten strong pairs among five axes do not use up the room for the weak link of a sixth."""
     sizes = [4] * 6
-    strengths = [(1.0, pair) for pair in combinations(range(5), 2)] + [(0.1, (0, 5))]
+    strengths = {**dict.fromkeys(combinations(range(5), 2), 1.0), (0, 5): 0.1}
     edges = choose_pairs(sizes, strengths, 5 * 16)
     assert (0, 5) in edges
     assert len(edges) == 5

@@ -69,6 +69,8 @@ def largest_information(
     # best mixture for the ratio so far, which has the mean A and two intervals, gives the next.
     for _ in range(_ROUNDS):
         excess = gained - found * paid
+        # The mixture of most excess with the mean A, by its dual: the multiplier `slope` of that
+        # constraint at which the best single interval changes from below A to above it.
         room = np.ptp(excess, axis=1, keepdims=True)
         low, high = -room / (odds - means), room / (means - 1.0)
         for _ in range(_HALVINGS):

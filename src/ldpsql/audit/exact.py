@@ -98,11 +98,6 @@ class Criterion:
         """The report that tells two of the records that it compares apart best."""
         return law.worst(lambda column: self.compare_records(law.inputs, column))
 
-    def holds(self, law: Law, epsilon: Epsilon) -> bool:
-        """Whether the channel meets the definition at an epsilon, in exact fractions."""
-        odds = self.worst(law).odds
-        return odds is not None and odds <= epsilon.odds
-
 
 # -- enumerated channels --------------------------------------------------------------------------
 

@@ -58,6 +58,9 @@ def write_page(
     problems = (*audit.problems, *(central.problems if central else ()))
     schedule = [("Author", author_line(survey)), ("Answered", describe_schedule(survey.schedule))]
     name = name_with_label(survey.table, survey.label)
+    persons = ""
+    if survey.person is not None:  # devices have one record each
+        persons = f"<p>Where a table is randomized: {escape(survey.person.describe())}.</p>"
     facts = [("Survey", name), ("Date of this audit", f"{today.isoformat()} (UTC)")]
     parts = [
         f"<h1>{escape(title)}</h1>",
@@ -68,7 +71,7 @@ def write_page(
         "it as they are.</p>",
         _table(column_rows(survey), head=COLUMN_HEADS),
         f"<p>Columns that travel in clear: <strong>{escape(public_line(survey))}</strong>.</p>",
-        _persons(survey),
+        persons,
         "<h2>What is promised</h2>",
         "<p>The device sends one report, which it draws at random: every report could have come "
         "from other answers too.</p>",
@@ -100,13 +103,6 @@ def versions() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "duckdb"))
     python = ".".join(map(str, sys.version_info[:3]))
     return f"ldpsql {version('ldpsql')}, {libraries}, Python {python}, {platform.platform()}"
-
-
-def _persons(survey: Survey) -> str:
-    """Whose rows are one person's, in a table; devices have one record each."""
-    if survey.person is None:
-        return ""
-    return f"<p>Where a table is randomized: {escape(survey.person.describe())}.</p>"
 
 
 def _verdict(problems: Sequence[str], warnings: Sequence[str]) -> str:

@@ -15,14 +15,13 @@ from ldpsql.reports.forgery import find_signs, suspect
 from ldpsql.store import merge_stores, open_store, read_store, vacuum_store
 from ldpsql.store.base import Selection
 from ldpsql.terminal import options
+from ldpsql.terminal.failure import AT_FAULT
 from ldpsql.terminal.notes import show_notes
 from ldpsql.terminal.text import table_lines
 
 if TYPE_CHECKING:
     from ldpsql.store import Imported
     from ldpsql.store.rules import StoredBatch
-
-_AT_FAULT = 1
 
 
 @click.group()
@@ -97,7 +96,7 @@ def check(ctx: click.Context, database: Path) -> None:
     for fault in faults:
         click.echo(fault)
     if faults:
-        ctx.exit(_AT_FAULT)
+        ctx.exit(AT_FAULT)
     click.echo(f"{database}: {pluralize(surveys, 'survey')}, nothing is wrong", err=True)
 
 

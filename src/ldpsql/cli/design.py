@@ -20,6 +20,7 @@ from ldpsql.cli.forecast import choice, expectations
 from ldpsql.designer import design_survey
 from ldpsql.designer.file import column_types, starter_text
 from ldpsql.errors import pluralize
+from ldpsql.mechanisms.registry import missing_rooms
 from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.atomic import replace_file
 from ldpsql.sql import domains
@@ -162,22 +163,16 @@ def _design(
         is_asked = any(hint is not None for hint in hints)
         notes = (("note", note) for note in designed.notes)
         how = "" if designed.ranking is None else f", {choice(designed.ranking)}"
-        lines = labelled_lines([*_facts(survey, how), *notes, *_not_installed()])
+        facts = [*_facts(survey, how), *notes]
+        if missing := missing_rooms():
+            facts.append(("note", f"not installed: {', '.join(missing)}; ldpsql[all] has them"))
+        lines = labelled_lines(facts)
         lines += expectations(designed, half_width, is_asked=is_asked, is_verbose=is_verbose)
         if picture is not None:
             progress.show("drawing")
             save_figure(pictures.draw_survey(designed), picture)
             lines.append(f"plot         {picture}")
     return survey, lines
-
-
-def _not_installed() -> Iterator[tuple[str, str]]:
-    """The families of mechanisms of this project that are not installed, in one line."""
-    from ldpsql.mechanisms.registry import missing_rooms  # noqa: PLC0415
-
-    missing = missing_rooms()
-    if missing:
-        yield "note", f"not installed: {', '.join(missing)}; ldpsql[all] has them"
 
 
 def _next_round(finished: Path, key: SigningKey | None) -> Survey:

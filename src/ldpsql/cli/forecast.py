@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Ranking, Trial
-from ldpsql.designer.forecast import ExpectedError, least_users
+from ldpsql.designer.forecast import least_users
 from ldpsql.designer.predicates import find_costs
 from ldpsql.mechanisms.fourier.group import Spectral, is_coarse
 from ldpsql.terminal.text import WIDTH, cut, fill, labelled_lines, table_lines
@@ -79,11 +79,15 @@ def forecast(designed: DesignedSurvey) -> list[str]:
             ratios.setdefault(key, []).append(each.ratio)
     # What stands in no row has no column.
     has_averages = any(entry.average is not None for entry in entries)
+
+    def half_of(error: float | None) -> str:
+        return "" if error is None else f"± {significant(_HALF * error)}"
+
     rows = [
         [
-            f"± {significant(_HALF * entry.error)}",
+            half_of(entry.error),
             f"{_in_short(100 * _HALF * entry.share)} %",
-            *([_average(entry)] if has_averages else []),
+            *([half_of(entry.average)] if has_averages else []),
             *([_times(ratios.get(entry.text, []))] if ratios else []),
         ]
         for entry in entries
@@ -106,10 +110,6 @@ def forecast(designed: DesignedSurvey) -> list[str]:
         *(f"  {line}" for line in table),
         *fill("; ".join(legend), indent="  "),
     ]
-
-
-def _average(entry: ExpectedError) -> str:
-    return "" if entry.average is None else f"± {significant(_HALF * entry.average)}"
 
 
 def _in_short(number: float) -> str:

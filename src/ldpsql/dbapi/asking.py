@@ -13,7 +13,7 @@ from ldpsql.engine.collector import Answering, AnsweringStore, open_collector, o
 from ldpsql.engine.result import Result, are_numbers
 from ldpsql.engine.sources import choose_sources
 from ldpsql.store import read_store
-from ldpsql.terminal.formats import Document, write_document
+from ldpsql.terminal.formats import Document, json_value, write_document
 from ldpsql.terminal.notes import show_notes
 from ldpsql.wording.numbers import plain
 
@@ -73,7 +73,7 @@ def write_result(
             **{name: own[0] if len(own) == 1 else own for name, own in of_surveys.items()},
             "n_reports": result.reports,
             "forged": {
-                names[place]: dict(zip(("least", "most"), map(_finite, ends), strict=True))
+                names[place]: dict(zip(("least", "most"), map(json_value, ends), strict=True))
                 for place, ends in result.forged().items()
                 if not math.isnan(ends[0])
             },
@@ -85,10 +85,6 @@ def write_result(
     write_document(document, form, target, append=append)
     is_shown = target is None and form in (None, "table", "markdown") and not intervals
     show_notes(result.notes_for_readers() if is_shown else notes)
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def _plain_cells(table: pa.Table) -> tuple[list[str], list[list[str]], list[bool]]:

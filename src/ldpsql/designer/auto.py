@@ -110,7 +110,9 @@ def choose(
             least = best.rank if best else math.inf
             recipe = MECHANISMS[name]  # an installed one may fail to load
             _check_estimator(estimator, recipe.estimator_names)
-            _check_chance(recipe, workload, promise, least, people)
+            if isinstance(promise, Epsilon):
+                variance = recipe.least_variance(workload, promise)
+                require_chance(math.sqrt(people * variance), least)
             with deadline(seconds, _too_slow, clock):
                 options, design = _best_options(recipe, workload, promise, people, race, best)
                 _check_estimator(estimator, design.estimators)
@@ -139,14 +141,6 @@ def _check_estimator(name: str | None, known: Iterable[str]) -> None:
     """SurveyError where the estimator that is to answer is not among those of a mechanism."""
     if name is not None and name not in known:
         raise SurveyError(f"it has no estimator {name!r} for this survey")
-
-
-def _check_chance(
-    recipe: AnyRecipe, workload: Workload, promise: Promise, best: float, people: int
-) -> None:
-    """SurveyError for a mechanism whose expected error is certainly HOPELESS times the best."""
-    if isinstance(promise, Epsilon):
-        require_chance(math.sqrt(people * recipe.least_variance(workload, promise)), best)
 
 
 def bound_of(workload: Workload, promise: Promise) -> float | None:

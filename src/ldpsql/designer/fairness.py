@@ -156,6 +156,8 @@ def _balance(
         weights = replace(problem, demand=total).solve(weights, _STEPS)
         known = problem.information(weights)
         sizes = folding.multiplicity
+        # Of a class, per person: the sum over frequencies of its energy times 1 / lambda - 1, what
+        # the noise leaves of each (docs/spec/fourier.md#2.1).
         variances = np.array(
             [float((sizes[c] * power * (1.0 / known[c] - 1.0)).sum()) for c, power in spectra]
         )

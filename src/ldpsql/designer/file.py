@@ -565,16 +565,12 @@ def _label_line(text: str) -> str:
 
 def _type_of(arrow: pa.DataType) -> str | None:
     """The type of a dimension of such a column, or None if it has none."""
-    import pyarrow.types as is_type  # noqa: PLC0415
+    from pyarrow.types import is_null, is_timestamp  # noqa: PLC0415
 
-    from ldpsql.reports.arrow_types import is_text  # noqa: PLC0415
+    from ldpsql.reports.arrow_types import HOLDS, is_text  # noqa: PLC0415
 
-    tests = {
-        "int": (is_type.is_integer,),
-        "float": (is_type.is_floating, is_type.is_decimal),
-        "category": (is_text, is_type.is_null),
-        "bool": (is_type.is_boolean,),
-        "date": (is_type.is_date,),
-        "timestamp": (is_type.is_timestamp,),
-    }
-    return next((kind for kind, known in tests.items() if any(t(arrow) for t in known)), None)
+    if is_text(arrow) or is_null(arrow):
+        return "category"
+    if is_timestamp(arrow):  # with a time zone, too
+        return "timestamp"
+    return next((kind for kind, holds in HOLDS.items() if holds(arrow)), None)

@@ -347,6 +347,8 @@ class Forecast:
 
     def _average(self, members: Sequence[int]) -> float:
         """Root of the mean variance of the averages whose sums some samples are."""
+        # To first order the error of S / n is that of S over n, where S is about the middle of the
+        # bounds and the average lies there: n's own error is multiplied by the average, about 0.
         sizes = self.design.domain.sizes
         weights = [self.samples[i].weight for i in members]
         variances = [

@@ -19,7 +19,7 @@ from ldpsql.designer.questions import UndesignedSurvey, find_sides
 from ldpsql.errors import list_some
 from ldpsql_device.description import Edges, quote, values_of
 from ldpsql_device.schema import OTHER, Dimension
-from ldpsql_device.values import Domain, Listed, Ordered, float_edges, int_edges, time_edges
+from ldpsql_device.values import Domain, Listed, float_edges, int_edges, time_edges
 
 _SHOWN = 12
 
@@ -65,14 +65,9 @@ def _merge(dimension: Dimension, sides: Iterable[CodeSet]) -> Dimension:
     if not inner or len(inner) + 1 == domain.size:
         return dimension
     edges: list[Any] = [Edges(domain)[code] for code in (0, *inner, domain.size)]
-    return replace(dimension, domain=_bins(domain.type, edges))
-
-
-def _bins(kind: str, edges: list[Any]) -> Ordered:
-    """An ordered domain of a type by its edges."""
-    if kind in ("date", "timestamp"):
-        return time_edges(kind, edges)
-    return int_edges(edges) if kind == "int" else float_edges(edges)
+    if domain.type in ("date", "timestamp"):
+        return replace(dimension, domain=time_edges(domain.type, edges))
+    return replace(dimension, domain=(int_edges if domain.type == "int" else float_edges)(edges))
 
 
 def _divide(size: int, sides: Iterable[CodeSet]) -> list[int]:

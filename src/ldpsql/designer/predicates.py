@@ -121,6 +121,9 @@ class Shares:
 
     def variances(self, weights: Reals) -> Reals:
         """Of each class in the design that is best for these weights."""
+        # A face with the share l of a report's information has the variance d / l. The sum of d / l
+        # over the faces, the l adding up to 1, is least for l in proportion to the root of d
+        # (Lagrange): one step, with no search.
         wanted = np.sqrt(np.bincount(self.faces, weights[self.owners] * self.amounts))
         known = wanted / wanted.sum()
         found = np.bincount(self.owners, self.amounts / known[self.faces], len(weights))
@@ -129,10 +132,13 @@ class Shares:
     def weigh_fairly(self) -> Reals:
         """The weights under which the largest ratio of a class's variance to what it could have
         alone is the least."""
+        # Alone, a class has the square of the sum of its roots, by the same formula.
         best = np.bincount(self.owners, np.sqrt(self.amounts), len(self.weights)) ** 2
         shares = np.full(len(best), 1.0 / len(best))
         for _ in range(_TURNS):
             ratios = self.variances(shares / best) / best
+            # By duality no design's largest ratio is below this mean one. A class with a larger
+            # ratio counts more in the next turn.
             if ratios.max() <= _CLOSE * float(shares @ ratios):
                 break
             shares = shares * ratios / float(shares @ ratios)

@@ -88,7 +88,7 @@ class Evidence:
                 lambda: guarantee_of_batches(survey, smallest),
             )
         version = self.store.version(survey.table)
-        return Subject(self.sources([survey]).adapt(survey), version, name, guarantee)
+        return Subject(survey, version, name, guarantee)
 
     def sources(self, surveys: Sequence[Survey]) -> Sources:
         """Whom answers from some surveys are about."""

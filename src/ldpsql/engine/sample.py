@@ -51,29 +51,29 @@ class Estimators(Mapping[Key, AnyEstimator]):
     def __init__(
         self, design: AnyDecoder, name: str, found: Sequence[tuple[Key, Histogram | Decoded]]
     ) -> None:
-        self.design, self.name, self._found = design, name, found
+        self.design, self.name, self.found = design, name, found
         self._made: dict[Key, AnyEstimator] = {}
 
     @property
     def size(self) -> int:
         """Rows of counts that are held, or about as much of what they decode to."""
-        if isinstance(self._found, Histograms):
-            return len(self._found.counts)
-        return sum(len(people.counts) for _, people in self._found)
+        if isinstance(self.found, Histograms):
+            return len(self.found.counts)
+        return sum(len(people.counts) for _, people in self.found)
 
     @property
     def whole(self) -> Histogram | None:
         """The counts behind its only estimator, if those were read."""
-        if len(self) != 1 or isinstance(self._found, Histograms):
+        if len(self) != 1 or isinstance(self.found, Histograms):
             return None
-        ((_, people),) = self._found
+        ((_, people),) = self.found
         return people if isinstance(people, Histogram) else None
 
     @cached_property
     def _ordered(self) -> tuple[Key, ...]:
-        if isinstance(self._found, Histograms):
-            return tuple(self._found.keys)
-        return tuple(key for key, _ in self._found)
+        if isinstance(self.found, Histograms):
+            return tuple(self.found.keys)
+        return tuple(key for key, _ in self.found)
 
     @cached_property
     def _places(self) -> Mapping[Key, int]:
@@ -83,15 +83,19 @@ class Estimators(Mapping[Key, AnyEstimator]):
         return iter(self._ordered)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self.found)
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
 
+    def people(self, key: Key) -> int:
+        """How many people there are under a public key."""
+        return self.found[self._places[key]][1].people
+
     def __getitem__(self, key: Key) -> AnyEstimator:
         if key in self._made:
             return self._made[key]
-        _, people = self._found[self._places[key]]
+        _, people = self.found[self._places[key]]
         made = self.design.estimators[self.name](people)
         if len(self) <= _MOST_MADE:
             self._made[key] = made
@@ -106,7 +110,7 @@ class Estimators(Mapping[Key, AnyEstimator]):
     def answer_all(self, rows: Sequence[Sequence[PlannedQuery]]) -> tuple[Array, Array] | None:
         """All answers to some rows, as `Decoder.answer_sets` gives them; None where one after the
         other is faster."""
-        found = self._found
+        found = self.found
         if not isinstance(found, Histograms):
             if len(found) != 1:
                 return None

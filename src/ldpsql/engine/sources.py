@@ -51,10 +51,6 @@ class Sources:
         """Whether the errors of answers are those that plans predict."""
         return True
 
-    def adapt(self, survey: Survey) -> Survey:
-        """The survey with the design that answers, whose intervals are about these people."""
-        return survey
-
     def combine(self, asked: Sequence[AskedSurvey]) -> SumSource:
         """Where the sums of a base query over some surveys come from."""
         (only,) = asked

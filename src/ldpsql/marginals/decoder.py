@@ -314,6 +314,9 @@ class SmoothMarginals(SmoothingEstimator):
             answer, reports = self.source.answers[group], self.source.size(group)
             if not reports:
                 continue
+            # Estimates of a character from several marginals are independent: different people were
+            # asked. Weighted by their precisions they make the one of least variance, whose
+            # precision is the sum.
             shares = factor * self.source.at(group, nodes, (None, None))
             found = np.fft.fftn(shares.reshape(self._shape(axes)))
             # A character has the squared norm of its cells.
@@ -546,10 +549,15 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         if self.can_smooth:
             found["smooth"] = self.smooth
         if self.fits:
-            found["maxent"] = self._fit_counts
+            found["maxent"] = lambda histogram: MaxEntEstimator(self._collect(histogram))
         if self.fits and self.can_smooth:
-            found["calm"] = self._fit_consistent
+            found["calm"] = lambda histogram: CalmEstimator(
+                self._collect(histogram), self.smooth(histogram)
+            )
         return found
+
+    def _collect(self, histogram: Histogram) -> LinearEstimator:
+        return LinearEstimator(ReportedSource(histogram, self.answers))
 
     def combine_unbiased(self, histogram: Histogram) -> UnbiasedEstimator:
         """By the actual number of reports of each marginal."""
@@ -562,13 +570,6 @@ class CollectedMarginals(LinearDesign[CellQuery]):
         if estimator == "unbiased":
             _require_collected(rows)
         return super().answer_sets(estimator, histograms, rows)
-
-    def _fit_counts(self, histogram: Histogram) -> MaxEntEstimator:
-        return MaxEntEstimator(LinearEstimator(ReportedSource(histogram, self.answers)))
-
-    def _fit_consistent(self, histogram: Histogram) -> CalmEstimator:
-        unbiased = LinearEstimator(ReportedSource(histogram, self.answers))
-        return CalmEstimator(unbiased, self.smooth(histogram))
 
     @property
     def can_smooth(self) -> bool:

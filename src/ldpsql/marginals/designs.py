@@ -121,6 +121,9 @@ def least_collision(oracle: Olh) -> Fraction:
 
     Exact for a drawn evenly from 1..P-1 and c from 0..P-1; 64-bit draws are even up to 2^-37.
     """
+    # For two nodes x and y the pair (a x + c, a y + c) mod P takes every ordered pair of different
+    # residues once as (a, c) runs through all, and g divides P residues into classes of P // g or
+    # one more: so it collides for as many (a, c) as there are such pairs within the classes.
     values, prime = oracle.values, oracle.prime
     size, larger = divmod(prime, values)
     pairs = (values - larger) * size * (size - 1) + larger * (size + 1) * size

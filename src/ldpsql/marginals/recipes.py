@@ -217,23 +217,42 @@ class MarginalRecipe(Recipe[O]):
         if together and (is_small or not isinstance(promise, Epsilon)):
             yield {"ways": 0}
 
-    @staticmethod
+    def make(self, task: Task[O]) -> AnyDesign:
+        """Every marginal at the whole epsilon."""
+        return self._design(task, None)
+
+    def calibrate(self, task: Task[O], central: Central) -> AnyDesign:
+        """A design that keeps a central promise, with the largest local epsilon that does."""
+        return self._design(task, central)
+
+    def _design(self, task: Task[O], central: Central | None) -> CollectedMarginals:
+        def build(marginals: tuple[Axes, ...]) -> CollectedMarginals:
+            weights = (1,) * len(marginals)
+            made = (self.name, task.domain, task.epsilon, marginals, weights)
+            return self.finish(self.build(made, self.data(task, marginals)), task.options, central)
+
+        return build(self.collect(task, build))
+
     def collect(
-        task: Task[Any], build: Callable[[tuple[Axes, ...]], CollectedMarginals]
+        self, task: Task[Any], build: Callable[[tuple[Axes, ...]], CollectedMarginals]
     ) -> tuple[Axes, ...]:
         """The marginals that the options ask for; build: a design of some."""
         if task.options.cover:
             return choose_cover(task.domain, task.options, build)
         return choose_marginals(task.domain, task.options.ways, task.workload)
 
+    def data(self, task: Task[Any], marginals: tuple[Axes, ...]) -> AnyOptions:
+        """What `build` needs besides what all have."""
+        return {}
+
     def build(self, made: Collected, data: AnyOptions) -> CollectedMarginals:
         """A design from what all have and the rest of its data."""
         raise NotImplementedError
 
-    def first(self, task: Task[O], marginals: tuple[Axes, ...], **data: Any) -> Any:
-        """Every marginal alike, at the whole epsilon."""
-        weights = (1,) * len(marginals)
-        return self.build((self.name, task.domain, task.epsilon, marginals, weights), data)
+    def finish(self, first: Any, options: Any, central: Central | None) -> CollectedMarginals:
+        """The design with the budgets that keep a promise, from one at the whole epsilon."""
+        made: CollectedMarginals = first if central is None else first.keep_central(central)
+        return made
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> AnyDesign:
         """The design again, from the collector's part of a survey."""
@@ -253,67 +272,49 @@ class Marginals(MarginalRecipe[MarginalOptions]):
         self.name, self.oracle, self.visible = name, oracle, visible
         self.options = HashOptions if oracle == "solh" else MarginalOptions
 
-    def make(self, task: Task[MarginalOptions]) -> MarginalDesign:
-        """Every marginal at the whole epsilon; as many hash values as are best unshuffled."""
-        values = getattr(task.options, "values", 0)
-        return self._first(task, values or max(2, math.floor(task.epsilon.odds + 1)))
-
-    def calibrate(self, task: Task[MarginalOptions], central: Central) -> MarginalDesign:
-        """A design that keeps a central promise, with the largest local epsilon that does."""
-        values = getattr(task.options, "values", 0)
-
-        def finish(first: MarginalDesign) -> MarginalDesign:
-            if task.options.calibration == "published":
-                people = central.people // len(first.marginals) if self.visible else central.people
-                answers = first.sizes if self.visible else (max(first.sizes),) * len(first.sizes)
-                return first.with_budgets([published_local(central, people, k) for k in answers])
-            if self.oracle == "solh" and not values:
-                return find_best_hash_values(first, central)
-            if not self.visible:
-                return first.keep_central(central)
-
-            @cache
-            def budget(size: int) -> Epsilon:
-                group = first.sizes.index(size)
-                return largest_local(lambda e: (first.at(e).blanket_of(group),), central)
-
-            return first.with_budgets([budget(size) for size in first.sizes])
-
-        return finish(self._first(task, values or 2, finish))
-
-    def _first(
-        self,
-        task: Task[MarginalOptions],
-        values: int,
-        finish: Callable[[MarginalDesign], MarginalDesign] = lambda design: design,
-    ) -> MarginalDesign:
-        """Every marginal at the whole epsilon; SurveyError for a published calibration that there
-        is not.
-
-        values: of the hash functions.  finish: what becomes of it, by which marginals are chosen.
-        """
+    def data(self, task: Task[Any], marginals: tuple[Axes, ...]) -> AnyOptions:
+        """As many answers as the largest marginal has where all have so many, and as many hash
+        values as are best unshuffled; SurveyError for a published calibration that there is not."""
         if task.options.calibration == "published":
-            if self.oracle == "sue":
-                raise SurveyError(
-                    "as published, sue-ms assumes that every bit is shuffled on its own; here the "
-                    "bits "
-                    "of a person travel together, and its bound does not hold for them: at 10^6 "
-                    "people, epsilon 1 and delta 10^-6 the real delta is 0.48. Leave out "
-                    "calibration"
-                )
-            if self.name not in ("srr-ms", "psrr-ss"):
-                raise SurveyError(
-                    f"{self.name} has no published calibration; leave out calibration"
-                )
+            self._require_published()
+        if self.oracle == "padded":
+            sizes = task.domain.sizes
+            return {"values": max(math.prod(sizes[axis] for axis in axes) for axes in marginals)}
+        if self.oracle == "solh":
+            return {"values": task.options.values or max(2, math.floor(task.epsilon.odds + 1))}
+        return {"values": 0}
 
-        def build(marginals: tuple[Axes, ...]) -> MarginalDesign:
-            sizes, number = task.domain.sizes, values if self.oracle == "solh" else 0
-            if self.oracle == "padded":
-                number = max(math.prod(sizes[axis] for axis in axes) for axes in marginals)
-            made: MarginalDesign = self.first(task, marginals, values=number)
-            return made
+    def finish(
+        self, first: MarginalDesign, options: MarginalOptions, central: Central | None
+    ) -> MarginalDesign:
+        """A design that keeps a central promise, with the largest local epsilon that does."""
+        if central is None:
+            return first
+        if options.calibration == "published":
+            people = central.people // len(first.marginals) if self.visible else central.people
+            answers = first.sizes if self.visible else (max(first.sizes),) * len(first.sizes)
+            return first.with_budgets([published_local(central, people, k) for k in answers])
+        if isinstance(options, HashOptions) and not options.values:
+            return find_best_hash_values(first, central)
+        if not self.visible:
+            return first.keep_central(central)
 
-        return build(self.collect(task, lambda marginals: finish(build(marginals))))
+        @cache
+        def budget(size: int) -> Epsilon:
+            group = first.sizes.index(size)
+            return largest_local(lambda e: (first.at(e).blanket_of(group),), central)
+
+        return first.with_budgets([budget(size) for size in first.sizes])
+
+    def _require_published(self) -> None:
+        if self.oracle == "sue":
+            raise SurveyError(
+                "as published, sue-ms assumes that every bit is shuffled on its own; here the bits "
+                "of a person travel together, and its bound does not hold for them: at 10^6 "
+                "people, epsilon 1 and delta 10^-6 the real delta is 0.48. Leave out calibration"
+            )
+        if self.name not in ("srr-ms", "psrr-ss"):
+            raise SurveyError(f"{self.name} has no published calibration; leave out calibration")
 
     def build(self, made: Collected, data: AnyOptions) -> MarginalDesign:
         """With a budget per marginal, the whole epsilon unless `data` says so."""
@@ -358,34 +359,18 @@ class ArrSs(MarginalRecipe[ArrOptions]):
     name = "arr-ss"
     options = ArrOptions
 
-    def make(self, task: Task[ArrOptions]) -> ArrDesign:
-        """The randomized response as truthful as epsilon allows; as `calibration` says."""
-        first = self._first(task)
-        if task.options.calibration == "tight":
-            return first
-        return first.at(local_budget(task.epsilon, len(first.marginals)))
+    def data(self, task: Task[ArrOptions], marginals: tuple[Axes, ...]) -> AnyOptions:
+        """What the options say of sums."""
+        return {"sum_to_one": task.options.sum_to_one}
 
-    def calibrate(self, task: Task[ArrOptions], central: Central) -> ArrDesign:
-        """A design that keeps a central promise, with the largest local epsilon that does."""
-
-        def finish(first: ArrDesign) -> ArrDesign:
-            if task.options.calibration == "published":
-                answered = published_local(central, central.people, first.starts[-1])
-                return first.at(local_budget(answered, len(first.marginals)))
-            return first.keep_central(central)
-
-        return finish(self._first(task, finish))
-
-    def _first(
-        self,
-        task: Task[ArrOptions],
-        finish: Callable[[ArrDesign], ArrDesign] = lambda design: design,
-    ) -> ArrDesign:
-        def build(marginals: tuple[Axes, ...]) -> ArrDesign:
-            made: ArrDesign = self.first(task, marginals, sum_to_one=task.options.sum_to_one)
-            return made
-
-        return build(self.collect(task, lambda marginals: finish(build(marginals))))
+    def finish(self, first: ArrDesign, options: ArrOptions, central: Central | None) -> ArrDesign:
+        """The randomized response as truthful as the promise allows; as `calibration` says."""
+        if options.calibration == "tight":
+            return first if central is None else first.keep_central(central)
+        answered = first.epsilon
+        if central is not None:
+            answered = published_local(central, central.people, first.starts[-1])
+        return first.at(local_budget(answered, len(first.marginals)))
 
     def build(self, made: Collected, data: AnyOptions) -> ArrDesign:
         """A design of these marginals at a local epsilon."""
@@ -413,8 +398,10 @@ class Ft(MarginalRecipe[FtOptions]):
     takes = Takes(measures=False, codes=2, instead="srr-ss")
     options = FtOptions
 
-    def make(self, task: Task[FtOptions]) -> WalshDesign:
-        """All sets of attributes inside the marginals, each at the whole epsilon."""
+    def collect(
+        self, task: Task[Any], build: Callable[[tuple[Axes, ...]], CollectedMarginals]
+    ) -> tuple[Axes, ...]:
+        """All sets of attributes inside the marginals."""
         ways = task.options.ways
         ways = min(ways, sum(size > 1 for size in task.domain.sizes)) or ways
         inside = {
@@ -423,13 +410,7 @@ class Ft(MarginalRecipe[FtOptions]):
             for size in range(1, len(axes) + 1)
             for part in combinations(axes, size)
         }
-        sets = tuple(sorted(inside, key=lambda axes: (len(axes), axes))) or ((),)
-        made: WalshDesign = self.first(task, sets)
-        return made
-
-    def calibrate(self, task: Task[FtOptions], central: Central) -> WalshDesign:
-        """A design that keeps a central promise, with the largest local epsilon that does."""
-        return self.make(task).keep_central(central)
+        return tuple(sorted(inside, key=lambda axes: (len(axes), axes))) or ((),)
 
     def build(self, made: Collected, data: AnyOptions) -> WalshDesign:
         """A design of these marginals at a local epsilon."""

@@ -11,8 +11,7 @@ adds to the row with the q of all its queries. That is never more than S; the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
@@ -21,21 +20,10 @@ import numpy as np
 
 from ldpsql.algebra.boxes import LinearQuery, multiply
 from ldpsql.algebra.estimate import Array, Estimates
+from ldpsql.engine.sample import Estimators, Sample
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimators.base import (
-    AnyDecoder,
-    AnyDesign,
-    AnyEstimator,
-    Bias,
-    Design,
-    Estimator,
-    Estimators,
-    PlannedQuery,
-)
-from ldpsql.mechanisms.rounds import Rounds
-from ldpsql.reports.report import Histogram
-from ldpsql.survey import Survey
-from ldpsql.wording.guarantees import StatedGuarantee
+from ldpsql.estimators.base import AnyDecoder, AnyEstimator, Estimator, PlannedQuery
+from ldpsql.planner.plan import Key, make_linear_queries
 
 _MOST_QUERIES, _MOST_TERMS = 12, 256
 """Of a row, and terms of a product, beyond which the part of the sample stays in."""
@@ -43,111 +31,26 @@ _LEAST_PEOPLE = 100.0
 """Directions of q that vary by fewer people's worth explain nothing: they are mostly noise."""
 
 
-@dataclass(frozen=True, eq=False)
-class CensusQuery(PlannedQuery):
-    """A linear query beside its design's form of it."""
-
-    linear: LinearQuery
-    planned: PlannedQuery
-
-
-class CensusDesign(Design[CensusQuery]):
-    """A design whose estimators speak of the people who answered, and of nobody else."""
-
-    def __init__(self, design: AnyDesign) -> None:
-        self._own = design
-        self.name, self.domain, self.epsilon = design.name, design.domain, design.epsilon
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._own, name)
-
-    @property
-    def guarantee(self) -> StatedGuarantee:
-        """That of the design."""
-        return self._own.guarantee
-
-    @property
-    def biases(self) -> Mapping[str, Bias]:
-        """Those of the design."""
-
-        def of(bias: Bias) -> Bias:
-            return Bias(bias.text, lambda planned: bias.hides(planned.planned))
-
-        return {name: of(bias) for name, bias in self._own.biases.items()}
-
-    def prepare(self, query: LinearQuery) -> CensusQuery:
-        """The design's form of the query, beside the query."""
-        return CensusQuery(query, self._own.prepare(query))
-
-    def describe(self, planned: CensusQuery) -> list[str]:
-        """As the design."""
-        return self._own.describe(planned.planned)
-
-    @property
-    def estimators(self) -> Estimators[CensusQuery]:
-        """Those of the design, with intervals of a census."""
-
-        def of(make: Callable[[Histogram], AnyEstimator]) -> Callable[[Histogram], CensusEstimator]:
-            return lambda histogram: CensusEstimator(make(histogram), self._own, histogram.people)
-
-        return {name: of(make) for name, make in self._own.estimators.items()}
-
-    def variance(self, queries: Sequence[CensusQuery], people: int) -> Array:
-        """As of a sample: a prediction knows of no people."""
-        return self._own.variance([query.planned for query in queries], people)
-
-    def influence(self, queries: Sequence[CensusQuery], slopes: Array, people: int) -> Array:
-        """As of the design."""
-        return self._own.influence([query.planned for query in queries], slopes, people)
-
-    def to_json(self) -> Mapping[str, Any]:
-        """That of the design, which it stands for."""
-        return self._own.to_json()
-
-
-class CensusRound(CensusDesign, Rounds):
-    """A round of a design that asks in rounds."""
-
-    def __init__(self, design: AnyDesign, rounds: Rounds) -> None:
-        """rounds: the same design."""
-        super().__init__(design)
-        self._rounds = rounds
-
-    @property
-    def round(self) -> int:
-        """Number of this round, from 1."""
-        return self._rounds.round
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds there are."""
-        return self._rounds.rounds
-
-    @property
-    def earlier(self) -> int:
-        """People who answered the rounds before."""
-        return self._rounds.earlier
-
-    def design_next(self, histogram: Histogram) -> AnyDesign:
-        """That of the design, of no census."""
-        return self._rounds.design_next(histogram)
-
-
 @dataclass(frozen=True)
-class CensusEstimator(Estimator[CensusQuery]):
-    """The answers of an estimator of a design, whose covariance lacks the part of the sample."""
+class CensusEstimator(Estimator[PlannedQuery]):
+    """The answers of an estimator of a design, whose covariance lacks the part of the sample.
+
+    linear: what the design planned, query by query.
+    """
 
     own: AnyEstimator
     design: AnyDecoder
     people: int
+    linear: Mapping[PlannedQuery, LinearQuery]
 
-    def answer_rows(self, rows: Sequence[Sequence[CensusQuery]]) -> list[Estimates]:
+    def answer_rows(self, rows: Sequence[Sequence[PlannedQuery]]) -> list[Estimates]:
         """One joint answer per row, whose covariance is that of its noise where it can be told."""
-        found = self.own.answer_rows([[query.planned for query in row] for row in rows])
+        found = self.own.answer_rows(rows)
         if not self.people:
             return found
         planned: dict[LinearQuery, Any] = {}
-        wanted = [self._plan_products(row, planned) for row in rows]
+        asked = [[self.linear[query] for query in row] for row in rows]
+        wanted = [self._plan_products(row, planned) for row in asked]
         values = self.own.values(list(planned.values()))
         totals = dict(zip(planned, values.tolist(), strict=True))
         return [
@@ -155,15 +58,15 @@ class CensusEstimator(Estimator[CensusQuery]):
             # What few reports leave unknown stays in, too.
             if own is not None and all(isfinite(totals[query]) for query in own)
             else estimates
-            for estimates, row, own in zip(found, rows, wanted, strict=True)
+            for estimates, row, own in zip(found, asked, wanted, strict=True)
         ]
 
     def _plan_products(
-        self, row: Sequence[CensusQuery], planned: dict[LinearQuery, Any]
+        self, row: Sequence[LinearQuery], planned: dict[LinearQuery, Any]
     ) -> list[LinearQuery] | None:
         """The `products` of a row, which join those planned; None also where the design does not
         collect them: who satisfies two conditions at once may be unknown where each is not."""
-        found = products([query.linear for query in row])
+        found = products(row)
         if found is None:
             return None
         try:
@@ -174,18 +77,18 @@ class CensusEstimator(Estimator[CensusQuery]):
             return None
         return found
 
-    def values(self, queries: Sequence[CensusQuery]) -> Array:
+    def values(self, queries: Sequence[PlannedQuery]) -> Array:
         """The values of the estimator."""
-        return self.own.values([query.planned for query in queries])
+        return self.own.values(queries)
 
-    def influence(self, queries: Sequence[CensusQuery], slopes: Array) -> Array:
+    def influence(self, queries: Sequence[PlannedQuery], slopes: Array) -> Array:
         """The extremes of the estimator."""
-        return self.own.influence([query.planned for query in queries], slopes)
+        return self.own.influence(queries, slopes)
 
     def _without_sample(
         self,
         estimates: Estimates,
-        row: Sequence[CensusQuery],
+        row: Sequence[LinearQuery],
         own: Sequence[LinearQuery],
         totals: Mapping[LinearQuery, float],
     ) -> Estimates:
@@ -195,13 +98,13 @@ class CensusEstimator(Estimator[CensusQuery]):
         together[pairs] = [totals[query] for query in own[size : size + len(pairs[0])]]
         together = together + np.triu(together, 1).T
         sampled = together - np.outer(counts, counts) / people
-        sums = [place for place, query in enumerate(row) if query.linear.measure is not None]
+        sums = [place for place, query in enumerate(row) if query.measure is not None]
         if sums:
             rest = [totals[query] for query in own[size + len(pairs[0]) :]]
             values = np.nan_to_num(estimates.values[sums])
             shared = sampled.copy()
             shared[sums] = np.reshape(rest, (-1, size)) - np.outer(values, counts) / people
-            sampled = explain(shared, sampled, [query.linear for query in row])
+            sampled = explain(shared, sampled, row)
         return replace(estimates, covariance=subtract(estimates.covariance, sampled))
 
 
@@ -261,10 +164,25 @@ def subtract(covariance: Array, part: Array) -> Array:
     return rest
 
 
-def of_census(survey: Survey) -> Survey:
-    """The survey with intervals about those who answered it; its texts stay as they are."""
-    made = copy(survey)  # not made anew: what is checked at its birth was
-    own = survey.design
-    design = CensusRound(own, own) if isinstance(own, Rounds) else CensusDesign(own)
-    object.__setattr__(made, "design", design)
-    return made
+class CensusEstimators(Estimators):
+    """The estimators of a slice of a plan, with intervals of a census."""
+
+    def __init__(self, own: Estimators, linear: Mapping[PlannedQuery, LinearQuery]) -> None:
+        super().__init__(own.design, own.name, own.found)
+        self._own, self._linear = own, linear
+
+    def __getitem__(self, key: Key) -> CensusEstimator:
+        return CensusEstimator(self._own[key], self.design, self.people(key), self._linear)
+
+    def answer_all(self, rows: Sequence[Sequence[PlannedQuery]]) -> None:
+        """None: a design knows of no products when it answers many keys together."""
+
+
+def of_census(sample: Sample) -> Sample:
+    """The sample with intervals about those who answered."""
+    plan, estimators = sample.plan, list[Estimators]()
+    for piece, planned, own in zip(plan.slices, plan.planned, sample.estimators, strict=True):
+        rows = zip(planned, make_linear_queries(plan, piece), strict=True)
+        linear = {each: query for row in rows for each, query in zip(*row, strict=True)}
+        estimators.append(CensusEstimators(own, linear))
+    return replace(sample, estimators=tuple(estimators))

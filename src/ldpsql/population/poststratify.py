@@ -311,13 +311,17 @@ class Poststratified(SumSource):
         if part.slice is None:
             return []
         targets, found = len(self.plan.targets), []
+        sizes = RecordDomain.of(self.plan.survey.schema).sizes
         for number, (key, row) in enumerate(rows):
             for target in range(targets) if key == part.key else ():
                 whole = self._linear[part.slice][row][target]
                 for cell, inside in enumerate(self._inside):
-                    query = _meet(whole, inside, RecordDomain.of(self.plan.survey.schema).sizes)
-                    if query.terms:
-                        found.append((number * targets + target, cell, query))
+                    ((_, box),) = inside.terms
+                    met = ((amount, (part & box).normal(sizes)) for amount, part in whole.terms)
+                    terms = tuple((amount, part) for amount, part in met if not part.is_empty)
+                    if terms:
+                        asked = replace(whole, terms=terms)
+                        found.append((number * targets + target, cell, asked))
         return found
 
     def _answer(self, part: SliceCell, places: Sequence[tuple[int, int, LinearQuery]]) -> Estimates:
@@ -336,10 +340,3 @@ class Poststratified(SumSource):
         covariance[is_lost], covariance[:, is_lost] = 0.0, 0.0
         covariance[is_lost, is_lost] = np.inf
         return Estimates(whole_where_exact(values, covariance), covariance)
-
-
-def _meet(query: LinearQuery, inside: LinearQuery, sizes: Sequence[int]) -> LinearQuery:
-    """A linear query in the one box of another."""
-    ((_, box),) = inside.terms
-    met = ((amount, (part & box).normal(sizes)) for amount, part in query.terms)
-    return replace(query, terms=tuple((amount, part) for amount, part in met if not part.is_empty))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ldpsql.engine.sample import SumSource
+from ldpsql.engine.sample import Sample, SumSource
 from ldpsql.engine.sources import AskedSurvey, Sources
 from ldpsql.population.census import of_census
 from ldpsql.population.margins import (
@@ -44,7 +44,6 @@ class Population(Sources):
                 "one_population"
             )
         self.one_population, self.census = one_population, census
-        self._adapted: dict[str, Survey] = {}
         self._strata: dict[str, Strata] = {}
 
     @classmethod
@@ -66,18 +65,10 @@ class Population(Sources):
         """Plans know of no margins."""
         return not self.weights
 
-    def adapt(self, survey: Survey) -> Survey:
-        """A census has intervals of its own."""
-        if not self._is_census(survey):
-            return survey
-        if survey.fingerprint not in self._adapted:
-            self._adapted[survey.fingerprint] = of_census(survey)
-        return self._adapted[survey.fingerprint]
-
     def combine(self, asked: Sequence[AskedSurvey]) -> SumSource:
         """Samples of one population are averaged, those who answered added."""
-        samples = [each.sample for each in asked]
         if not self._is_sampled(asked):
+            samples = [self._sample(each.sample) for each in asked]
             return samples[0] if len(samples) == 1 else Union.add(samples)
         people = [each.people for each in asked]
         sources = [
@@ -106,6 +97,10 @@ class Population(Sources):
         elif len(surveys) > 1:
             found.append(f"{names} add up; a person who answered both counts in both")
         return found
+
+    def _sample(self, sample: Sample) -> Sample:
+        """The people of a survey; a census has intervals of its own."""
+        return of_census(sample) if self._is_census(sample.plan.survey) else sample
 
     def _is_census(self, survey: Survey) -> bool:
         """Whether answers are about those who answered: so asked, or the survey says so and nobody

@@ -186,32 +186,10 @@ def _name(axis: DividedColumn, number: int) -> str:
     return f"{axis.column} {axis.labels[number] or 'NULL'}"
 
 
-def _find_counts(margin: Margin, schema: Schema) -> int:
-    """Which column of a file holds the numbers of people."""
-    counts = [
-        place
-        for place, name in enumerate(margin.columns)
-        if find_dimension(schema, name) is None and find_public_column(schema, name) is None
-    ]
-    if len(counts) != 1 or len(margin.columns) < 2:
-        names = [margin.columns[place] for place in counts]
-        strange = list_some(names, _LISTED) or "none"
-        raise DataError(
-            f"{margin.name} needs one column with numbers of people, and besides it dimensions or "
-            f"public columns of the survey; not among those: {strange}"
-        )
-    name = margin.columns[counts[0]]
-    if find_measure(schema, name) is not None:
-        raise DataError(
-            f"{margin.name}: {name} is a measure, by which nobody is divided; leave it out"
-        )
-    return counts[0]
-
-
 def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[DividedColumn], Array]:
     """The columns of a file, their axes, and people by strata."""
-    counts = _find_counts(margin, schema)
-    places = [place for place in range(len(margin.columns)) if place != counts]
+    counted = _find_counts(margin, schema)
+    places = [place for place in range(len(margin.columns)) if place != counted]
     if len({margin.columns[place].lower() for place in places}) < len(places):
         raise DataError(f"{margin.name} names a column twice")
     axes = []
@@ -228,7 +206,7 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[DividedColumn
         cell = tuple(axis.labels.index(text) for axis, text in zip(axes, texts, strict=True))
         if not math.isnan(people[cell]):
             raise DataError(f"{margin.name} has two rows for {_cell(axes, cell)}")
-        people[cell] = _count(margin, row[counts])
+        people[cell] = _count(margin, row[counted])
     missing = [_cell(axes, tuple(cell)) for cell in np.argwhere(np.isnan(people))]
     if missing:
         shown = list_some(missing, _LISTED, separator="; ")
@@ -239,6 +217,28 @@ def _read(margin: Margin, schema: Schema) -> tuple[list[str], list[DividedColumn
     if not people.sum() > 0.0:
         raise DataError(f"{margin.name} has no people")
     return [axis.column for axis in axes], axes, people
+
+
+def _find_counts(margin: Margin, schema: Schema) -> int:
+    """The place of the column with numbers of people; DataError unless there is one beside columns
+    that divide."""
+    found = [
+        place
+        for place, name in enumerate(margin.columns)
+        if find_dimension(schema, name) is None and find_public_column(schema, name) is None
+    ]
+    names = [margin.columns[place] for place in found]
+    if len(found) != 1 or len(margin.columns) < 2:
+        raise DataError(
+            f"{margin.name} needs one column with numbers of people, and besides it dimensions or "
+            "public columns of the survey; not among those: "
+            f"{list_some(names, _LISTED) or 'none'}"
+        )
+    if find_measure(schema, names[0]) is not None:
+        raise DataError(
+            f"{margin.name}: {names[0]} is a measure, by which nobody is divided; leave it out"
+        )
+    return found[0]
 
 
 def _cell(axes: Sequence[DividedColumn], cell: tuple[int, ...]) -> str:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from ldpsql.errors import pluralize
 from ldpsql.randomize.files import column_names, zoned_columns
-from ldpsql.randomize.table import Tally
+from ldpsql.randomize.table import MISFITS, Tally
 from ldpsql.reports.persons import PersonRule, find_identifier
 from ldpsql.terminal.text import one_line
 from ldpsql_device.description import describe_missing, describe_outside
 from ldpsql_device.schema import Attribute, Schema
+
+_SAID = ("outside its bounds", "outside its domain", "missing or unreadable")
 
 
 def person_notes(
@@ -39,22 +41,23 @@ def person_notes(
 def misfit_notes(schema: Schema, tally: Tally) -> list[str]:
     """Which values of a table did not fit, by column, and what stands for them; columns of which
     no value fits come first."""
-    bounded = {measure.name: measure for measure in schema.measures}
-    clamped, outside, missing = (
-        counts.items() for counts in (tally.clamped, tally.outside, tally.missing)
-    )
+    said = dict(zip(MISFITS, _SAID, strict=True))
+    bounded: dict[str, Attribute] = {measure.name: measure for measure in schema.measures}
     columns: dict[str, Attribute] = {column.name: column for column in schema.attributes[::-1]}
-    notes = [
-        *((n, c, "outside its bounds", describe_outside(bounded[n])) for n, c in clamped),
-        *((n, c, "outside its domain", describe_outside(columns[n])) for n, c in outside),
-        *((n, c, "missing or unreadable", describe_missing(columns[n])) for n, c in missing),
-    ]
-    return [
-        f"{count:,} of {pluralize(tally.people, 'value')} of {name} ({count / tally.people:.2%}) "
-        f"{'was' if count == 1 else 'were'} {what}: counted as {code}"
-        + ("; answers about it say nothing of these people" if count == tally.people > 1 else "")
-        for name, count, what, code in sorted(notes, key=lambda note: note[1] < tally.people)
-    ]
+    notes = []
+    for (kind, name), count in tally.misfits.items():
+        column = bounded.get(name, columns[name]) if kind == "clamped" else columns[name]
+        code = describe_missing(column) if kind == "missing" else describe_outside(column)
+        is_whole = count == tally.people
+        text = (
+            f"{count:,} of {pluralize(tally.people, 'value')} of {name} "
+            f"({count / tally.people:.2%}) {'was' if count == 1 else 'were'} {said[kind]}: "
+            f"counted as {code}"
+        )
+        if is_whole and count > 1:
+            text += "; answers about it say nothing of these people"
+        notes.append((not is_whole, MISFITS.index(kind), text))
+    return [text for *_, text in sorted(notes, key=lambda note: note[:2])]
 
 
 def zone_notes(data: Path, schema: Schema) -> list[str]:

@@ -42,34 +42,31 @@ WordsOf = Callable[[int, Mask], Words]
 """Of the words that encoding takes, those of a number, for the rows of a mask, one each."""
 
 
+MISFITS = ("clamped", "outside", "missing")
+"""Why a value did not fit: a measure's or a public column's was moved to a bound, a dimension's lay
+outside its domain, any other was missing or could not be read."""
+Misfit = tuple[str, str]
+"""One of these, and a column."""
+
+
 @dataclass(frozen=True)
 class Tally:
     """How many people got a report, and how many of their values did not fit.
 
-    clamped: per measure, values that were moved to a bound.  outside: per dimension, values outside
-    its domain.  missing: per column, values that were missing or could not be read. Columns in
-    which all values fit are left out. rows, nameless: where persons have several rows, how many
-    were read, and how many of them name no person.
+    misfits: how many values there were of a kind in a column. rows, nameless: where persons have
+    several rows, how many were read, and how many of them name no person.
     """
 
     people: int = 0
-    clamped: Mapping[str, int] = field(default_factory=dict)
-    outside: Mapping[str, int] = field(default_factory=dict)
-    missing: Mapping[str, int] = field(default_factory=dict)
+    misfits: Counter[Misfit] = field(default_factory=Counter)
     rows: int = 0
     nameless: int = 0
 
     def __add__(self, other: Tally) -> Tally:
         """Both together."""
-
-        def add(one: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
-            return dict(Counter(one) + Counter(more))
-
         return Tally(
             self.people + other.people,
-            add(self.clamped, other.clamped),
-            add(self.outside, other.outside),
-            add(self.missing, other.missing),
+            self.misfits + other.misfits,
             self.rows + other.rows,
             self.nameless + other.nameless,
         )
@@ -78,24 +75,18 @@ class Tally:
 @dataclass(frozen=True)
 class Encoded:
     """A batch as arrays: codes (n, d) and numbers (n, k), NaN where one is missing; public columns;
-    and by column the masks, shape (n,), of values that were moved to bounds, were outside the
-    domain, and were missing."""
+    and by kind and column the masks, shape (n,), of values that did not fit."""
 
     codes: NDArray[np.int64]
     numbers: NDArray[np.float64]
     public: Mapping[str, pa.Array]
-    clamped: Mapping[str, NDArray[np.bool_]]
-    outside: Mapping[str, NDArray[np.bool_]]
-    missing: Mapping[str, NDArray[np.bool_]]
+    misfits: Mapping[Misfit, Mask]
 
     @property
     def tally(self) -> Tally:
         """How many there were of each."""
-
-        def count(masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, int]:
-            return {name: int(mask.sum()) for name, mask in masks.items() if mask.any()}
-
-        return Tally(len(self.codes), count(self.clamped), count(self.outside), count(self.missing))
+        counts = {misfit: int(mask.sum()) for misfit, mask in self.misfits.items() if mask.any()}
+        return Tally(len(self.codes), Counter(counts))
 
 
 def randomize(
@@ -244,8 +235,7 @@ def encode_table(schema: Schema, batch: pa.Table, words_of: WordsOf) -> Encoded:
         with _about(name):
             columns[name] = _whole(batch.column(given))
     n = batch.num_rows
-    masks: tuple[dict[str, NDArray[np.bool_]], ...] = ({}, {}, {})
-    clamped, outside, missing = masks
+    misfits: dict[Misfit, Mask] = {}
     codes = np.empty((n, len(schema.dimensions)), dtype=np.int64, order="F")
     for i, (dimension, (word, place)) in enumerate(
         zip(schema.dimensions, schema.draws, strict=True)
@@ -253,20 +243,23 @@ def encode_table(schema: Schema, batch: pa.Table, words_of: WordsOf) -> Encoded:
         name = dimension.name
         with _about(name):
             column = dimension_codes(dimension, columns[name], partial(words_of, word), place)
-        codes[:, i], outside[name], missing[name] = column.values, column.outside, column.missing
+        codes[:, i] = column.values
+        misfits["outside", name], misfits["missing", name] = column.outside, column.missing
     numbers = np.empty((n, len(schema.measures)), dtype=np.float64, order="F")
     for i, measure in enumerate(schema.measures):
         with _about(name := measure.name):
             column = measure_numbers(measure, columns[name])
-        numbers[:, i], clamped[name] = column.values, column.outside
-        missing[name] = column.missing | missing[name] if name in missing else column.missing
+        numbers[:, i], misfits["clamped", name] = column.values, column.outside
+        missing = misfits.get(("missing", name), column.missing)  # of a dimension of that name
+        misfits["missing", name] = missing | column.missing
     public: dict[str, pa.Array] = {}
     for declared in schema.public:
         with _about(declared.name):
             typed = public_column(declared, columns[declared.name])
-        public[declared.name], missing[declared.name] = typed.values, typed.missing
-        clamped[declared.name] = typed.outside
-    return Encoded(codes, numbers, public, clamped, outside, missing)
+        public[declared.name] = typed.values
+        misfits["clamped", declared.name] = typed.outside
+        misfits["missing", declared.name] = typed.missing
+    return Encoded(codes, numbers, public, misfits)
 
 
 def _about(name: str) -> AbstractContextManager[None]:

@@ -25,7 +25,7 @@ REPLICATES = 20
 LEAST_CHANGE, MOST_STEPS = 1e-9, 10_000
 TYPICAL_CHANGE = 1e-5
 """Where EM stops for a replicate, which starts from the table that it was drawn from."""
-_SEED, _NOBODY, _SMALL, _AT_LEAST = 20, 1e-6, 256, 1e-3
+_SEED, _NOBODY, _AT_LEAST = 20, 1e-6, 1e-3
 
 
 @dataclass(eq=False)
@@ -90,23 +90,18 @@ def climb_likelihood(
     makes the reports likelier still.
     Source: Varadhan, Roland, Scandinavian Journal of Statistics 35 (2008), scheme S3.
     """
-    matrix = channel.apply(np.eye(channel.cells)) if channel.cells <= _SMALL else None
-
-    def expect(table: Array) -> Array:
-        return channel.apply(table, back=True) if matrix is None else np.asarray(matrix.T @ table)
 
     def step(table: Array, seen: Array) -> Array:
         # g_i <- g_i sum_o C[i, o] h_o / (g C)_o, h the shares of reports; it never makes them less
         # likely and keeps the sum. Reports that nobody could send count as 0/0 = 0.
-        expected = expect(table)
+        expected = channel.apply(table, back=True)
         ratio = np.divide(seen, expected, out=np.zeros_like(seen), where=expected > 0)
-        worth = channel.apply(ratio) if matrix is None else np.asarray(matrix @ ratio)
-        return np.asarray(table * worth)
+        return table * channel.apply(ratio)
 
     def likelihood(table: Array, seen: Array) -> Array:
         # Mean log probability of a report, -inf where one that came cannot come.
         with np.errstate(divide="ignore"):
-            logs = np.log(expect(table), out=np.zeros_like(seen), where=seen > 0)
+            logs = np.log(channel.apply(table, back=True), out=np.zeros_like(seen), where=seen > 0)
         return np.asarray(np.sum(seen * logs, axis=0))
 
     people = counts.sum(axis=0)

@@ -12,9 +12,8 @@ from calendar import timegm
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from hashlib import sha256
 from pathlib import Path, PurePath
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -77,10 +76,10 @@ class Analysts:
 
     def __init__(self, store: Store, writer: Writer, tokens: Tokens) -> None:
         self._store, self._writer, self._tokens = store, writer, tokens
-        self._sessions: OrderedDict[bytes, list[_Lent]] = OrderedDict()
+        self._sessions: OrderedDict[str, list[_Lent]] = OrderedDict()
         self._answers: OrderedDict[str, tuple[_Lent, Result]] = OrderedDict()
         self._lending = Lock()
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._limiter = anyio.CapacityLimiter(_AT_ONCE)
 
     async def query(self, request: Request) -> Response:
         """Answer one SQL text as JSON, or as what is accepted instead: an Arrow stream, or the
@@ -171,22 +170,23 @@ class Analysts:
         if table is not None and not isinstance(table, str):
             raise Problem(400, "wrong-question", "table is a name")
 
+        def late(seconds: float) -> Error:
+            text = f"it took longer than {seconds:g} s; do it where the database is"
+            return NotSupportedError(text)
+
         def make() -> bytes:
             maker = extensions.require("ldpsql.synthesizers", "tables", "the making of tables")
-            synthesizer = maker.of(self._store, table)
-            if (rows or synthesizer.people) > MADE_UP_ROWS:
-                raise NotSupportedError(
-                    f"at most {MADE_UP_ROWS:,} made-up people are sent over HTTP; ask for fewer "
-                    "rows, or where the database is"
-                )
-            return write_stream(synthesizer.table(rows, seed))
-
-        def make_in_time() -> bytes:
-            with deadline(SECONDS, _late_synthesis):
-                return make()
+            with deadline(SECONDS, late):
+                synthesizer = maker.of(self._store, table)
+                if (rows or synthesizer.people) > MADE_UP_ROWS:
+                    raise NotSupportedError(
+                        f"at most {MADE_UP_ROWS:,} made-up people are sent over HTTP; ask for "
+                        "fewer rows, or where the database is"
+                    )
+                return write_stream(synthesizer.table(rows, seed))
 
         async with _ending_with(request):
-            return Response(await self._work(make_in_time), media_type=ARROW)
+            return Response(await self._work(make), media_type=ARROW)
 
     async def files(self, request: Request) -> Response:
         """Take a file of reports; its name, which says its kind, and options are in the query."""
@@ -200,6 +200,11 @@ class Analysts:
         }
         fingerprint = given.get("survey")
         shown = name if name.isprintable() else "the file"
+
+        def late(seconds: float) -> Error:
+            text = f"the file took longer than {seconds:g} s; send its reports in several"
+            return ReportError(text)
+
         with tempfile.TemporaryDirectory(prefix="ldpsql-") as folder:
             place = Path(folder, f"reports{PurePath(name).suffix.lower()}")
             size = 0
@@ -215,17 +220,11 @@ class Analysts:
                 if fingerprint is not None and survey is None:
                     raise FingerprintError(f"{shown}: the collector does not have its survey")
                 try:
-                    with deadline(FILE_SECONDS, _late_file):
+                    with deadline(FILE_SECONDS, late):
                         [batch] = self._store.ingest([place], survey=survey, **options)
                 except Error as error:  # of a file that has another place there
                     raise type(error)(str(error).replace(str(place), shown)) from None
-                return {
-                    "reports": batch.reports,
-                    "repeats": batch.repeats,
-                    "skipped": batch.skipped,
-                    "known": batch.known,
-                    "withdrawn": batch.withdrawn,
-                }
+                return {key: value for key, value in asdict(batch).items() if key != "name"}
 
             return JSONResponse(await self._work(take))
 
@@ -297,8 +296,7 @@ class Analysts:
 
     def _execute(self, sql: str, parameters: Any, settings: dict[str, Any]) -> tuple[_Lent, Result]:
         """Ask on a session of these settings that nobody else uses meanwhile."""
-        given = json.dumps(settings, sort_keys=True)
-        key = sha256(given.encode()).digest()
+        key = json.dumps(settings, sort_keys=True)
         with self._lending:
             idle = self._sessions.setdefault(key, [])
             self._sessions.move_to_end(key)
@@ -342,8 +340,6 @@ class Analysts:
 
     async def _work(self, work: Callable[[], T]) -> T:
         """Work on a thread, few at once; errors about the question are problems."""
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
         try:
             return await anyio.to_thread.run_sync(work, limiter=self._limiter)
         except Error as error:
@@ -356,14 +352,6 @@ class Analysts:
                     more["caret"] = error.caret()
             status = 503 if isinstance(error, StoreError) else 400
             raise Problem(status, "wrong-question", str(error), **more) from None
-
-
-def _late_synthesis(seconds: float) -> Error:
-    return NotSupportedError(f"it took longer than {seconds:g} s; do it where the database is")
-
-
-def _late_file(seconds: float) -> Error:
-    return ReportError(f"the file took longer than {seconds:g} s; send its reports in several")
 
 
 @asynccontextmanager

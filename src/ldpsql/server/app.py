@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -27,6 +27,7 @@ from ldpsql.server.writer import Writer
 from ldpsql.store.store import Store
 from ldpsql_device.errors import StoreError
 
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 _DAY = 86_400
 _DESCRIPTION = Path(__file__).with_name("openapi.json")
 
@@ -59,34 +60,35 @@ def make_app(
         yield
         await run_in_threadpool(writer.close)
 
+    def at(path: str, endpoint: Endpoint, method: str = "GET") -> Route:
+        return Route(path, _Answer(endpoint), methods=[method])
+
     routes = [
-        Route("/v1/surveys/{fingerprint}/reports", _Answer(devices.reports), methods=["POST"]),
-        Route("/v1/surveys/{fingerprint}", _Answer(devices.survey), methods=["GET"]),
-        Route("/v1/tables/{table}", _Answer(devices.table), methods=["GET"]),
-        Route("/v1/statements", _Answer(devices.keep_statement), methods=["POST"]),
-        Route("/healthz", _Answer(health), methods=["GET"]),
-        Route("/openapi.json", _Answer(describe), methods=["GET"]),
+        at("/v1/surveys/{fingerprint}/reports", devices.reports, "POST"),
+        at("/v1/surveys/{fingerprint}", devices.survey),
+        at("/v1/tables/{table}", devices.table),
+        at("/v1/statements", devices.keep_statement, "POST"),
+        at("/healthz", health),
+        at("/openapi.json", describe),
     ]
     if isinstance(receiver, Store):
         surveys = Surveys(receiver)
         routes += [
-            Route("/v1/surveys", _Answer(surveys.list), methods=["GET"]),
-            Route("/v1/surveys/{fingerprint}/forecast", _Answer(surveys.forecast), methods=["GET"]),
+            at("/v1/surveys", surveys.list),
+            at("/v1/surveys/{fingerprint}/forecast", surveys.forecast),
         ]
     if tokens is not None and isinstance(receiver, Store):
         analysts = Analysts(receiver, writer, tokens)
         routes += [
-            Route("/v1/query", _Answer(analysts.query), methods=["POST"]),
-            Route("/v1/explain", _Answer(analysts.explain), methods=["POST"]),
-            Route(
-                "/v1/surveys/{fingerprint}/arrivals", _Answer(analysts.arrivals), methods=["GET"]
-            ),
-            Route("/v1/answers/{handle}/estimates", _Answer(analysts.estimates), methods=["GET"]),
-            Route("/v1/synthesize", _Answer(analysts.synthesize), methods=["POST"]),
-            Route("/v1/files", _Answer(analysts.files), methods=["POST"]),
-            Route("/v1/tables", _Answer(analysts.tables), methods=["GET"]),
-            Route("/v1/lookups/{name}", _Answer(analysts.lookup), methods=["GET"]),
-            Route("/metrics", _Answer(analysts.metrics), methods=["GET"]),
+            at("/v1/query", analysts.query, "POST"),
+            at("/v1/explain", analysts.explain, "POST"),
+            at("/v1/surveys/{fingerprint}/arrivals", analysts.arrivals),
+            at("/v1/answers/{handle}/estimates", analysts.estimates),
+            at("/v1/synthesize", analysts.synthesize, "POST"),
+            at("/v1/files", analysts.files, "POST"),
+            at("/v1/tables", analysts.tables),
+            at("/v1/lookups/{name}", analysts.lookup),
+            at("/metrics", analysts.metrics),
         ]
     page = answer_page if isinstance(receiver, Store) else None
     router = _Router(routes, default=page, lifespan=life)
@@ -105,7 +107,7 @@ class _Answer:
     """An endpoint whose refusals are problem documents, and whose faults say nothing of the request
     in any log. As an application of its own it costs a third of what starlette adds otherwise."""
 
-    def __init__(self, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,11 +1,17 @@
-"""Bodies of requests, counted while they stream: what is too large is never held."""
+"""Bodies of requests, counted while they stream: what is too large is never held; and of answers
+that are always the same."""
 
 from __future__ import annotations
 
 import asyncio
+import gzip
 import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from ldpsql.server.problems import Problem
 
@@ -15,6 +21,34 @@ SECONDS = 10.0
 """How long a body may take to arrive."""
 _GZIP = 31
 _CLOSE = {"Connection": "close"}
+
+
+@dataclass(frozen=True)
+class FixedBody:
+    """The body of an answer that never changes while the process runs.
+
+    kind: its type.  tag: what names its content.
+    """
+
+    content: bytes
+    kind: str
+    tag: str
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The content, compressed."""
+        return gzip.compress(self.content, mtime=0)
+
+    def answer(self, request: Request, headers: Mapping[str, str]) -> Response:
+        """200 with the body, compressed for who takes that; 304 for who has it."""
+        tag = f'"{self.tag}"'
+        headers = {**headers, "ETag": tag, "Vary": "Accept-Encoding"}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            packed = {**headers, "Content-Encoding": "gzip"}
+            return Response(self.packed, 200, packed, self.kind)
+        return Response(self.content, 200, headers, self.kind)
 
 
 async def read_body(request: Request, most: int) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ldpsql import extensions
 from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store
 from ldpsql.store.intake import Intake, end_of_statement
@@ -22,7 +23,6 @@ from ldpsql_device.survey import read_text, utc_today
 
 if TYPE_CHECKING:
     from ldpsql.server.receiver import Receiver
-    from ldpsql.store.store import Store
 
 LEAST_MEMORY, MEMORY = 100, 500
 """Of the database, in MB."""
@@ -115,7 +115,6 @@ def serve(
     """
 
     from ldpsql.server.remote import RemoteStore  # noqa: PLC0415
-    from ldpsql.shuffler.arrivals import Arrivals  # noqa: PLC0415
 
     try:
         from ldpsql.server.app import make_app  # noqa: PLC0415
@@ -138,9 +137,10 @@ def serve(
 
     with ExitStack() as opened:
         if folder is None:
-            receiver: Store | Arrivals = open_store(database, read_only=False, memory=memory)
+            receiver: Receiver = open_store(database, read_only=False, memory=memory)
         else:
-            receiver = Arrivals(database, folder, complain)
+            shuffler = extensions.require("ldpsql.receivers", "shuffler", "the shuffler")
+            receiver = shuffler(database, folder, complain)
         opened.enter_context(closing(receiver))
         intakes = list(map(Intake.read, surveys))
         for intake in intakes:

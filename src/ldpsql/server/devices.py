@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
+import asyncio
 import math
 import re
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from ldpsql.errors import QueryError
 from ldpsql.server.access import require_role
-from ldpsql.server.bodies import ARROW, read_body
+from ldpsql.server.bodies import ARROW, FixedBody, read_body
 from ldpsql.server.problems import RETRY, Problem, unknown_survey
 from ldpsql.server.rates import Rate
 from ldpsql.server.receiver import Receiver
@@ -39,21 +38,6 @@ Attest = Callable[[Request], bool | Awaitable[bool]]
 _ID = re.compile(rb'"id"\s*:\s*"([0-9a-f]{32})"')
 
 
-@dataclass(frozen=True)
-class Served:
-    """A survey as it is handed out: its text, and the same compressed."""
-
-    intake: Intake
-    text: bytes
-    packed: bytes
-
-    @classmethod
-    def of(cls, intake: Intake) -> Served:
-        """Of a survey in the store."""
-        text = intake.device_text.encode()
-        return cls(intake, text, gzip.compress(text, mtime=0))
-
-
 class Devices:
     """The endpoints for devices."""
 
@@ -70,7 +54,7 @@ class Devices:
         survey may be sent, over a short while."""
         self._receiver, self._writer, self._tokens = receiver, writer, tokens
         self._attest, self._rate = attest, Rate(rate)
-        self._served: dict[str, Served] = {}
+        self._served: dict[str, tuple[Intake, FixedBody]] = {}
         self._finding = threading.Lock()
 
     async def table(self, request: Request) -> Response:
@@ -109,23 +93,12 @@ class Devices:
 
     async def survey(self, request: Request) -> Response:
         """The part of a survey that devices read; it never changes."""
-        served = await self._find(request.path_params["fingerprint"])
-        tag = f'"{served.intake.fingerprint}"'
-        headers = {
-            "Cache-Control": "public, max-age=31536000, immutable",
-            "ETag": tag,
-            "Vary": "Accept-Encoding",
-        }
-        if tag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            headers["Content-Encoding"] = "gzip"
-            return Response(served.packed, 200, headers, "application/json")
-        return Response(served.text, 200, headers, "application/json")
+        _, body = await self._find(request.path_params["fingerprint"])
+        return body.answer(request, {"Cache-Control": "public, max-age=31536000, immutable"})
 
     async def reports(self, request: Request) -> Response:
         """Take reports: 200 once they are committed, with those that are none and why."""
-        intake = (await self._find(request.path_params["fingerprint"])).intake
+        intake, _ = await self._find(request.path_params["fingerprint"])
         self._require_door(intake)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in (*TYPES, ARROW):
@@ -180,7 +153,7 @@ class Devices:
         if done is None:
             raise Problem(503, "busy", "too many reports wait; send them again later", RETRY)
         try:
-            return await done
+            return await asyncio.wrap_future(done)
         except StoreError:
             detail = "the reports could not be kept; send them again later"
         except Error:  # the survey ended between the two looks at the calendar
@@ -188,8 +161,9 @@ class Devices:
             detail = "the reports could not be taken; send them again later"
         raise Problem(503, "not-kept", detail, RETRY)
 
-    async def _find(self, fingerprint: str) -> Served:
-        """The survey of a fingerprint; Problem if there is none."""
+    async def _find(self, fingerprint: str) -> tuple[Intake, FixedBody]:
+        """The survey of a fingerprint, and its text as it is handed out; Problem if there is
+        none."""
         if fingerprint not in self._served:
             await run_in_threadpool(self._look, fingerprint)
         if fingerprint not in self._served:
@@ -212,7 +186,8 @@ class Devices:
                 return
             intake = self._receiver.intake_of(fingerprint)
             if intake is not None:
-                self._served[fingerprint] = Served.of(intake)
+                text = intake.device_text.encode()
+                self._served[fingerprint] = intake, FixedBody(text, "application/json", fingerprint)
 
 
 def _answer_refused(refused: list[dict[str, Any]], sent: int) -> Response:

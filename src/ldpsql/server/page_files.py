@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+
+from ldpsql.server.bodies import FixedBody
 
 HEADERS = {
     "Content-Security-Policy": "; ".join(
@@ -31,7 +31,6 @@ HEADERS = {
     "Cache-Control": "no-cache",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
-    "Vary": "Accept-Encoding",
     "X-Content-Type-Options": "nosniff",
 }
 """Of every answer: nothing from elsewhere is loaded, no text of a survey runs as a script, and no
@@ -47,26 +46,17 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class _File:
-    kind: str
-    content: bytes
-    packed: bytes
-    tag: str
-
-
 @cache
-def page_files() -> Mapping[str, _File]:
+def page_files() -> Mapping[str, FixedBody]:
     """All files by their address. Whatever a request names, nothing else of the disk is read."""
     files = {}
     # A pattern with ** would not follow the link to the client's sources.
     for place in sorted([*_FOLDER.glob("*"), *_FOLDER.glob("*/*")]):
         if place.suffix in _TYPES and place.is_file():
             content = place.read_bytes()
-            tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-            packed = gzip.compress(content, mtime=0)
+            tag = hashlib.sha256(content).hexdigest()[:32]
             address = f"/{place.relative_to(_FOLDER).as_posix()}"
-            files[address] = _File(_TYPES[place.suffix], content, packed, tag)
+            files[address] = FixedBody(content, _TYPES[place.suffix], tag)
     return {"/": files["/index.html"], **files}
 
 
@@ -81,9 +71,4 @@ def _answer(request: Request) -> Response:
         raise HTTPException(404)
     if request.method not in ("GET", "HEAD"):
         raise HTTPException(405, headers={"Allow": "GET, HEAD"})
-    headers = {**HEADERS, "ETag": file.tag}
-    if file.tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(file.packed, 200, {**headers, "Content-Encoding": "gzip"}, file.kind)
-    return Response(file.content, 200, headers, file.kind)
+    return file.answer(request, HEADERS)

@@ -17,6 +17,9 @@ class Receiver(Protocol):
     shuffles: whether it is a shuffler, which surveys trust or not.
     """
 
+    def register(self, survey: Intake) -> None:
+        """Take reports of a survey from now on; SurveyError for one that cannot be taken here."""
+
     @property
     def shuffles(self) -> bool:
         """Whether reports of surveys that trust a shuffler come here, or the others."""
@@ -40,3 +43,6 @@ class Receiver(Protocol):
 
     def tidy(self) -> None:
         """Do what can wait: called now and then, and at rest."""
+
+    def close(self) -> None:
+        """Let go of the files."""

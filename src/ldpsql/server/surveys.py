@@ -31,7 +31,7 @@ class Surveys:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._forecasts: dict[str, dict[str, Any] | str] = {}
-        self._turn: anyio.CapacityLimiter | None = None
+        self._turn = anyio.CapacityLimiter(1)
 
     async def list(self, _: Request) -> Response:
         """All surveys, by name."""
@@ -67,8 +67,6 @@ class Surveys:
 
     async def _work(self, work: Callable[[], T]) -> T:
         """Work on a thread, one request at a time."""
-        if self._turn is None:
-            self._turn = anyio.CapacityLimiter(1)
         return await anyio.to_thread.run_sync(work, limiter=self._turn)
 
 

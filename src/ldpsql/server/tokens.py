@@ -104,7 +104,10 @@ class Tokens:
             lock_file(descriptor, wait=True)
             known = dict(self.read_known())
             yield known
-            self._write(known)
+            rows = [asdict(token) for token in known.values()]
+            text = json.dumps({"format": _FORMAT, "tokens": rows}, indent=1)
+            with replace_file(self.path, mode=0o600) as temporary:
+                temporary.write_text(f"{text}\n")
         finally:
             os.close(descriptor)
 
@@ -128,8 +131,3 @@ class Tokens:
         except (ValueError, LookupError, TypeError, RecursionError):
             pass
         raise StoreError(f"{self.path} is damaged; remove it, and add the tokens again")
-
-    def _write(self, tokens: Mapping[str, Token]) -> None:
-        rows = [asdict(token) for token in tokens.values()]
-        with replace_file(self.path, mode=0o600) as temporary:
-            temporary.write_text(json.dumps({"format": _FORMAT, "tokens": rows}, indent=1) + "\n")

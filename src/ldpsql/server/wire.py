@@ -22,6 +22,7 @@ from ldpsql.engine.result import Result, refuse_estimates
 from ldpsql.parser import Parameters
 from ldpsql.store.incoming import is_compressed
 from ldpsql.survey import Survey
+from ldpsql.terminal.formats import json_value
 from ldpsql_device.errors import InterfaceError, NotSupportedError
 
 _KEY = b"ldpsql.dbapi.answer"
@@ -221,10 +222,10 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
     texts: with the cells as people read them, and what is weak in them; see `Result.texts`.
     """
     table = result.table
-    rows = zip(*(map(_plain, column.to_pylist()) for column in table.columns), strict=True)
+    rows = zip(*(map(json_value, column.to_pylist()) for column in table.columns), strict=True)
     bars = {
         str(place): {
-            name: [_plain(float(error)) for error in errors]
+            name: [json_value(float(error)) for error in errors]
             for name, errors in result.errors(place).items()
         }
         for place in result.intervals
@@ -241,7 +242,7 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
         "intervals": bars,
         "level": result.level,
         "forged": {
-            str(place): {"least": _plain(least), "most": _plain(most)}
+            str(place): {"least": json_value(least), "most": json_value(most)}
             for place, (least, most) in result.forged().items()
             if not math.isnan(least)
         },
@@ -260,11 +261,3 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
         ],
         **shown,
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return value.isoformat() if isinstance(value, date) else float(value)

@@ -6,14 +6,13 @@ bounded: what does not fit is refused at once, and the device sends it again.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -34,7 +33,6 @@ _WHILE = 60.0
 Sent: TypeAlias = Sequence[bytes] | pa.RecordBatch
 """Lines of a body as they came, or reports that were checked, with their ids."""
 Refused = list[tuple[int, str]]
-_Outcome = tuple[asyncio.Future[Refused], Refused | Exception]
 
 
 @dataclass
@@ -43,7 +41,7 @@ class _PendingWrite:
 
     intake: Intake
     sent: Sent
-    done: asyncio.Future[Refused]
+    done: Future[Refused] = field(default_factory=Future)
 
 
 class Writer:
@@ -82,13 +80,13 @@ class Writer:
             self.counts[intake.table, "refused"] += len(reasons)
             self.reasons.update((intake.table, reason) for reason in reasons)
 
-    def submit(self, intake: Intake, sent: Sent) -> asyncio.Future[Refused] | None:
-        """Have reports taken; None if too many wait, or it is closed. Called within an event loop.
+    def submit(self, intake: Intake, sent: Sent) -> Future[Refused] | None:
+        """Have reports taken; None if too many wait, or it is closed.
 
         The future tells, once the others are committed, which lines are no reports, each with its
         place and the reason; or it raises what kept all of them from being committed.
         """
-        request = _PendingWrite(intake, sent, asyncio.get_running_loop().create_future())
+        request = _PendingWrite(intake, sent)
         with self._wake:
             if self._is_closed or self._waiting + len(sent) > WAITING:
                 return None
@@ -149,21 +147,23 @@ class Writer:
             taken = self._receiver.take(intake, batches, self._source) if batches else 0
         except Exception as error:  # the next ones may fare better, and no request waits for ever
             known = error if isinstance(error, Error) else RuntimeError(type(error).__name__)
-            _deliver([(request.done, known) for request in requests])
+            for request in requests:
+                if request.done.set_running_or_notify_cancel():
+                    request.done.set_exception(known)
             return
         self._untidy += taken
         good = sum(len(batch) for batch in batches)
         for what, count in (("counted", taken), ("repeats", good - taken)):
             self.counts[intake.table, what] += count
         self.count_refused(intake, [reason for _, reason in refused])
-        reasons, start, outcomes = dict(refused), 0, list[_Outcome]()
+        reasons, start = dict(refused), 0
         for request in requests:
             is_checked = isinstance(request.sent, pa.RecordBatch)
             places = range(0 if is_checked else len(request.sent))
             own = [(at, reasons[start + at]) for at in places if start + at in reasons]
-            outcomes.append((request.done, own))
             start += len(places)
-        _deliver(outcomes)
+            if request.done.set_running_or_notify_cancel():  # it was not given up
+                request.done.set_result(own)
 
     def _tidy(self, *, at_rest: bool) -> None:
         """Put what came in order if it is time to: when a day is over, when it has doubled, and, as
@@ -197,23 +197,3 @@ class Writer:
 
 def _complain(what: str) -> None:
     print(f"ldpsql: {what}", file=sys.stderr, flush=True)  # noqa: T201
-
-
-def _deliver(outcomes: Sequence[_Outcome]) -> None:
-    """Hand results to the loops that wait for them, which wakes each of them once."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
-    for each in outcomes:
-        by_loop.setdefault(each[0].get_loop(), []).append(each)
-    for loop, own in by_loop.items():
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits
-            loop.call_soon_threadsafe(_settle, own)
-
-
-def _settle(outcomes: Sequence[_Outcome]) -> None:
-    for future, result in outcomes:
-        if future.done():  # its request was given up
-            continue
-        if isinstance(result, Exception):
-            future.set_exception(result)
-        else:
-            future.set_result(result)

@@ -24,9 +24,8 @@ from ldpsql.algebra.boxes import CodeSet, code_set
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import count_unordered
 from ldpsql.reports.arrow_types import arrow_type
-from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, Measure
-from ldpsql_device.values import Listed, Ordered
+from ldpsql_device.values import Listed
 
 Integers = NDArray[np.int64]
 Kind = Literal["dimension", "measure", "public"]
@@ -192,8 +191,6 @@ def values_of(dimension: Dimension, codes: Integers, random: np.random.Generator
         return pa.concat_arrays([pa.array(domain.values, kind).take(pa.array(order)), nulls]).take(
             pa.array(drawn)
         )
-    if not isinstance(domain, Ordered):
-        raise InternalError(f"no values can be drawn from a {type(domain).__name__} domain")
     missing = codes >= domain.size
     known = np.where(missing, 0, codes)
     low, high = domain.edge_array[known], domain.edge_array[known + 1]

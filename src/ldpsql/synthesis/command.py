@@ -13,7 +13,7 @@ import click
 from ldpsql.dbapi.asking import open_to_ask
 from ldpsql.engine.collector import AnsweringStore
 from ldpsql.synthesis import Synthesizer
-from ldpsql.synthesis.synthesizer import NOTES_KEY
+from ldpsql.synthesis.synthesizer import MOST_ROWS, NOTES_KEY
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import TABLE_SUFFIXES, Document, write_document
 from ldpsql.terminal.notes import show_notes
@@ -22,8 +22,6 @@ from ldpsql.terminal.progress import Progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_ROWS = 10**10
-
 
 @click.command()
 @options.collector_or_database
@@ -31,7 +29,7 @@ _MOST_ROWS = 10**10
 @click.option(
     "-n",
     "--rows",
-    type=options.people(1, _MOST_ROWS),
+    type=options.people(1, MOST_ROWS),
     metavar="N",
     help="How many people, such as 45000, 45k or 1.5m.  [default: as many as reports]",
 )

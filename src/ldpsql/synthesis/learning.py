@@ -17,10 +17,10 @@ import numpy as np
 
 from ldpsql import limits
 from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery
+from ldpsql.algebra.estimate import Estimates
 from ldpsql.algebra.numerics import Array
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.estimators.base import AnyEstimator as Estimator
-from ldpsql.estimators.base import make_estimator
+from ldpsql.estimators.base import AnyEstimator, make_estimator
 from ldpsql.mechanisms.rounds import count_earlier
 from ldpsql.store.base import ReportSource, Selection
 from ldpsql.survey import Survey
@@ -48,7 +48,6 @@ from ldpsql_device.errors import DataError
 LARGEST_MODEL = 1 << 18
 MOST_CELLS = 1 << 15
 MOST_TRIPLES, LARGEST_TRIPLE = 16, 512
-_PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,8 @@ class ReportedShares:
 
     survey: Survey
     people: int
-    everybody: Estimator
-    by_cell: tuple[Estimator, ...] = ()
+    everybody: AnyEstimator
+    by_cell: tuple[AnyEstimator, ...] = ()
 
     @classmethod
     def of(cls, store: ReportSource, survey: Survey, keys: Sequence[str] = ()) -> ReportedShares:
@@ -101,23 +100,23 @@ class ReportedShares:
             answers = [estimator.answer_rows(rows) for estimator in limits.in_time(estimators)]
         except UnsupportedSQL:
             return None
-        if measures:
-            # From (count, sum) to the people at the lower and at the upper bound.
-            low, high = self.survey.design.domain.bounds[measures[0]]
-            to_bounds = np.array([[high, -1.0], [-low, 1.0]]) / (high - low)
-            # What reports cannot tell has an infinite variance, which no linear map makes finite.
-            with np.errstate(invalid="ignore"):
-                answers = [[answer.map(to_bounds) for answer in part] for part in answers]
+        for measure in measures:
+            answers = [[self._split_at_bounds(each, measure) for each in part] for part in answers]
         # Cells of dimensions, then those of the measure, then those of the public axis.
-        values = np.array([[answer.values for answer in part] for part in answers])
-        errors = np.array([[answer.stderr for answer in part] for part in answers])
-        shape = tuple(axis.size for axis in axes)
-        shares, variances = (
-            np.moveaxis(table, 0, -1).reshape(shape)
-            for table in (values / self.people, (errors / self.people) ** 2)
-        )
-        is_estimable = np.isfinite(shares).all() and np.isfinite(variances).all()
-        return NoisyShares(shares, variances) if is_estimable else None
+        found = np.array([[(each.values, each.stderr) for each in part] for part in answers])
+        shape = (2, *(axis.size for axis in axes))
+        shares, errors = np.moveaxis(found, (2, 0), (0, -1)).reshape(shape) / self.people
+        is_estimable = np.isfinite(shares).all() and np.isfinite(errors).all()
+        return NoisyShares(shares, errors**2) if is_estimable else None
+
+    def _split_at_bounds(self, answer: Estimates, measure: int) -> Estimates:
+        """From a count n and a sum s, the people at the lower and at the upper bound of the measure
+        who would have both: (high n - s) / (high - low) and (s - low n) / (high - low)."""
+        low, high = self.survey.design.domain.bounds[measure]
+        to_bounds = np.array([[high, -1.0], [-low, 1.0]]) / (high - low)
+        # What reports cannot tell has an infinite variance, which no linear map makes finite.
+        with np.errstate(invalid="ignore"):
+            return answer.map(to_bounds)
 
     def _plan(self, cell: Sequence[tuple[int, CodeSet]], measures: Sequence[int]) -> list[Any]:
         """The count of a cell, and the sum of the measure in it if there is one."""
@@ -173,10 +172,32 @@ def learn(reported: ReportedShares, public: PublicPeople | None) -> Learned:
     even += [np.full(axis.size, 1.0 / axis.size) for axis in axes[count:]]
     margins = [_agree(place, table, pairs, even[place]) for place, table in enumerate(alone)]
     dependent = _find_dependent(pairs, margins)
+    model, edges, triples = _fit(reported, axes, margins, dependent)
+    errors = [math.nan if table is None else table.noise for table in alone[count:]]
+    kept = {pair: pairs[pair].noise for pair in edges}
+    return Learned(
+        tuple(axes),
+        tuple(bins.adapt(model.table((place,))) for place, (bins, _) in enumerate(cut)),
+        model,
+        (*(error for _, error in cut), *errors),
+        kept | triples,
+        tuple(pair for pair in pairs if pair not in dependent),
+        unknown,
+        tuple(pair for pair in dependent if pair not in edges),
+    )
+
+
+def _fit(
+    reported: ReportedShares,
+    axes: Sequence[ModelAxis],
+    margins: Sequence[Array],
+    dependent: Mapping[Pair, Array],
+) -> tuple[Model, tuple[Pair, ...], dict[Axes, float]]:
+    """The model, the pairs that it has room for, and the triples that say more than these, with the
+    error of a cell."""
     sizes = tuple(axis.size for axis in axes)
     strengths = {pair: mutual_information(table) for pair, table in dependent.items()}
-    ranked = [(strength, pair) for pair, strength in strengths.items()]
-    edges = choose_pairs(sizes, ranked, LARGEST_MODEL)
+    edges = choose_pairs(sizes, strengths, LARGEST_MODEL)
     tree = JunctionTree.of(sizes, edges)
     tables: dict[Axes, Array] = {(place,): margin for place, margin in enumerate(margins)}
     tables |= {pair: dependent[pair] for pair in edges}
@@ -185,18 +206,7 @@ def learn(reported: ReportedShares, public: PublicPeople | None) -> Learned:
     if triples:
         interacting = {key: table for key, (table, _) in triples.items()}
         model = fit_model(sizes, tree, tables | interacting)
-    errors = [math.nan if table is None else table.noise for table in alone[count:]]
-    kept = {pair: pairs[pair].noise for pair in edges}
-    return Learned(
-        tuple(axes),
-        tuple(bins.adapt(model.table((place,))) for place, (bins, _) in enumerate(cut)),
-        model,
-        (*(error for _, error in cut), *errors),
-        kept | {key: noise for key, (_, noise) in triples.items()},
-        tuple(pair for pair in pairs if pair not in dependent),
-        unknown,
-        tuple(pair for pair in dependent if pair not in edges),
-    )
+    return model, edges, {key: noise for key, (_, noise) in triples.items()}
 
 
 def _cut(reported: ReportedShares, index: int, groups: int) -> tuple[Bins, float]:
@@ -294,6 +304,6 @@ def _find_triples(
         expected = model.table(triple)
         excess = denoise_interaction(NoisyShares(table.shares - expected, table.variances))
         if excess is not None:
-            pairs = [(pair, expected.sum(axis=3 - sum(pair))) for pair in _PAIRS]
+            pairs = [(pair, expected.sum(axis=3 - sum(pair))) for pair in combinations(range(3), 2)]
             triples[triple] = fit_to_marginals(expected + excess, pairs), table.noise
     return triples

@@ -79,15 +79,15 @@ class JunctionTree:
 
 
 def choose_pairs(
-    sizes: Sequence[int], strengths: Sequence[tuple[float, Pair]], largest: int
+    sizes: Sequence[int], strengths: Mapping[Pair, float], largest: int
 ) -> tuple[Pair, ...]:
     """The strongest pairs whose graph has tables of at most `largest` cells together.
 
-    strengths: (strength, pair). First those of the strongest spanning forest (Chow and Liu, 1968),
+    First those of the strongest spanning forest (Chow and Liu, 1968),
     then the others, stronger ones first; one that would make the tables too large is left out, and
     weaker ones are still tried, but not all where there are very many.
     """
-    ordered = [pair for _, pair in sorted(strengths, key=lambda entry: (-entry[0], entry[1]))]
+    ordered = sorted(strengths, key=lambda pair: (-strengths[pair], pair))
     part = list(range(len(sizes)))  # Kruskal: the number of the part that each axis is joined to
     forest: list[Pair] = []
     for left, right in ordered:

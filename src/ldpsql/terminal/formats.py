@@ -47,10 +47,11 @@ class Document:
         """The rows as JSON holds them: no NaN, dates as text, decimals as numbers."""
         for batch in self.batches:
             for row in batch.to_pylist():
-                yield {name: _json_value(value) for name, value in row.items()}
+                yield {name: json_value(value) for name, value in row.items()}
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """A value as JSON holds it: no NaN, a date as text, a decimal as a number."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):

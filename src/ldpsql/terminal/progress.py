@@ -15,11 +15,6 @@ PATIENCE, EVERY = 1.0, 0.2
 """Seconds before the bar appears on a terminal, and between two looks at it."""
 
 
-def _tell_left(seconds: float | None) -> str:
-    """How long the rest takes, as far as what was done so far tells."""
-    return "" if seconds is None else f", {timedelta(seconds=round(seconds))} left"
-
-
 class Progress(AbstractContextManager["Progress"]):
     """Shows `work`, what of it is being done, how much of it is, and for how long it runs."""
 
@@ -67,9 +62,10 @@ class Progress(AbstractContextManager["Progress"]):
                 # Whose work knows better how long it takes says so itself.
                 is_told = not total or " left" in self._part
                 left = None if is_told else bars.tasks[0].time_remaining
+                rest = "" if left is None else f", {timedelta(seconds=round(left))} left"
                 bars.update(
                     task,
-                    description=self._line() + _tell_left(left),
+                    description=self._line() + rest,
                     completed=completed,
                     total=total,
                 )

@@ -51,34 +51,38 @@ def _panels(result: Result) -> list[Panel]:
     if not (result.intervals and keys and table.num_rows > 1):
         raise NotSupportedError("a picture shows estimates of groups; GROUP BY a column")
     over, places = _axis(table, keys)
-    order: Sequence[int] = range(table.num_rows)
-    if not isinstance(places[0], str):
-        order = pc.sort_indices(table.column(over)).to_pylist()
-    others = [table.column(key).to_pylist() for key in keys if key != over]
-    labels = [", ".join(map(plain, values)) for values in zip(*others, strict=True)]
-    rows: dict[str, dict[Place, int]] = {}  # of every curve, by their places on the axis
-    for row in order:
-        if (place := places[row]) is not None:
-            rows.setdefault(labels[row] if labels else "", {})[place] = row
+    rows = _rows_of_curves(table, over, [key for key in keys if key != over], places)
     kinds = list(dict.fromkeys(place for place in places if isinstance(place, str)))
     if len(rows) > _MOST_CURVES or len(kinds) > _MOST_KINDS:
         raise NotSupportedError(
             f"a picture has at most {_MOST_CURVES} curves and {_MOST_KINDS} names on its axis, "
             f"not {len(rows)} and {len(kinds)}; ask for fewer groups"
         )
-    names = table.column_names
-    return [
-        Panel(
-            names[shown],
-            names[over],
-            names[shown],
-            tuple(
-                _curve(result, shown, label or names[shown], kinds or [*own], own)
-                for label, own in rows.items()
-            ),
+    names, panels = table.column_names, []
+    for shown in sorted(result.intervals)[:_MOST_PANELS]:
+        curves = (
+            _curve(result, shown, label or names[shown], kinds or [*own], own)
+            for label, own in rows.items()
         )
-        for shown in sorted(result.intervals)[:_MOST_PANELS]
-    ]
+        panels.append(Panel(names[shown], names[over], names[shown], tuple(curves)))
+    return panels
+
+
+def _rows_of_curves(
+    table: pa.Table, over: int, others: Sequence[int], places: Sequence[Place | None]
+) -> dict[str, dict[Place, int]]:
+    """The rows of every curve by their places on the axis, in the order of numbers and times; a
+    curve has the values of the other keys."""
+    order: Sequence[int] = range(table.num_rows)
+    if not isinstance(places[0], str):
+        order = pc.sort_indices(table.column(over)).to_pylist()
+    columns = [table.column(key).to_pylist() for key in others]
+    labels = [", ".join(map(plain, values)) for values in zip(*columns, strict=True)]
+    rows: dict[str, dict[Place, int]] = {}
+    for row in order:
+        if (place := places[row]) is not None:
+            rows.setdefault(labels[row] if labels else "", {})[place] = row
+    return rows
 
 
 def _axis(table: pa.Table, keys: Sequence[int]) -> tuple[int, list[Place | None]]:

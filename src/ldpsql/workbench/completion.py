@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prompt_toolkit.completion import Completion
+
 from ldpsql.parser.catalog import describe, describe_lookup
 from ldpsql.sql.aggregates import AGGREGATES
 from ldpsql.sql.quoting import literal
@@ -55,15 +57,6 @@ class AskableColumn:
 
 
 @dataclass(frozen=True)
-class Offer:
-    """A text that may take the place of the last `taken` characters, and what it is."""
-
-    text: str
-    taken: int
-    detail: str = ""
-
-
-@dataclass(frozen=True)
 class Names:
     """The tables that can be asked, with their columns."""
 
@@ -78,13 +71,13 @@ class Names:
             tables[table.name] = tuple(AskableColumn(name, f"lookup, {kind}") for name, kind in own)
         return cls(tables)
 
-    def offers(self, before: str) -> Iterator[Offer]:
+    def offers(self, before: str) -> Iterator[Completion]:
         """Completions of an unfinished statement."""
         words = {word.lower() for word in re.findall(r"\w+", before)}
         asked = {name: own for name, own in self.tables.items() if name.lower() in words}
         columns = {column.name: column for own in (asked or self.tables).values() for column in own}
-        if values := _offer_values(before, columns):
-            yield from values
+        if found := _offer_values(before, columns):
+            yield from found
             return
         if before.count("'") % 2:  # within a text nothing else can stand
             return
@@ -102,7 +95,7 @@ class Names:
             yield from _starting(word, (n.lower() if is_small else n for n in names), detail)
 
 
-def offer_commands(before: str, known: Mapping[str, Sequence[str]]) -> Iterator[Offer]:
+def offer_commands(before: str, known: Mapping[str, Sequence[str]]) -> Iterator[Completion]:
     """Completions of an unfinished command.
 
     known: the commands, with what may stand behind each of them.
@@ -114,25 +107,22 @@ def offer_commands(before: str, known: Mapping[str, Sequence[str]]) -> Iterator[
         yield from _starting(rest.lstrip(), known.get(word, ()))
 
 
-def _starting(begun: str, names: Iterable[str], detail: str = "") -> Iterator[Offer]:
+def _offer_values(before: str, columns: Mapping[str, AskableColumn]) -> list[Completion]:
+    """Values of the column that a text compares, which begin as it ends; the quote may be
+    missing."""
+    match = _VALUE.search(before)
+    column = columns.get(match[1].strip('"').lower()) if match else None
+    if match is None or column is None:
+        return []
+    begun = match[2].lower()
+    found = (each for each in column.values if each.lower().startswith((begun, f"'{begun}")))
+    return [Completion(each, -len(begun), display_meta="value") for each in found]
+
+
+def _starting(begun: str, names: Iterable[str], detail: str = "") -> Iterator[Completion]:
     for name in names:
         if name.lower().startswith(begun.lower()):
-            yield Offer(name, len(begun), detail)
-
-
-def _offer_values(before: str, columns: Mapping[str, AskableColumn]) -> list[Offer]:
-    """The values of a column with which a comparison at the end of a statement may go on."""
-    value = _VALUE.search(before)
-    column = columns.get(value[1].strip('"').lower()) if value else None
-    if value is None or column is None:
-        return []
-    begun = value[2]
-    return [Offer(each, len(begun), "value") for each in column.values if _starts(each, begun)]
-
-
-def _starts(value: str, begun: str) -> bool:
-    """Whether a literal begins so; the quote may be missing."""
-    return value.lower().startswith(begun.lower()) or value[1:].lower().startswith(begun.lower())
+            yield Completion(name, -len(begun), display_meta=detail)
 
 
 def _columns(survey: Survey) -> Iterator[AskableColumn]:

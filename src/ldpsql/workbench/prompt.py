@@ -1,6 +1,6 @@
 """The prompt of the shell: lines that can be edited, completed, and brought back later.
 
-prompt_toolkit is imported here and nowhere else, and only where somebody sits at a terminal.
+prompt_toolkit is imported here and for completions, and only where somebody sits at a terminal.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.output.plain_text import PlainTextOutput
 from prompt_toolkit.utils import is_dumb_terminal
-
-from ldpsql.workbench.completion import Offer
 
 HISTORY = "LDPSQL_HISTORY"
 """The variable of the environment that names the file of the history; empty for none."""
@@ -72,7 +70,7 @@ class Prompt:
     def __init__(
         self,
         is_complete: Callable[[str], bool],
-        offers: Callable[[str], Iterable[Offer]],
+        offers: Callable[[str], Iterable[Completion]],
         takes_file: Callable[[str], bool],
         history: Path | None,
         *,
@@ -117,7 +115,7 @@ class _Offering(Completer):
     """Offers, as prompt_toolkit asks for them."""
 
     def __init__(
-        self, offers: Callable[[str], Iterable[Offer]], takes_file: Callable[[str], bool]
+        self, offers: Callable[[str], Iterable[Completion]], takes_file: Callable[[str], bool]
     ) -> None:
         self._offers, self._takes_file = offers, takes_file
         self._files = PathCompleter(expanduser=True)
@@ -134,8 +132,7 @@ class _Offering(Completer):
             before[-1:].isalnum() or before[-1:] in ("_", "'", ".")
         ):
             return
-        for offer in self._offers(before):
-            yield Completion(offer.text, -offer.taken, display_meta=offer.detail)
+        yield from self._offers(before)
 
 
 def _bindings(is_complete: Callable[[str], bool]) -> KeyBindings:

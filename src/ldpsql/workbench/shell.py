@@ -25,9 +25,11 @@ from ldpsql_device.description import name_with_label
 from ldpsql_device.errors import InterfaceError
 
 if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completion
+
     from ldpsql.sql.lookups import PublicTable
     from ldpsql.survey import Survey
-    from ldpsql.workbench.completion import Names, Offer
+    from ldpsql.workbench.completion import Names
 
 _WORDS = {"help": ".help", "quit": ".quit", "exit": ".quit"}
 """Commands that are understood without their dot."""
@@ -199,7 +201,7 @@ class Shell:
         *_, last = split_statements(text)
         return is_blank(last)
 
-    def offers(self, before: str) -> Iterator[Offer]:
+    def offers(self, before: str) -> Iterator[Completion]:
         """Completions of a text."""
         from ldpsql.workbench.completion import offer_commands  # noqa: PLC0415
 

@@ -99,7 +99,7 @@ class People:
             drawn = pa.array(labels(dimension), kind).take(pa.array(codes))
             # Digits that a type has no room for are dropped, as on the device.
             given = table.column(name).combine_chunks().cast(kind, safe=False)
-            unfit = pa.array(encoded.outside[name] | encoded.missing[name])
+            unfit = pa.array(encoded.misfits["outside", name] | encoded.misfits["missing", name])
             columns[name] = pc.if_else(unfit, drawn, given)
         fields = list(arrow_types(schema).items())
         typed = pa.table({name: columns[name] for name, _ in fields}, schema=pa.schema(fields))
