@@ -17,8 +17,10 @@ from ldpsql.mechanisms.fourier.candidates import (
     ListedSets,
     Products,
 )
-from ldpsql.mechanisms.fourier.families import FamilyTable, information
+from ldpsql.mechanisms.fourier.families import FamilyTable
 from ldpsql.mechanisms.fourier.folding import Folding
+from ldpsql.mechanisms.fourier.group import gather_faces
+from ldpsql.mechanisms.fourier.listed import ListedQuestions
 from ldpsql.mechanisms.fourier.optimise import find_equality_axes
 from ldpsql.mechanisms.fourier.recipe import group_of
 from ldpsql.mechanisms.fourier.spectra import demand
@@ -79,7 +81,9 @@ def test_information_is_that_of_the_emitted_families(name: str) -> None:
     component = COMPONENTS[name]
     folding: Folding = component.folding
     weights = some_weights(component)
-    found = information(table_of(component.emit(weights)), ODDS)
+    group = component.folding.group
+    listed = ListedQuestions(group, table_of(component.emit(weights)), ODDS)
+    found = gather_faces(dict(listed.information()))
     faces = {
         face: np.zeros([order - 1 for order in folding.group.shape(face)])
         for face in folding.group.faces

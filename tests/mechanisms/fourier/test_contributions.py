@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -24,11 +24,11 @@ from support.fourier_designs import (
 from support.tiers import keep_fast
 
 from ldpsql.algebra.boxes import Box, LinearQuery, Weight
-from ldpsql.mechanisms.fourier import contributions
-from ldpsql.mechanisms.fourier.contributions import SecondMoments, choose_families, sum_spectra
+from ldpsql.mechanisms.fourier import contributions, listed
+from ldpsql.mechanisms.fourier.contributions import SecondMoments, sum_spectra, weigh_axes
 from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.group import Axes
-from ldpsql.mechanisms.fourier.spectra import BoxQuery, Collected, Spectrum
+from ldpsql.mechanisms.fourier.group import Axes, Spectrum
+from ldpsql.mechanisms.fourier.spectra import BoxQuery
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.report import Histogram, Pair
 from ldpsql_device.epsilon import Epsilon
@@ -40,8 +40,10 @@ NAMES = list(DESIGNS)
 
 def moments(design: FourierDesign, found: Histogram, planned: list[BoxQuery]) -> np.ndarray:
     decoded = design.estimator(found)
-    even = decoded._covariance_of_even(planned)
-    return decoded._decode(planned, [range(len(planned))], [even])[1][0]
+    even = decoded.shared.spread_evenly(planned, found.moment)
+    spectra = [design.collected.spectrum(query) for query in planned]
+    sums = np.array(list(map(decoded._estimate_rest, planned, spectra)))
+    return decoded._moments.sums([planned], [spectra], [sums], [even])[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -125,11 +127,12 @@ def test_moments_of_many_are_those_of_every_pair_alone(monkeypatch: pytest.Monke
     looked_at = SecondMoments(estimator.shared, found.moment, population)
     estimated = random.normal(size=len(planned)) * counts.sum()
     spectra = [design.collected.spectrum(query) for query in planned]
-    shared = estimator._covariance_of_even(planned)
+    shared = estimator.shared.spread_evenly(planned, found.moment)
 
     def several(group: Sequence[int]) -> np.ndarray:
         even = [shared[np.ix_(group, group)]]
-        return looked_at.sums(planned, spectra, estimated, [group], even)[0]
+        row, known = [planned[n] for n in group], [estimated[[*group]]]
+        return looked_at.sums([row], [[spectra[n] for n in group]], known, even)[0]
 
     every = range(len(planned))
     whole = several(every)
@@ -170,11 +173,17 @@ def test_an_average_of_a_column_far_from_0_has_the_error_of_one_near_0() -> None
 # -- the sample ------------------------------------------------------------------------------------
 
 
+def choose(design: FourierDesign, faces: frozenset[Axes]) -> np.ndarray:
+    """What every family stands for in a sample of those that tell about some faces."""
+    worth = weigh_axes(design.collected, faces)
+    return listed.choose_families(design.collected.kinds[0], worth)
+
+
 def test_few_families_are_all_taken() -> None:
     design = DESIGNS["boxes"]
     families = design.table.shares
-    assert (choose_families(design.collected, frozenset(design.group.faces)) == families).all()
-    assert not choose_families(design.collected, frozenset()).any()
+    assert (choose(design, frozenset(design.group.faces)) == families).all()
+    assert not choose(design, frozenset()).any()
 
 
 SAMPLE = 256
@@ -204,10 +213,10 @@ def data(kind: str, people: int, random: np.random.Generator) -> np.ndarray:
 
 def shares_of(design: FourierDesign, monkeypatch: pytest.MonkeyPatch, points: int) -> np.ndarray:
     """What every family stands for in a sample of so many points."""
-    monkeypatch.setattr(contributions, "MOST_CELLS_OF_ALL", 0)
-    monkeypatch.setattr(contributions, "POINTS", points)
+    monkeypatch.setattr(listed, "MOST_CELLS_OF_ALL", 0)
+    monkeypatch.setattr(listed, "POINTS", points)
     vars(design).pop("_shared", None)  # with the sample that it keeps
-    return choose_families(design.collected, frozenset(design.group.faces))
+    return choose(design, frozenset(design.group.faces))
 
 
 def test_a_sample_stands_for_all_families(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +231,7 @@ def test_where_single_reports_weigh_much_all_families_are_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     design = sampled("2")
-    monkeypatch.setattr(contributions, "MOST_ODDS", 7.3)
+    monkeypatch.setattr(listed, "MOST_ODDS", 7.3)
     assert (shares_of(design, monkeypatch, SAMPLE) == design.table.shares).all()
 
 
@@ -259,12 +268,12 @@ def test_a_sampled_variance_is_near_that_of_all_families(
 @pytest.mark.slow
 def test_a_sample_that_stands_for_nobody_else_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: families drawn, but each counted for itself only."""
-    right = contributions.choose_families
+    right = listed.choose_families
 
-    def wrong(collected: Collected, faces: frozenset[Axes]) -> np.ndarray:
-        return right(collected, faces) * (1e-9 if contributions.POINTS == SAMPLE else 1.0)
+    def wrong(own: listed.ListedQuestions, worth: Mapping[Axes, float]) -> np.ndarray:
+        return right(own, worth) * (1e-9 if listed.POINTS == SAMPLE else 1.0)
 
-    monkeypatch.setattr(contributions, "choose_families", wrong)
+    monkeypatch.setattr(listed, "choose_families", wrong)
     with pytest.raises(AssertionError):
         test_a_sampled_variance_is_near_that_of_all_families("2", "one cell", monkeypatch)
 

@@ -16,7 +16,7 @@ from support.fourier_designs import (
 )
 
 from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable, batches
+from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable, mix
 from ldpsql.mechanisms.fourier.group import Group
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import scrambled_ranks
@@ -153,8 +153,6 @@ def test_the_information_is_the_spectrum_of_the_channel(name: str) -> None:
 @pytest.mark.parametrize("most", [1, 7, 100])
 def test_batches_hold_every_chosen_family_once(most: int) -> None:
     table = DESIGNS["all kinds"].table
-    chosen = np.array([0, 2, 3, 5])
-    found = [n for b in batches(table, 2.0, chosen, most) for n in b.families]
-    assert found == chosen.tolist()
-    everything = [n for b in batches(table, 2.0, None, most) for n in b.families]
-    assert everything == list(range(len(table.shares)))
+    for chosen in (np.array([0, 2, 3, 5]), np.arange(len(table.shares))):
+        found = [n for b in mix(table.clusters, 2.0, chosen, (), most)[2] for n in b.families]
+        assert sorted(found) == chosen.tolist()

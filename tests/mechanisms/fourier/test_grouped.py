@@ -17,7 +17,7 @@ from ldpsql.mechanisms.fourier import design as design_module
 from ldpsql.mechanisms.fourier.contributions import bare
 from ldpsql.mechanisms.fourier.covariances import ADDED_PEOPLE
 from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.families import batches
+from ldpsql.mechanisms.fourier.families import mix
 from ldpsql.mechanisms.fourier.grouped import _Sets, answer_sets, contributions, find_patterns
 from ldpsql.mechanisms.fourier.spectra import BoxQuery
 from ldpsql.mechanisms.fourier.translates import Translate
@@ -121,17 +121,17 @@ def test_contributions_are_those_of_all_phases() -> None:
     families, phases = rows.columns
     starts = np.concatenate([[0], np.cumsum(made.table.phases)])
     cells = starts[families] + phases
-    patterns = find_patterns(shared.collected, queries)
-    assert [own.numbers.tolist() for own in patterns] == [[0, 3], [1], [2], [4, 5, 6]]
+    patterns = find_patterns(shared.collected, queries).values()
+    assert [[number for number, _ in own] for own in patterns] == [[0, 3], [1], [2], [4, 5, 6]]
     found = contributions(shared, queries, rows)
 
     def list_all(query: BoxQuery) -> np.ndarray:
         """Contributions of every phase of every family."""
         divided = [made.collected.divide(made.collected.spectrum(query))]
-        parts = [
-            batch.correlate(made.collected.spread(divided, batch.cluster.axes)).ravel()
-            for batch in batches(made.table, made.collected.odds)
-        ]
+        parts = []
+        for own in made.table.clusters:
+            (axes,), _, (batch,) = mix([own], made.collected.odds, np.arange(len(own)), (), 1 << 30)
+            parts.append(batch.correlate(made.group.spread(divided, axes)).ravel())
         return np.concatenate(parts)
 
     for number, query in enumerate(queries):

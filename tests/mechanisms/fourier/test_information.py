@@ -24,10 +24,11 @@ from benchmarks.fourier_bounds import sample_share
 from ldpsql.algebra.boxes import Box, LinearQuery, Side
 from ldpsql.algebra.least_error import spectral_bound
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
-from ldpsql.mechanisms.fourier import contributions, families
+from ldpsql.mechanisms.fourier import listed
 from ldpsql.mechanisms.fourier.design import FourierDesign
-from ldpsql.mechanisms.fourier.families import Cluster, FamilyBatch, FamilyTable
+from ldpsql.mechanisms.fourier.families import Cluster, FamilyTable, mix
 from ldpsql.mechanisms.fourier.group import gather_faces, mirror
+from ldpsql.mechanisms.fourier.listed import ListedQuestions
 from ldpsql.mechanisms.fourier.recipe import Fourier, find_one_sided, group_of, is_mostly_one_sided
 from ldpsql.reports.channel import enumerate_law
 from ldpsql_device.epsilon import Epsilon
@@ -103,8 +104,8 @@ def test_the_predicted_variance_is_that_of_the_law(
     case: tuple[tuple[int, ...], str, int], points: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For records spread evenly over the real cells; from all families, or from a sample."""
-    monkeypatch.setattr(contributions, "MOST_CELLS_OF_ALL", 0)
-    monkeypatch.setattr(contributions, "POINTS", points)
+    monkeypatch.setattr(listed, "MOST_CELLS_OF_ALL", 0)
+    monkeypatch.setattr(listed, "POINTS", points)
     design = made(*case[:2], "prefix", case[2])
     vars(design).pop("_shared", None)  # with the sample that it keeps
     planned = [design.prepare(query) for query in questions(design)]
@@ -235,14 +236,16 @@ def test_products_of_arcs_tell_the_product_of_what_their_factors_tell(
     lengths = np.stack([random.integers(1, order // 2 + 1, 9) for order in orders], axis=1)
     cluster, shares = Cluster("arcs", factors, orders, characters, lengths, group), random.random(9)
     expected = np.zeros(group.cells(cluster.axes))
-    batch = FamilyBatch(cluster, np.arange(9), 3.0)
-    power = batch.spread(shares) * np.abs(batch.transform) ** 2 * batch.halves
-    np.add.at(expected, batch.frequencies.ravel(), power.ravel())
+    *_, (batch,) = mix([cluster], 3.0, np.arange(9), (), 1 << 20)
+    power = batch.spread(shares) * np.abs(batch.transform) ** 2 * batch.halves()
+    np.add.at(expected, batch.places().ravel(), power.ravel())
     dense = expected.reshape(group.shape(cluster.axes))
     faces = gather_faces({cluster.axes: dense + mirror(dense)})
-    found = families.information(FamilyTable([cluster], shares), 3.0)
+    told = ListedQuestions(group, FamilyTable([cluster], shares), 3.0)
+    found = gather_faces(dict(told.information()))
     assert found.keys() == faces.keys()
     for face, own in faces.items():
         np.testing.assert_allclose(found[face], own, 1e-12, 1e-15)
-    swapped = families.information(FamilyTable([cluster], shares[::-1]), 3.0)
+    exchanged = ListedQuestions(group, FamilyTable([cluster], shares[::-1]), 3.0)
+    swapped = gather_faces(dict(exchanged.information()))
     assert any(not np.allclose(swapped[face], own) for face, own in faces.items())

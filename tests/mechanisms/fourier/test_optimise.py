@@ -430,7 +430,7 @@ def test_pruning_brings_no_listed_sets_back(monkeypatch: pytest.MonkeyPatch) -> 
     is_listed = [isinstance(component, ListedSets) for component in problem.components]
     assert any(is_listed)
     # Only arcs of one axis are left, and no others are there to come back.
-    monkeypatch.setattr(optimise, "_find_arcs", lambda _: np.zeros(len(problem.demand), dtype=bool))
+    monkeypatch.setattr(optimise, "find_arcs", lambda *_: np.zeros(len(problem.demand), dtype=bool))
     pairs = list(zip(problem.components, parts, strict=True))
     kept = np.concatenate([own.ravel() * (len(c.axes) == 1) for c, own in pairs])
     weights = np.concatenate([own.ravel() for own in parts])

@@ -13,9 +13,8 @@ from support.fourier_designs import domain_of
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.workload import Workload
-from ldpsql.mechanisms.fourier import contributions as sampling
 from ldpsql.mechanisms.fourier import products
-from ldpsql.mechanisms.fourier.contributions import SecondMoments, SharedContributions
+from ldpsql.mechanisms.fourier.contributions import SecondMoments, SharedContributions, weigh_axes
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.group import Axes, Group, face_slices, gather_faces
 from ldpsql.mechanisms.fourier.products import ProductFace
@@ -196,7 +195,7 @@ def decode(
     design: FourierDesign, face: ProductFace, reports: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     questions, phases = reports.T
-    return face.read(questions - face.first, phases, design.collected.odds).decode(weights)
+    return face.read(questions, phases, design.collected.odds).decode(weights)
 
 
 @pytest.mark.parametrize("most", [1 << 20, 12])
@@ -228,7 +227,7 @@ def test_second_moments_are_those_of_all_reports(
 ) -> None:
     """Of people at one element, whose spectrum is known, when every report is looked at; without
     the reports in product form they would be others."""
-    monkeypatch.setattr(sampling, "PRODUCT_POINTS", 1 << 30)
+    monkeypatch.setattr(products, "POINTS", 1 << 30)
     design, (reports, chances, elements) = design_of(name), channel_of(name)
     queries, spectra = queries_of(design), [q.spectrum(design.group) for q in queries_of(design)]
     each, counts = contributions(design, reports, queries).T, PEOPLE * chances[:, 7]
@@ -241,13 +240,13 @@ def test_second_moments_are_those_of_all_reports(
     even = PEOPLE * np.array(
         [[design.collected.covariance(a, b) for b in spectra] for a in spectra]
     )
-    groups, sums = [range(len(queries))], each @ counts
-    (found,) = moments.sums(queries, spectra, sums, groups, [even])
+    sums = [each @ counts]
+    (found,) = moments.sums([queries], [spectra], sums, [even])
     expected = (each * counts) @ each.T
     assert np.allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
-    monkeypatch.setattr(sampling, "sample_products", lambda collected, faces: ())
+    monkeypatch.setattr(products.ProductQuestions, "sample", lambda *_: ())
     moments = replace(moments, shared=SharedContributions(design.collected))
-    (without,) = moments.sums(queries, spectra, sums, groups, [even])
+    (without,) = moments.sums([queries], [spectra], sums, [even])
     assert np.abs(without - expected).max() > 1e-3 * np.abs(expected).max()
 
 
@@ -287,10 +286,11 @@ def test_a_sample_of_reports_stands_for_all_of_them(monkeypatch: pytest.MonkeyPa
     )
     plan = Plan((16, 18), (int(promised.odds * WORDS),), faces)
     design = FourierDesign(domain, promised, Workload.everyday(domain), group, plan)
-    sampled = dict(sampling.sample_products(design.collected, frozenset({(0,), (0, 1)})))
-    assert sum(len(shares) for shares in sampled.values()) == pytest.approx(1024, abs=4)
-    for reports, shares in sampled.items():
-        assert shares.sum() == pytest.approx(reports.face.share, rel=0.01)
+    faces = frozenset({(0,), (0, 1)})
+    sampled = [*design.collected.kinds[1].sample(faces, weigh_axes(design.collected, faces))]
+    assert sum(part.cells for part in sampled) == pytest.approx(1024, abs=4)
+    for part, face in zip(sampled, design.table.products, strict=True):
+        assert part.shares.sum() == pytest.approx(face.share, rel=0.01)
     random = np.random.default_rng(2)
     codes = np.stack([random.binomial(15, 0.1, 100_000), random.binomial(17, 0.9, 100_000)], axis=1)
     drawn = design.randomize(codes, SeededEntropy(4))
@@ -298,7 +298,7 @@ def test_a_sample_of_reports_stands_for_all_of_them(monkeypatch: pytest.MonkeyPa
     key, counts = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
     histogram, queries = histogram_of(design, key, counts), queries_of(design)
     few = design.estimator(histogram).answer(queries)
-    monkeypatch.setattr(sampling, "PRODUCT_POINTS", 1 << 30)
+    monkeypatch.setattr(products, "POINTS", 1 << 30)
     every = replace(design).estimator(histogram).answer(queries)
     ratios = np.sqrt(np.diag(few.covariance) / np.diag(every.covariance))
     assert np.allclose(ratios, 1.0, atol=0.04)

@@ -6,9 +6,9 @@ matters. Source: docs/spec/fourier.md#2.2 and docs/spec/fourier.md#2.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import combinations, product
 from math import gcd, prod
 from typing import Self
@@ -16,9 +16,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.mechanisms.fourier.families import Cluster, FamilyBatch, arc_transform
+from ldpsql.mechanisms.fourier.families import Cluster, mix
 from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.group import Axes, Integers, Reals
+from ldpsql.mechanisms.fourier.products import arc_transform
 from ldpsql_device.plan import LARGEST_LISTED
 
 LARGEST_ACTIVE = 3
@@ -270,6 +271,15 @@ stands for its images, which share its weights.
 """
 
 
+def find_arcs(components: Sequence[Component], classes: int) -> NDArray[np.bool_]:
+    """Which classes of frequencies have arcs of their own among candidates, shape (classes,)."""
+    has_arc = np.zeros(classes, dtype=bool)
+    for component in components:
+        if isinstance(component, ArcBundle):
+            has_arc[component.harmonics[:, 0]] = True
+    return has_arc
+
+
 def reflections(characters: Integers, axes: Axes, folding: Folding) -> tuple[Integers, Integers]:
     """(rows, characters) of every reflection that is neither the same nor the conjugate.
 
@@ -373,14 +383,7 @@ class Dictionary:
         entries, part = self._share_entries(faces), self._share_products(faces)
         pair_rows = min(int(_PAIR_ROWS * part**0.5), self._share_pairs(faces))
         for face in faces:
-            components += self._arcs(face, entries)
-            if len(face) == 1:
-                components += self._combs(face)
-                continue
-            most = max(int(_ROWS.get(len(face), _FEWEST_ROWS) * part ** (1.0 / len(face))), 1)
-            widths = 6 if len(face) <= LARGEST_ACTIVE else 3
-            factors = tuple(self._axis_factor(axis, most, widths) for axis in face)
-            components.append(self._products(factors))
+            components += self.over(face, entries, part)
             if self._has_pairs(face) and pair_rows >= _FEWEST_PAIRS:
                 # Arcs of characters on two axes times arcs on the third, in all groupings.
                 for lone in face:
@@ -391,13 +394,17 @@ class Dictionary:
         components += self._listed()
         return [*components, *self._span(faces, components)]
 
-    def over(self, face: Axes) -> list[Component]:
-        """The candidates for one dimension, by itself or with a sign."""
+    def over(self, face: Axes, entries: int = _ARC_ENTRIES, part: float = 1.0) -> list[Component]:
+        """The candidates for one face but for those with arcs of two axes.
+
+        entries: the most harmonics of arcs.  part: of the usual number of products.
+        """
         if len(face) == 1:
-            return [*self._arcs(face), *self._combs(face)]
-        most, widths = _ROWS[len(face)], 6
+            return [*self._arcs(face, entries), *self._combs(face)]
+        most = max(int(_ROWS.get(len(face), _FEWEST_ROWS) * part ** (1.0 / len(face))), 1)
+        widths = 6 if len(face) <= LARGEST_ACTIVE else 3
         factors = tuple(self._axis_factor(axis, most, widths) for axis in face)
-        return [*self._arcs(face), self._products(factors)]
+        return [*self._arcs(face, entries), self._products(factors)]
 
     def _share_entries(self, faces: Sequence[Axes]) -> int:
         """The most harmonics that the arcs of one face may have, so that all of them together have
@@ -439,11 +446,7 @@ class Dictionary:
         An arc whose length and order have no divisor in common, of a character that generates its
         circle, has no zero; a product of such arcs informs every frequency of its face.
         """
-        has_arc = np.zeros(len(self.demand), dtype=bool)
-        for component in components:
-            if isinstance(component, ArcBundle):
-                has_arc[component.harmonics[:, 0]] = True
-        is_missing = (self.demand > 0.0) & ~has_arc
+        is_missing = (self.demand > 0.0) & ~find_arcs(components, len(self.demand))
         found: list[Component] = []
         for face in faces:
             if is_missing[self.folding.numbers(face)[(slice(1, None),) * len(face)]].any():
@@ -458,17 +461,7 @@ class Dictionary:
         wanted = np.geomspace(1.0, max(order // 2, 1), _GENERATORS)
         length = _coprime(round(order * self._least ** (1.0 / factors)), order)
         chosen = sorted({_coprime(round(each), order) for each in wanted.tolist()})
-        lengths = np.unique([1, length])
-        powers = self._indicator_powers((axis,), np.array(chosen)[:, None], order, lengths)
-        characters = np.repeat(chosen, len(lengths))[:, None]
-        orders = np.full(len(characters), order)
-        return Factor(
-            (axis,),
-            powers.reshape(len(characters), -1),
-            characters,
-            orders,
-            np.tile(lengths, len(chosen)),
-        )
+        return self._factor((axis,), np.array(chosen)[:, None], lambda _: np.unique([1, length]))
 
     @property
     def _least(self) -> float:
@@ -493,7 +486,7 @@ class Dictionary:
             chosen = characters[kept[orders[kept] == order]]
             lengths, steps = self._arc_lengths(order), np.arange(1, order // 2 + 1)
             # X(h) = (E - 1) B(h), the arc's transform, for h != 0, and s = r + (E - 1) L.
-            inside = np.abs(arc_transform(order, lengths, steps))
+            inside = np.abs(arc_transform(order, lengths[:, None], steps))
             sums = order + (self.odds - 1.0) * lengths[:, None]
             powers = 2.0 * ((self.odds - 1.0) * inside / sums) ** 2
             powers[:, 2 * steps == order] /= 2.0  # order / 2 is its own negative
@@ -539,19 +532,24 @@ class Dictionary:
         order = self.folding.group.orders[axis]
         if (order, rows, widths) not in self._kept:
             chosen = _space(1, order // 2, max(1, rows // widths))
-            self._kept[order, rows, widths] = self._factor((axis,), chosen[:, None], widths)
+            self._kept[order, rows, widths] = self._factor(
+                (axis,), chosen[:, None], partial(self._box_lengths, widths=widths)
+            )
         return replace(self._kept[order, rows, widths], axes=(axis,))
 
     def _pair_factor(self, pair: Axes, rows: int = _PAIR_ROWS) -> Factor:
         """Characters with both coordinates non-zero; the neediest if there are many."""
         need, most = self._weigh_needed(pair), max(rows // 3, 1)
         best = np.sort(np.argsort(-need.ravel(), kind="stable")[:most])
-        return self._factor(pair, np.stack(np.unravel_index(best, need.shape), axis=1) + 1, 3)
+        characters = np.stack(np.unravel_index(best, need.shape), axis=1) + 1
+        return self._factor(pair, characters, partial(self._box_lengths, widths=3))
 
-    def _factor(self, axes: Axes, characters: Integers, widths: int) -> Factor:
-        """Every character with arcs of its lengths."""
+    def _factor(
+        self, axes: Axes, characters: Integers, lengths_of: Callable[[int], Integers]
+    ) -> Factor:
+        """Every character with arcs of the lengths for its order."""
         orders, numbers = self._orders(axes, characters), np.arange(len(characters))
-        wanted = {order: self._box_lengths(order, widths) for order in np.unique(orders).tolist()}
+        wanted = {order: lengths_of(order) for order in np.unique(orders).tolist()}
         lengths = [wanted[order] for order in orders.tolist()]
         owner = np.repeat(numbers, list(map(len, lengths)))
         powers = np.empty((len(owner), prod(self.folding.shape(axes))))
@@ -580,7 +578,7 @@ class Dictionary:
         places = np.ravel_multi_index(folded, shape) + cells * np.arange(count)[:, None]
         total = np.empty((count, len(lengths), cells))
         # Harmonics h k may meet in a class: their sum is shared by the frequencies of the class.
-        for place, inside in enumerate(arc_transform(order, lengths, steps)):
+        for place, inside in enumerate(arc_transform(order, lengths[:, None], steps)):
             power = np.broadcast_to(np.abs(inside / order) ** 2, places.shape)
             sums = np.bincount(places.ravel(), power.ravel(), count * cells)
             total[:, place] = sums.reshape(count, cells)
@@ -678,21 +676,17 @@ class Dictionary:
         folding, cells = self.folding, prod(self.folding.shape(axes))
         ones, count = np.unique(candidate, return_index=True)[1], int(candidate[-1]) + 1
         folded, powers = folding.places(axes), np.zeros((count, cells))
-        # The transform of a base set is the same for all characters.
-        _, chosen, kinds = np.unique(
-            cluster.parameters[ones], axis=0, return_index=True, return_inverse=True
-        )
-        sets = FamilyBatch(cluster.pick(ones[chosen]), chosen, self.odds)
-        # h and -h count, so half spectra double.
-        values = 2.0 * sets.halves * np.abs(sets.transform) ** 2
-        step = max(1, (1 << 20) // max(cluster.phases, cells))
-        for first in range(0, count, step):
-            numbers = np.arange(first, min(first + step, count))
-            batch = FamilyBatch(cluster.pick(ones[numbers]), numbers, self.odds)
-            flat = folded[batch.frequencies] + batch.spread((numbers - first) * cells)
-            value = values[kinds[numbers]].ravel()
-            own = np.bincount(flat.ravel(), value, len(numbers) * cells)
-            powers[numbers] = own.reshape(-1, cells)
+        # As many at once as have 2^20 phases or classes together.
+        most = (1 << 20) * cluster.phases // max(cluster.phases, cells)
+        *_, mixed = mix([cluster.pick(ones)], self.odds, np.arange(count), (), most)
+        for batch in mixed:
+            flat = folded[batch.places()] + batch.spread(
+                (batch.families - batch.families[0]) * cells
+            )
+            # h and -h count, so half spectra double.
+            value = 2.0 * batch.halves() * np.abs(batch.transform) ** 2
+            own = np.bincount(flat.ravel(), value.ravel(), len(batch.families) * cells)
+            powers[batch.families] = own.reshape(-1, cells)
         powers /= folding.members_over(axes)
         orders, lengths = np.full(count, cluster.phases), np.zeros(count, dtype=np.int64)
         factor = Factor(axes, powers, lengths[:, None], orders, lengths)

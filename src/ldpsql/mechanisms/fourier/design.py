@@ -198,12 +198,8 @@ class FourierDesign(Design[BoxQuery], Spectral, SetChooser):
         def find(query: BoxQuery) -> Axes | None:
             largest = max((abs(term.coefficient) for term in query.terms), default=0.0)
             least = _ROUNDING * largest * max(abs(query.level), abs(query.contrast))
-            for face, piece in query.spectrum(self.group).items():
-                known_there = self.collected.information.get(face)
-                asked = np.abs(piece) > least
-                if known_there is None or (asked & (known_there <= 0.0)).any():
-                    return face
-            return None
+            spectrum = query.spectrum(self.group).items()
+            return self.collected.find_untold((face, np.abs(own) > least) for face, own in spectrum)
 
         return find
 
@@ -228,11 +224,9 @@ class FourierDesign(Design[BoxQuery], Spectral, SetChooser):
     def find_missing(self) -> tuple[int, ...] | None:
         """Dimensions of which the workload asks something that no report tells; None where every
         query of the workload is answered."""
-        for face, needed in demand(self.workload, self.group).items():
-            known = self.collected.information.get(face)
-            if needed.any() and (known is None or (known[needed > 0.0] <= 0.0).any()):
-                return tuple(self._dimensions(face))
-        return None
+        needed = demand(self.workload, self.group).items()
+        face = self.collected.find_untold((face, own > 0.0) for face, own in needed)
+        return None if face is None else tuple(self._dimensions(face))
 
     def _find_unsupported(self, axes: Sequence[int], measure: int | None) -> UnsupportedSQL:
         names = [self.domain.names[axis] for axis in axes]
@@ -381,19 +375,12 @@ class FourierDesign(Design[BoxQuery], Spectral, SetChooser):
         """From the mean spectrum of all queries of a sample at once."""
         if self.restricted:
             return super().expected_variances(samples, people)
-        return [self._expected_variance(queries, people) for queries in samples]
-
-    def _expected_variance(self, queries: Sequence[LinearQuery], people: int) -> float:
-        planned, total = [self._plan(query) for query in queries], 0.0
-        for face, power in mean_power(
-            [(1.0 / len(planned), q) for q in planned], self.group
-        ).items():
-            known = self.collected.information.get(face)
-            asked = power > 0.0
-            if known is None or (known[asked] <= 0.0).any():
-                return float("inf")
-            total += float((power[asked] / known[asked]).sum())
-        return people * total
+        variances = []
+        for queries in samples:
+            planned = [(1.0 / len(queries), self._plan(query)) for query in queries]
+            power = mean_power(planned, self.group)
+            variances.append(people * self.collected.second_moment(power.items()))
+        return variances
 
     def compare(self, forms: Forms) -> FourierDesign:
         """The same design, which knows how else it could have been written, and keeps all that was

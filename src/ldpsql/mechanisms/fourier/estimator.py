@@ -9,7 +9,6 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,8 @@ from ldpsql.mechanisms.fourier.contributions import (
     sum_spectra,
 )
 from ldpsql.mechanisms.fourier.covariances import centre, find_cuts, spread_cuts
-from ldpsql.mechanisms.fourier.group import Axes, Faces, zero_parts
-from ldpsql.mechanisms.fourier.spectra import BoxQuery, Collected, Spectrum
+from ldpsql.mechanisms.fourier.group import Axes, Faces, Spectrum, zero_parts
+from ldpsql.mechanisms.fourier.spectra import BoxQuery, Collected
 from ldpsql.mechanisms.fourier.translates import (
     LARGEST,
     Translate,
@@ -35,7 +34,7 @@ from ldpsql.mechanisms.fourier.translates import (
     numbers,
     sum_translates,
 )
-from ldpsql.reports.report import Decoded, Histogram, Pair, Rows
+from ldpsql.reports.report import Decoded, Histogram, Pair
 
 _AT_ONCE, _CELLS_AT_ONCE = 64, 1 << 22
 ALIKE, _ROWS_KEPT = 32, 8
@@ -73,12 +72,6 @@ class FourierEstimator(Estimator[BoxQuery]):
     def people(self) -> int:
         """Number of reports."""
         return self.histogram.people
-
-    @cached_property
-    def _rows(self) -> Rows:
-        """Family and phase of every row, by family, and what it counts."""
-        assert isinstance(self.histogram, Histogram)
-        return self.histogram.load_all()
 
     def answer_rows(self, rows: Sequence[Sequence[BoxQuery]]) -> list[Estimates]:
         """One joint answer per row of queries, with no covariance between rows.
@@ -142,18 +135,13 @@ class FourierEstimator(Estimator[BoxQuery]):
     ) -> list[Estimates]:
         """The answers to rows that are one row moved about."""
         sums, row = self._sum_translates(translates[0]), translates[0].pattern
-        if translates[0].moved:
-            places = tuple(np.array([each.bins for each in translates]).T)
-            estimated, first, second = (
-                own[places] for own in (sums.estimated, sums.first, sums.second)
-            )
-        else:
-            every = (len(rows),)
-            estimated, first, second = (
-                np.broadcast_to(own, every + own.shape)
-                for own in (sums.estimated, sums.first, sums.second)
-            )
-        even = self._covariance_of_even(row)
+        moved, places = len(translates[0].moved), tuple(np.array([t.bins for t in translates]).T)
+        # Rows that are moved along no axis differ in what they know alone.
+        estimated, first, second = (
+            np.broadcast_to(own[places], (len(rows), *own.shape[moved:]))
+            for own in (sums.estimated, sums.first, sums.second)
+        )
+        even = self.shared.spread_evenly(row, self.histogram.moment)
         spectra = [self.collected.spectrum(query) for query in row]
         whole = zero_parts(spectra)
         kinds = [query.weight for query in row]
@@ -178,17 +166,18 @@ class FourierEstimator(Estimator[BoxQuery]):
             infinite = [np.array([np.inf if query.terms else 0.0 for query in row]) for row in rows]
             pairs = zip(rows, infinite, strict=True)
             return [Estimates(self.values(row), np.diag(variances)) for row, variances in pairs]
-        groups = [range(*ends) for ends in pairwise(accumulate(map(len, rows), initial=0))]
-        queries = [query for row in rows for query in row]
-        even = [self._covariance_of_even(row) for row in rows]
-        estimated, moments = self._decode(queries, groups, even)
-        known, estimates = np.array([self._sum_known(query) for query in queries]), []
-        for row, group, moment, own in zip(rows, groups, moments, even, strict=True):
-            part = slice(group.start, group.stop)
-            added = PSEUDO_PEOPLE * own
-            covariance = centre(moment, estimated[part], self.people, added, row)
-            estimates.append(Estimates(known[part] + estimated[part], covariance))
-        return estimates
+        spectra = [[self.collected.spectrum(query) for query in row] for row in rows]
+        sums = [
+            np.array(list(map(self._estimate_rest, row, own)))
+            for row, own in zip(rows, spectra, strict=True)
+        ]
+        even = [self.shared.spread_evenly(row, self.histogram.moment) for row in rows]
+        moments, answers = self._moments.sums(rows, spectra, sums, even), []
+        for row, own, moment, spread in zip(rows, sums, moments, even, strict=True):
+            known = np.array([self._sum_known(query) for query in row])
+            covariance = centre(moment, own, self.people, PSEUDO_PEOPLE * spread, row)
+            answers.append(Estimates(known + own, covariance))
+        return answers
 
     def influence(self, queries: Sequence[BoxQuery], slopes: Array) -> Array:
         """The least and the most that one report moves sums of queries by, shape (2, m)."""
@@ -211,14 +200,6 @@ class FourierEstimator(Estimator[BoxQuery]):
         pairs = ((known[face], own) for face, own in asked.items() if face in known)
         return sum(float(np.vdot(table, own).real) for table, own in pairs)
 
-    def _decode(
-        self, queries: Sequence[BoxQuery], groups: Sequence[range], even: Sequence[Array]
-    ) -> tuple[Array, list[Array]]:
-        """Estimated parts (k,) from the spectrum, and moments within groups from a sample."""
-        spectra = [self.collected.spectrum(query) for query in queries]
-        estimated = np.array(list(map(self._estimate_rest, queries, spectra)))
-        return estimated, self._moments.sums(queries, spectra, estimated, groups, even)
-
     @cached_property
     def _moments(self) -> SecondMoments:
         return SecondMoments(self.shared, self.histogram.moment, self._population)
@@ -234,14 +215,6 @@ class FourierEstimator(Estimator[BoxQuery]):
         people = self.spectrum(None)
         return Faces(people, lambda face: self.collected.damp(people, self.people, face))
 
-    def _covariance_of_even(self, row: Sequence[BoxQuery]) -> Array:
-        """Covariance of the sums of contributions if records were spread evenly, in the weights of
-        those who reported."""
-        moment = self.histogram.moment
-        weights = [[moment(one.weight, other.weight) for other in row] for one in row]
-        spread = self.shared.covariance(tuple(map(bare, row)))
-        return np.asarray(spread * np.array(weights).reshape(spread.shape))
-
     def spectrum(self, weight: Weight | None, other: Weight | None = None) -> Spectrum:
         """T^(f) of every face, people counting with the product of two weights; 0 where the design
         knows nothing."""
@@ -254,7 +227,7 @@ class FourierEstimator(Estimator[BoxQuery]):
         """B(f) of every face about which families tell something."""
         held, shape = self.histogram, self.collected.face_shape
         if isinstance(held, Histogram):
-            [sums] = sum_spectra(self.collected, [self._rows], pair)
+            [sums] = sum_spectra(self.collected, [held.load_all()], pair)
             return sums
         return Faces(
             self.collected.information,

@@ -6,7 +6,7 @@ Source: docs/spec/fourier.md#1.1, docs/spec/fourier.md#1.2 and docs/spec/fourier
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, groupby, pairwise
 from math import prod
@@ -18,26 +18,23 @@ from numpy.typing import NDArray
 from ldpsql.limits import in_time
 from ldpsql.mechanisms.fourier.group import (
     Axes,
+    Complexes,
     Group,
     Integers,
     Look,
-    Numbers,
     Reals,
-    add,
-    gather_faces,
     mirror,
 )
-from ldpsql.mechanisms.fourier.products import ProductFace, is_phase, size_arcs
+from ldpsql.mechanisms.fourier.products import ProductFace, arc_transform, is_phase
 from ldpsql.reports.report import question_shares
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import HALVES, WORDS, Arcs, Face, Integer, Plan, Subset, base_points
 
-Complexes = NDArray[np.complex128]
 Base = Literal["arcs", "comb", "scrambled"]
 LARGEST_PHASES = 1 << 24
 MOST_LISTED = 1 << 25
 LARGEST_LOSS = 1.0 / (1 << 20)
-_BATCH, _TABULATED = 1 << 20, 64
+_TABULATED = 64
 _FEW = 1 << 15
 """Phases of a batch of which all transforms are kept: without them a question that is asked alone
 takes up to three times as long."""
@@ -100,15 +97,14 @@ class Cluster:
         return {axis: place for place, axis in enumerate(chain(*self.factors))}
 
     @property
-    def turns(self) -> tuple[Integers, Integers]:
-        """a_pi of every axis, what one code adds to the phase of its factor, and what dividing
-        leaves, both of shape (F, axes).
+    def turns(self) -> Integers:
+        """a_pi of every axis, what one code adds to the phase of its factor, shape (F, axes).
 
         A code turns the character k_i of its axis by k_i / m_i of a circle, which are
         k_i r_p / m_i of the r_p phases.
         """
         orders = np.repeat(self.orders, list(map(len, self.factors)))
-        return np.divmod(self.characters * orders, self.group.shape(tuple(self.columns)))
+        return np.asarray(self.characters * orders // self.group.shape(tuple(self.columns)))
 
     @cached_property
     def sizes(self) -> Integers:
@@ -328,20 +324,44 @@ def _split(
 
 
 @dataclass(frozen=True, eq=False)
+class SpectraLayout:
+    """How spectra lie one after the other: where that of every family begins, shape (f,), and how
+    far apart its frequencies lie on every axis, shape (f, axes)."""
+
+    starts: Integers
+    strides: Integers
+
+    def pick(self, rows: Integers) -> SpectraLayout:
+        """Of some families."""
+        return SpectraLayout(self.starts[rows], self.strides[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class FamilyBatch:
-    """Some families of one shape, few enough to be worked on at once.
+    """Some families of one shape, which may be over different axes, few enough to be worked on at
+    once.
 
     With x = 1 + (E - 1) 1_B on H, X its discrete Fourier transform and s = sum of x, a family of
     probability w gives the frequency f = h k the information w |X(h)|^2 / s^2. Real arrays over H
     are transformed by half spectra: the last factor keeps h = 0..r/2, and what is scattered to
     frequencies is completed by its mirror image.
 
-    families: their numbers in the table, shape (f,).  odds: E.
+    cluster: with as many axes in each factor as any of them has; a family has the character 0 on
+    those that it lacks.  families: their numbers in the table, shape (f,).  odds: E.
+    names: the axis of the group behind each axis of the cluster, -1 where a family lacks it, shape
+    (f, axes).
+    moved: the factors that hold axes that are asked about.  layout, layout_moved: of spectra over
+    all axes of the families, and over those of these factors.
     """
 
     cluster: Cluster
     families: Integers
     odds: float
+    names: Integers
+    moved: tuple[int, ...]
+    layout: SpectraLayout
+    layout_moved: SpectraLayout
+    _kept: dict[tuple[int, ...] | None, Integers] = field(default_factory=dict)
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """One value per family, shaped to be broadcast over H."""
@@ -352,13 +372,23 @@ class FamilyBatch:
         orders = self.cluster.orders
         return _list_harmonics(orders, tuple(range(len(orders))) if moved is None else moved)
 
-    @cached_property
+    @property
+    def _is_few(self) -> bool:
+        """Whether transforms are kept: a sample is kept for long, so only where it is small."""
+        return len(self.cluster) * self.cluster.phases <= _FEW
+
+    @property
     def transform(self) -> Complexes:
         """X(h) / s of every family, half spectrum: (f, r_1, ..., r_P // 2 + 1)."""
-        if self.cluster.base == "arcs":
+        cluster = self.cluster
+        if cluster.base == "arcs":
             return self._transform_arcs(self._harmonics())
-        masks = np.array([self.cluster.mask(number) for number in range(len(self.cluster))])
-        return self._scale(self.transform_counts(masks))
+        # Families that differ in their characters alone have the same base set.
+        _, chosen, kinds = np.unique(
+            cluster.parameters, axis=0, return_index=True, return_inverse=True
+        )
+        sets = self.transform_counts(np.array([cluster.mask(number) for number in chosen]))
+        return self._scale(sets[kinds])
 
     def _transform_arcs(self, harmonics: Sequence[Integers]) -> Complexes:
         """`transform` at some harmonics of every factor, 0 first.
@@ -372,7 +402,7 @@ class FamilyBatch:
                 side = _tabulate_arcs(order)[lengths, : len(own)]
             else:
                 few, owner = np.unique(lengths, return_inverse=True)
-                side = arc_transform(order, few, own)[owner]
+                side = arc_transform(order, few[:, None], own)[owner]
             inside = inside[..., None] * side.reshape((len(side),) + (1,) * place + (-1,))
         return self._scale(inside)
 
@@ -388,187 +418,38 @@ class FamilyBatch:
     @property
     def power(self) -> Reals:
         """|X(h)|^2 / s^2; as `transform`."""
-        cluster = self.cluster
-        if cluster.base != "arcs":
-            # Families that differ in their characters alone have the same base set.
-            _, chosen, kinds = np.unique(
-                cluster.parameters, axis=0, return_index=True, return_inverse=True
-            )
-            sets = FamilyBatch(cluster.pick(chosen), chosen, self.odds)
-            return np.asarray(np.abs(sets.transform)[kinds] ** 2)
-        scale = (self.odds - 1.0) / (cluster.phases + (self.odds - 1.0) * cluster.sizes)
-        power = scale**2
-        for place, harmonics in enumerate(self._harmonics()):
-            # Few lengths occur, and phases of complex numbers do not matter.
-            lengths, owner = np.unique(cluster.parameters[:, place], return_inverse=True)
-            side = np.abs(arc_transform(cluster.orders[place], lengths, harmonics)) ** 2
-            power = power[..., None] * side[owner].reshape((len(owner),) + (1,) * place + (-1,))
-        power.reshape(len(power), -1)[:, 0] = 1.0
-        return np.asarray(power, dtype=np.float64)
+        transform = self.transform
+        return np.asarray(transform.real**2 + transform.imag**2)
 
     @cached_property
-    def frequencies(self) -> Integers:
-        """Where f = h k lies in the dense array over the cluster's axes; as `transform`."""
-        circles, strides = _lay_out(self.cluster, self.cluster.axes)
-        starts = np.zeros(len(self.cluster), dtype=np.int64)
-        return self._walk(self._harmonics(), circles, strides, starts)
+    def _kept_transform(self) -> Complexes:
+        return self.transform
 
-    def _walk(
-        self, kept: Sequence[Integers], circles: Integers, strides: Integers, places: Integers
-    ) -> Integers:
-        """Where f = h k lies, from where f = 0 does.
+    def places(self, moved: tuple[int, ...] | None = None) -> Integers:
+        """Where f = h k lies among the spectra of all families, over all their axes or over those
+        of the factors that are moved; as `transform`."""
+        layout = self.layout if moved is None else self.layout_moved
+        return self._walk(self._harmonics(moved), layout)
 
-        circles, strides: of every axis its order, and how far apart its frequencies lie, of all
-        families or of each, shape (f, axes).
-        """
-        cluster, first = self.cluster, 0
+    def _keep_places(self, moved: tuple[int, ...] | None) -> Integers:
+        """`places`, kept where they are few."""
+        if not self._is_few:
+            return self.places(moved)
+        if moved not in self._kept:
+            self._kept[moved] = self.places(moved)
+        return self._kept[moved]
+
+    def _walk(self, kept: Sequence[Integers], layout: SpectraLayout) -> Integers:
+        """Where f = h k lies, from where f = 0 does."""
+        cluster, circles, places, first = self.cluster, self._circles, layout.starts, 0
         for place, harmonics in enumerate(kept):
             last = first + len(cluster.factors[place])  # without axes for base sets chosen alone
             along = cluster.characters[:, first:last, None] * harmonics
-            along %= circles[..., first:last, None]
-            side = (strides[..., None, first:last] @ along)[:, 0]
+            along %= circles[:, first:last, None]
+            side = (layout.strides[:, None, first:last] @ along)[:, 0]
             places = places[..., None] + side.reshape((len(side),) + (1,) * place + (-1,))
             first = last
         return places
-
-    @cached_property
-    def halves(self) -> Reals:
-        """1/2 where a half spectrum holds both h and -h (or they coincide), else 1."""
-        return _halve(self.cluster.orders[-1])
-
-    def transform_counts(
-        self, counts: NDArray[Any], moved: tuple[int, ...] | None = None
-    ) -> Complexes:
-        """Half spectrum of real arrays over H, shape (f, |H|), or over some of its factors."""
-        own = self.cluster.orders
-        orders = own if moved is None else tuple(own[place] for place in moved)
-        axes = range(1, 1 + len(orders))
-        return np.fft.rfftn(counts.reshape(-1, *orders), axes=axes)
-
-    def correlate(self, spectra: NDArray[Any]) -> NDArray[np.floating]:
-        """c of every phase: the correlation of X / s with spectra, shape (k, f, |H|).
-
-        spectra: q^ / (N lambda), flat, shape (k, cells); the result is in their precision.
-        """
-        every = range(len(self.cluster.orders))
-        return self._correlate(spectra, self.transform, self.frequencies, every)
-
-    def _correlate(
-        self,
-        spectra: NDArray[Any],
-        transform: Complexes,
-        places: Integers,
-        factors: Sequence[int],
-    ) -> NDArray[np.floating]:
-        """From X / s at some places of the spectra, over the phases of some factors."""
-        # c(phi) = (1 / s) sum_u a(u) x(theta(u) - phi), with a = X^-1 q: in the Fourier domain of H
-        # the product of a^ at f = h k with the conjugate of X. irfftn divides by |H|, which is
-        # taken back.
-        product = spectra[:, places] * np.conj(transform).astype(spectra.dtype)
-        shape = [self.cluster.orders[place] for place in factors]
-        axes = [2 + place for place in factors]
-        cells: NDArray[np.floating] = np.fft.irfftn(product, s=shape, axes=axes)
-        cells *= prod(shape)
-        return cells.reshape(len(spectra), len(self.cluster), -1)
-
-
-def _scatter(places: Integers, values: Numbers, shape: tuple[int, ...]) -> Numbers:
-    """Half spectra, of which what is its own negative is halved, as a dense array."""
-    index, flat = places.ravel(), values.ravel()
-    dense: Numbers = np.bincount(index, flat.real, prod(shape))
-    if np.iscomplexobj(flat):
-        dense = dense + 1j * np.bincount(index, flat.imag, prod(shape))
-    dense = dense.reshape(shape)
-    return np.asarray(dense + np.conj(mirror(dense)))
-
-
-def _halve(order: int) -> Reals:
-    """1/2 where h and -h are one on a circle of this order, else 1, for h = 0 .. order / 2."""
-    return np.where(2 * np.arange(order // 2 + 1) % order == 0, 0.5, 1.0)
-
-
-def _lay_out(cluster: Cluster, axes: Axes) -> tuple[Integers, Integers]:
-    """Of every axis of a cluster, as `characters` has them, its order, and how far apart its
-    frequencies lie in a dense array over some axes: 0 on the others."""
-    own, group = tuple(cluster.columns), cluster.group
-    strides = {axis: group.cells(axes[n + 1 :]) for n, axis in enumerate(axes)}
-    apart = [strides.get(axis, 0) for axis in own]
-    return np.array(group.shape(own), dtype=np.int64), np.array(apart, dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class SpectraLayout:
-    """How spectra lie one after the other: where that of every family begins, shape (f,), and how
-    far apart its frequencies lie on every axis, shape (f, axes)."""
-
-    starts: Integers
-    strides: Integers
-
-    def pick(self, rows: Integers) -> SpectraLayout:
-        """Of some families."""
-        return SpectraLayout(self.starts[rows], self.strides[rows])
-
-
-@dataclass(frozen=True, eq=False)
-class MixedBatch(FamilyBatch):
-    """Families of one shape over different axes, whose spectra lie one after the other.
-
-    cluster: with as many axes in each factor as any of them has; a family has the character 0 on
-    those that it lacks.  names: the axis of the group behind each of these, -1 where a family
-    lacks it, shape (f, axes).
-    moved: the factors that hold axes that are asked about.  layout, layout_moved: of spectra over
-    all axes of the families, and over those of these factors.
-    """
-
-    names: Integers
-    moved: tuple[int, ...]
-    layout: SpectraLayout
-    layout_moved: SpectraLayout
-
-    def correlate(
-        self, spectra: NDArray[Any], moved: tuple[int, ...] | None = None
-    ) -> NDArray[np.floating]:
-        """c of every phase, shape (k, f, phases), from spectra one after the other, (k, cells).
-
-        moved: the factors over whose axes the spectra are, all by default; on others they are 0, c
-        is the same everywhere along these, and H has one phase.
-        """
-        orders, harmonics = self.cluster.orders, self._harmonics(moved)
-        if self._is_few or self.cluster.base != "arcs":
-            transform = self.transform[(slice(None), *(slice(len(own)) for own in harmonics))]
-        else:
-            transform = self._transform_arcs(harmonics)
-        factors = range(len(orders)) if moved is None else moved
-        return self._correlate(spectra, transform, self._find(moved), factors)
-
-    def sum_unmoved(self, values: Reals) -> Reals:
-        """Values of every phase, shape (f, |H|), summed over the factors that are not moved."""
-        orders = self.cluster.orders
-        still = tuple(1 + place for place in range(len(orders)) if place not in self.moved)
-        return np.asarray(values.reshape(-1, *orders).sum(axis=still).reshape(len(values), -1))
-
-    @property
-    def _is_few(self) -> bool:
-        """Whether transforms are kept: a sample is kept for long, so only where it is small."""
-        return len(self.cluster) * self.cluster.phases <= _FEW
-
-    def _find(self, moved: tuple[int, ...] | None) -> Integers:
-        """Where f = h k lies among the spectra of all families."""
-        if not self._is_few:
-            return self._walk_over(moved)
-        return self._kept_places if moved is None else self._kept_places_moved
-
-    @cached_property
-    def _kept_places(self) -> Integers:
-        return self._walk_over(None)
-
-    @cached_property
-    def _kept_places_moved(self) -> Integers:
-        return self._walk_over(self.moved)
-
-    def _walk_over(self, moved: tuple[int, ...] | None) -> Integers:
-        layout = self.layout if moved is None else self.layout_moved
-        return self._walk(self._harmonics(moved), self._circles, layout.strides, layout.starts)
 
     @property
     def _circles(self) -> Integers:
@@ -581,50 +462,98 @@ class MixedBatch(FamilyBatch):
         orders = np.repeat(self.cluster.orders, list(map(len, self.cluster.factors)))
         return np.asarray(self.cluster.characters * orders // self._circles)
 
+    def halves(self, moved: tuple[int, ...] | None = None) -> Reals:
+        """1/2 where a half spectrum holds both h and -h (or they coincide), else 1."""
+        order = self.cluster.orders[-1 if moved is None else moved[-1]]
+        return np.where(2 * np.arange(order // 2 + 1) % order == 0, 0.5, 1.0)
+
+    def transform_counts(
+        self, counts: NDArray[Any], moved: tuple[int, ...] | None = None
+    ) -> Complexes:
+        """Half spectrum of real arrays over H, shape (f, |H|), or over some of its factors."""
+        own = self.cluster.orders
+        orders = own if moved is None else tuple(own[place] for place in moved)
+        axes = range(1, 1 + len(orders))
+        return np.fft.rfftn(counts.reshape(-1, *orders), axes=axes)
+
+    def correlate(
+        self, spectra: NDArray[Any], moved: tuple[int, ...] | None = None
+    ) -> NDArray[np.floating]:
+        """c of every phase, the correlation of X / s with spectra, shape (k, f, phases).
+
+        spectra: q^ / (N lambda), one after the other, flat, shape (k, cells); the result is in
+        their precision.
+        moved: the factors over whose axes the spectra are, all by default; on others they are 0, c
+        is the same everywhere along these, and H has one phase.
+        """
+        orders, harmonics = self.cluster.orders, self._harmonics(moved)
+        if self._is_few or self.cluster.base != "arcs":
+            some = (slice(None), *(slice(len(own)) for own in harmonics))
+            transform = self._kept_transform[some]
+        else:
+            transform = self._transform_arcs(harmonics)
+        # c(phi) = (1 / s) sum_u a(u) x(theta(u) - phi), with a = X^-1 q: in the Fourier domain of H
+        # the product of a^ at f = h k with the conjugate of X. irfftn divides by |H|, which is
+        # taken back.
+        product = spectra[:, self._keep_places(moved)] * np.conj(transform).astype(spectra.dtype)
+        factors = range(len(orders)) if moved is None else moved
+        shape, axes = [orders[own] for own in factors], [2 + own for own in factors]
+        cells: NDArray[np.floating] = np.fft.irfftn(product, s=shape, axes=axes)
+        cells *= prod(shape)
+        return cells.reshape(len(spectra), len(self.cluster), -1)
+
+    def sum_unmoved(self, values: Reals) -> Reals:
+        """Values of every phase, shape (f, |H|), summed over the factors that are not moved."""
+        orders = self.cluster.orders
+        still = tuple(1 + place for place in range(len(orders)) if place not in self.moved)
+        return np.asarray(values.reshape(-1, *orders).sum(axis=still).reshape(len(values), -1))
+
     def scatter_over(self, values: Complexes, axes: Axes) -> Complexes:
         """Sum of half spectra over the factors that are moved, at their frequencies: dense over
         some axes of the group, summed over the frequencies of others."""
         group = self.cluster.group
         strides = np.zeros(len(group.orders) + 1, dtype=np.int64)  # the last for axes it lacks
         strides[list(axes)] = [group.cells(axes[n + 1 :]) for n in range(len(axes))]
-        start = np.zeros(len(self.cluster), dtype=np.int64)
-        kept = self._harmonics(self.moved)
-        places = self._walk(kept, self._circles, strides[self.names], start)
-        halves = _halve(self.cluster.orders[self.moved[-1]])
-        return _scatter(places, values * halves, group.shape(axes))
+        starts = np.zeros(len(self.cluster), dtype=np.int64)
+        places = self._walk(self._harmonics(self.moved), SpectraLayout(starts, strides[self.names]))
+        index, flat = places.ravel(), (values * self.halves(self.moved)).ravel()
+        dense = np.bincount(index, flat.real, group.cells(axes)) + 1j * (
+            np.bincount(index, flat.imag, group.cells(axes))
+        )
+        dense = dense.reshape(group.shape(axes))
+        return np.asarray(dense + np.conj(mirror(dense)))
 
 
 def mix(
-    table: FamilyTable, odds: float, chosen: Integers, asked: Axes, most: int
-) -> tuple[tuple[Axes, ...], tuple[Axes, ...], list[MixedBatch]]:
+    clusters: Sequence[Cluster], odds: float, chosen: Integers, asked: Axes, most: int
+) -> tuple[tuple[Axes, ...], tuple[Axes, ...], list[FamilyBatch]]:
     """The axes over which spectra lie, and those over which spectra lie that are about what is
     asked; and the chosen families, those together that differ in their axes alone, for NumPy takes
     about as long for each as for all of them.
 
-    chosen, most: as of `batches`.
+    chosen: numbers of families, ascending.  most: phases of a batch, if it has several families.
     """
-    bounds = np.searchsorted(chosen, table.starts)
-    alike: dict[Any, list[tuple[Cluster, Integers, Integers]]] = {}
-    for cluster, start, low, high in zip(
-        table.clusters, table.starts, bounds, bounds[1:], strict=False
-    ):
+    starts = list(accumulate(map(len, clusters), initial=0))
+    bounds = np.searchsorted(chosen, starts)
+    alike: dict[Any, list[tuple[Cluster, Integers]]] = {}
+    for cluster, start, (low, high) in zip(clusters, starts, pairwise(bounds), strict=False):
         if low < high:
             kind, own = (cluster.base, cluster.orders, cluster.moved(asked)), chosen[low:high]
-            alike.setdefault(kind, []).append((cluster, own - start, own))
-    found, begins, begins_moved = list[MixedBatch](), dict[Axes, int](), dict[Axes, int]()
+            alike.setdefault(kind, []).append((cluster.pick(own - start), own))
+    found, begins, begins_moved = list[FamilyBatch](), dict[Axes, int](), dict[Axes, int]()
     for (_, _, moved), members in in_time(alike.items()):
-        families = np.concatenate([own for *_, own in members])
-        clusters = [cluster.pick(numbers) for cluster, numbers, _ in members]
-        joined, columns, names = _join(clusters)
-        layout = _lay_out_all(clusters, columns, [own.axes for own in clusters], begins)
-        about = [own.axes_of(moved) for own in clusters]
-        layout_moved = _lay_out_all(clusters, columns, about, begins_moved)
+        families = np.concatenate([own for _, own in members])
+        own_clusters = [cluster for cluster, _ in members]
+        joined, columns, names = _join(own_clusters)
+        layout = _lay_out(own_clusters, columns, [own.axes for own in own_clusters], begins)
+        about = [own.axes_of(moved) for own in own_clusters]
+        layout_moved = _lay_out(own_clusters, columns, about, begins_moved)
         step = max(1, most // joined.phases)
         for first in range(0, len(families), step):
             rows = np.arange(first, min(first + step, len(families)))
             layouts = layout.pick(rows), layout_moved.pick(rows)
             picked = joined.pick(rows), families[rows]
-            found.append(MixedBatch(*picked, odds, names[rows], moved, *layouts))
+            found.append(FamilyBatch(*picked, odds, names[rows], moved, *layouts))
     return tuple(begins), tuple(begins_moved), found
 
 
@@ -655,7 +584,7 @@ def _join(clusters: Sequence[Cluster]) -> tuple[Cluster, list[list[int]], Intege
     return joined, columns, names
 
 
-def _lay_out_all(
+def _lay_out(
     clusters: Sequence[Cluster],
     columns: Sequence[Sequence[int]],
     axes: Sequence[Axes],
@@ -671,19 +600,15 @@ def _lay_out_all(
         if block not in begins:
             begins[block] = sum(map(group.cells, begins))
         layout.starts[rows] = begins[block]
-        layout.strides[rows, own] = _lay_out(cluster, block)[1]
+        # How far apart the frequencies of an axis lie in a dense array; 0 on axes beside it.
+        strides = {axis: group.cells(block[n + 1 :]) for n, axis in enumerate(block)}
+        layout.strides[rows, own] = [strides.get(axis, 0) for axis in cluster.columns]
     return layout
 
 
 def _rows_of(clusters: Sequence[Cluster]) -> Iterator[slice]:
     """Of the families of each, one cluster after the other."""
     return (slice(*ends) for ends in pairwise(accumulate(map(len, clusters), initial=0)))
-
-
-def arc_transform(order: int, lengths: Integers, harmonics: Integers) -> Complexes:
-    """sum over o < L of exp(-2 pi i h o / r), shape (lengths, harmonics)."""
-    turns = np.exp(-1j * np.outer(lengths - 1, np.pi * harmonics / order))
-    return np.asarray(size_arcs(order, lengths[:, None], harmonics) * turns)
 
 
 @lru_cache(maxsize=_TABULATED)
@@ -696,53 +621,6 @@ def _list_harmonics(orders: tuple[int, ...], moved: tuple[int, ...]) -> tuple[In
 
 @lru_cache(maxsize=_TABULATED)
 def _tabulate_arcs(order: int) -> Complexes:
-    """`arc_transform` of every length at every harmonic, shape (order + 1, order): families of one
-    shape are often few, and shapes many."""
-    return arc_transform(order, np.arange(order + 1), np.arange(order))
-
-
-def batches(
-    table: FamilyTable, odds: float, chosen: Integers | None = None, most: int = _BATCH
-) -> Iterator[FamilyBatch]:
-    """All or the chosen families, in order.
-
-    chosen: numbers of families, ascending.  most: phases of a batch, if it has several families.
-    """
-    wanted = np.arange(len(table.shares)) if chosen is None else chosen
-    bounds = np.searchsorted(wanted, table.starts)
-    for cluster, start, low, high in zip(
-        table.clusters, table.starts, bounds, bounds[1:], strict=False
-    ):
-        step = max(1, most // cluster.phases)
-        for first in in_time(range(low, high, step)):
-            families = wanted[first : min(first + step, high)]
-            yield FamilyBatch(cluster.pick(families - start), families, odds)
-
-
-def information(table: FamilyTable, odds: float) -> dict[Axes, Reals]:
-    """lambda_f of every face of which questions tell something: the sum of w |X(h)|^2 / s^2 over
-    families of probability w, at f = h k. For the zero frequency their share."""
-    dense: dict[Axes, Reals] = {}
-    clusters = zip(table.clusters, table.starts.tolist(), strict=False)
-    for cluster, start in in_time(clusters):
-        shares = table.shares[start : start + len(cluster)]
-        if cluster.axes not in dense:
-            dense[cluster.axes] = np.zeros(cluster.group.shape(cluster.axes))
-        _inform(cluster, shares, odds, dense[cluster.axes].reshape(-1))
-    # Half of all h was added up; the other half tells as much of -f.
-    dense = {axes: own + mirror(own) for axes, own in dense.items()}
-    for face in in_time(table.products):
-        add(dense, face.axes, face.information(odds))
-    return gather_faces(dense)
-
-
-def _inform(cluster: Cluster, shares: Reals, odds: float, into: Reals) -> None:
-    """Add what families tell of f = h k, for half of all h, to a flat array over all axes."""
-    step = max(1, _BATCH // cluster.phases)
-    for first in in_time(range(0, len(cluster), step)):
-        numbers = np.arange(first, min(first + step, len(cluster)))
-        batch = FamilyBatch(cluster.pick(numbers), numbers, odds)
-        power = batch.power * batch.halves
-        power *= batch.spread(shares[numbers])
-        # In place: many clusters inform few of many frequencies each.
-        np.add.at(into, batch.frequencies.ravel(), power.ravel())
+    """The transforms of arcs of every length at every harmonic, shape (order + 1, order): families
+    of one shape are often few, and shapes many."""
+    return arc_transform(order, np.arange(order + 1)[:, None], np.arange(order))

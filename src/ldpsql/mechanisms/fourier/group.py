@@ -22,8 +22,11 @@ from ldpsql_device.errors import SurveyError
 Axes = tuple[int, ...]
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
+Complexes = NDArray[np.complex128]
 Numbers = NDArray[Any]
 """float64 or complex128."""
+Spectrum = Mapping[Axes, Complexes]
+"""A query or a population by face, the empty one for the zero frequency."""
 
 Look = tuple[int, int | None]
 """By how much a code is divided, and the number of the table it is cut at, if any."""
@@ -69,6 +72,13 @@ class Group:
     def dimensions(self) -> int:
         """How many of the axes are dimensions; the others are signs."""
         return len(self.bins)
+
+    @property
+    def is_ordered(self) -> tuple[bool, ...]:
+        """Of every axis whether its elements have neighbours: those of categories and signs have
+        none."""
+        signs = len(self.orders) - self.dimensions
+        return (*(not own for own in self.unordered), *(False for _ in range(signs)))
 
     def width(self, axis: int) -> int:
         """Codes per bin of a dimension, those apart that have bins of their own."""
@@ -118,6 +128,25 @@ class Group:
         """Number of elements over some axes."""
         return prod(self.shape(axes))
 
+    def cut(self, flat: Numbers, blocks: Iterable[Axes]) -> dict[Axes, Numbers]:
+        """Dense arrays over some axes each, one after the other along the last axis, shape (...,
+        cells), as views of the shape (..., *orders)."""
+        parts, first = dict[Axes, Numbers](), 0
+        for axes in blocks:
+            last = first + self.cells(axes)
+            parts[axes] = flat[..., first:last].reshape(*flat.shape[:-1], *self.shape(axes))
+            first = last
+        return parts
+
+    def spread(self, spectra: Sequence[Spectrum], *blocks: Axes) -> NDArray[np.complexfloating]:
+        """Spectra by face, dense over some axes, or one set of them after the other, and flat,
+        shape (k, cells)."""
+        dense = np.zeros((len(spectra), sum(map(self.cells, blocks))), dtype=np.complex128)
+        for axes, own in self.cut(dense, blocks).items():
+            for number, faces in enumerate(spectra):
+                own[number] = spread_faces(faces, axes, self.shape(axes))
+        return dense
+
     def block_of(self, axes: Iterable[int]) -> Axes | None:
         """The smallest block that holds all these axes, or None."""
         wanted = set(axes)
@@ -157,6 +186,11 @@ def gather_faces(dense: Mapping[Axes, Numbers]) -> dict[Axes, Numbers]:
     return faces
 
 
+def axes_of(spectra: Iterable[Spectrum]) -> Axes:
+    """The axes that some spectra are about, ascending."""
+    return tuple(sorted({axis for own in spectra for face in own for axis in face}))
+
+
 def zero_parts(spectra: Sequence[Mapping[Axes, Numbers]]) -> Reals:
     """The zero frequency of each spectrum, shape (k,); 0 where it has none."""
     return np.array([own[()].real if () in own else 0.0 for own in spectra])
@@ -184,6 +218,11 @@ class Faces(Mapping[Axes, Any]):
         return face in self._made
 
 
+def leave_zero(spectrum: Spectrum) -> Spectrum:
+    """The spectrum without its zero frequency."""
+    return Faces(filter(None, spectrum), spectrum.__getitem__)
+
+
 def spread_faces(faces: Mapping[Axes, Numbers], block: Axes, shape: tuple[int, ...]) -> Numbers:
     """The dense array over a block from faces, of which missing ones are 0."""
     known = [part for part in parts_of((block,)) if part in faces]
@@ -193,9 +232,9 @@ def spread_faces(faces: Mapping[Axes, Numbers], block: Axes, shape: tuple[int, .
     return dense
 
 
-def mirror(dense: Numbers) -> Numbers:
-    """The array at -f: every axis reversed, its zero left in place."""
-    axes = tuple(range(dense.ndim))
+def mirror(dense: Numbers, first: int = 0) -> Numbers:
+    """The array at -f: every axis from the first on reversed, its zero left in place."""
+    axes = tuple(range(first, dense.ndim))
     return np.roll(np.flip(dense, axes), 1, axes) if axes else dense
 
 

@@ -12,27 +12,29 @@ are a correlation over these phases, which takes less time where there are many 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from math import prod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import Weight
 from ldpsql.limits import in_time
-from ldpsql.mechanisms.fourier.contributions import (
-    SampledFamilies,
-    SampledSums,
-    SharedContributions,
-    bare,
-)
+from ldpsql.mechanisms.fourier.contributions import SharedContributions, bare
 from ldpsql.mechanisms.fourier.covariances import ADDED_PEOPLE, Cuts, centre, find_cuts, spread_cuts
-from ldpsql.mechanisms.fourier.families import MixedBatch, mix
-from ldpsql.mechanisms.fourier.group import Axes, Integers, Reals, zero_parts
-from ldpsql.mechanisms.fourier.spectra import BoxQuery, Collected, Spectrum
+from ldpsql.mechanisms.fourier.group import (
+    Numbers,
+    Reals,
+    Spectrum,
+    axes_of,
+    leave_zero,
+    zero_parts,
+)
+from ldpsql.mechanisms.fourier.listed import SampledFamilies, find_cells
+from ldpsql.mechanisms.fourier.questions import MovedSpectrum, SampledSums, sum_pairs
+from ldpsql.mechanisms.fourier.spectra import BoxQuery, Collected
 from ldpsql.mechanisms.fourier.translates import LARGEST, Translate, evaluate_everywhere, numbers
 from ldpsql.reports.report import Histograms, Pair, Rows
 
@@ -40,8 +42,6 @@ _AT_ONCE = 1 << 22
 """How many numbers are held at once: per code of a cut bin, set and query; or frequencies, or
 contributions."""
 _QUERIES = 64
-_PHASES_AT_ONCE = 1 << 18
-"""Phases of families that are transformed at once."""
 
 Row = tuple[BoxQuery, ...]
 Sums = tuple[Reals, Reals]
@@ -64,37 +64,20 @@ def answer_sets(
     return np.stack(values, axis=1), np.stack(covariances, axis=1)
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """Queries that are one query moved about the group.
-
-    query: that lies at the beginning of every axis it can be moved along.  numbers: of the queries,
-    shape (k,).  bins: by how many each is moved along every axis of the group, shape (k, axes).
-    """
-
-    query: BoxQuery
-    numbers: Integers
-    bins: Integers
-
-
-def find_patterns(collected: Collected, queries: Sequence[BoxQuery]) -> list[Pattern]:
-    """Of queries without what they know and their weight.
+def find_patterns(
+    collected: Collected, queries: Sequence[BoxQuery]
+) -> dict[BoxQuery, list[tuple[int, Translate]]]:
+    """Queries without what they know and their weight by the one that they are, moved about the
+    group; their numbers, and by how much.
 
     Restricted answers continue a query otherwise at other places, so there each is by itself.
     """
-    group = collected.group
     members: dict[BoxQuery, list[tuple[int, Translate]]] = {}
     for number, query in enumerate(queries):
         alone = Translate((query,), (), ())
-        translate = alone if collected.restricted else Translate.of((query,), group)
+        translate = alone if collected.restricted else Translate.of((query,), collected.group)
         members.setdefault(translate.pattern[0], []).append((number, translate))
-    patterns = []
-    for query, own in members.items():
-        bins = np.zeros((len(own), len(group.orders)), dtype=np.int64)
-        for row, (_, translate) in zip(bins, own, strict=True):
-            row[list(translate.moved)] = translate.bins
-        patterns.append(Pattern(query, np.array([number for number, _ in own]), bins))
-    return patterns
+    return members
 
 
 def count_work(
@@ -105,7 +88,7 @@ def count_work(
     sets = _Sets(shared, histograms)
     moved, others = sets.divide_rows(list(dict.fromkeys(map(tuple, rows))))
     queries = list(dict.fromkeys(bare(query) for row in others for query in row))
-    patterns = [pattern.query for pattern in find_patterns(shared.collected, queries)]
+    patterns = [*find_patterns(shared.collected, queries)]
     work = len(patterns) * _count_phases(shared.collected, patterns)
     products = sum(_count_sums(row) for row in others) - sum(map(len, others))
     work += (len(queries) + products) * len(histograms.counts)
@@ -113,13 +96,7 @@ def count_work(
 
 
 def _count_phases(collected: Collected, queries: Sequence[BoxQuery]) -> int:
-    """Of all families, those that tell apart what is contributed to some queries."""
-    about = find_moved(collected, queries)
-    return sum(
-        len(cluster) * prod(cluster.orders[place] for place in places)
-        for cluster in collected.table.clusters
-        if (places := cluster.moved(about))
-    )
+    return collected.kinds[0].count_phases(axes_of(map(collected.spectrum, queries)))
 
 
 def _count_sums(row: Row) -> int:
@@ -133,18 +110,16 @@ class _Sets:
 
     shared: SharedContributions
     histograms: Histograms
-    _moments: dict[Pair, Reals] = field(default_factory=dict)
 
     @cached_property
     def _reports(self) -> Rows:
         """The rows of their reports, of which counting the work needs none."""
         return self.histograms.load()
 
-    def _moment(self, left: Weight | None, right: Weight | None) -> Reals:
+    @cached_property
+    def _moment(self) -> Callable[[Weight | None, Weight | None], Reals]:
         """Sums of products of weights by set, kept: all rows of queries ask for the same few."""
-        if (left, right) not in self._moments:
-            self._moments[left, right] = self.histograms.moment(left, right)
-        return self._moments[left, right]
+        return cache(self.histograms.moment)
 
     def answer(self, row: Row, cuts: Cuts, sums: Mapping[Row, Sums]) -> tuple[Reals, Reals]:
         """Values (G, T) and covariances (G, T, T); sums: of the row, and of what it cuts."""
@@ -161,18 +136,16 @@ class _Sets:
     def _answer_spread(self, row: Row, sums: Sums) -> tuple[Reals, Reals]:
         """The same as if people were spread evenly within every bin: (G, T) and (G, T, T)."""
         estimated, moments = sums
-        values, weights = np.zeros(estimated.shape), np.zeros(moments.shape)
+        values = estimated.copy()
         for a, one in enumerate(row):
             if one.known:
-                values[:, a] = one.known * self._moment(one.weight, None)
-            for b, other in enumerate(row[: a + 1]):
-                weights[:, a, b] = weights[:, b, a] = self._moment(one.weight, other.weight)
+                values[:, a] += one.known * self._moment(one.weight, None)
         people = self._moment(None, None)[:, None, None]
-        alike = tuple(map(bare, row))
+        pattern: Sequence[BoxQuery] = row
         if not self.shared.collected.restricted:
-            alike = Translate.of(alike, self.shared.collected.group).pattern
-        even = self.shared.covariance(alike) * weights
-        return values + estimated, centre(moments, estimated, people, ADDED_PEOPLE * even, row)
+            pattern = Translate.of(row, self.shared.collected.group).pattern
+        even = self.shared.spread_evenly(pattern, self._moment)
+        return values, centre(moments, estimated, people, ADDED_PEOPLE * even, row)
 
     # -- sums over the reports of every set -------------------------------------------------------
 
@@ -231,11 +204,12 @@ class _Sets:
         histograms, reports, count = self.histograms, self._reports, len(row)
         first = np.zeros((len(histograms), count))
         second = np.zeros((len(histograms), count, count))
-        for a, one in enumerate(row):
-            first[:, a] = histograms.add_up(reports.moment(one.weight, None) * own[a])
-            for b, other in enumerate(row[: a + 1]):
-                pair = reports.moment(one.weight, other.weight)
-                second[:, a, b] = second[:, b, a] = histograms.add_up(pair * own[a] * own[b])
+
+        def total(pair: Pair, values: Numbers) -> Numbers:
+            return histograms.add_up(reports.moment(*pair) * values)
+
+        kinds = [query.weight for query in row]
+        sum_pairs(kinds, np.zeros(count), own, total, first.T, second.transpose(1, 2, 0))
         return first, second
 
     def _correlate(self, rows: Sequence[Row]) -> Iterator[Sums]:
@@ -249,17 +223,15 @@ class _Sets:
         orders, whole = collected.group.shape(moved), zero_parts(divided)
         first = np.zeros((sets, count, *orders), dtype=np.complex128)
         second = np.zeros((sets, count, count, *orders), dtype=np.complex128)
-        weights = {
-            (one, other): reports.moment(one, other) for one in kinds for other in (None, *kinds)
-        }
-        # Families that tell of none of the axes contribute the whole alone.
-        told = np.zeros(len(reports.counts), dtype=np.bool_)
+        pairs = {*product(kinds, (None, *kinds))}
+        weights = {pair: reports.moment(*pair) for pair in pairs}
         nowhere = np.zeros((1, len(collected.group.orders)), dtype=np.int64)
-        for batch, mine, spectra in _batch_reports(self.shared, reports, row, divided):
-            told[mine] = True
+        questions, phases = reports.columns
+        asked = [leave_zero(own) for own in divided]
+        for batch, mine, families, spectra in collected.kinds[0].find_batches(asked, questions):
             part = SampledFamilies(batch, np.ones((len(batch.families), 1)), (), ())
             amounts = part.contribute(lambda *_, own=spectra: own)
-            (cells,) = _find_cells(batch, reports, mine, nowhere)
+            (cells,) = find_cells(batch, families, phases[mine], nowhere)
             owners = self.histograms.owners[mine]
             for number in np.unique(owners):
                 own = owners == number
@@ -268,104 +240,36 @@ class _Sets:
                     pair: np.bincount(there, each[mine[own]], part.cells).astype(np.float64)
                     for pair, each in weights.items()
                 }
-                sums = SampledSums(kinds, amounts, counts, lambda *_, own=spectra: own)
-                part.add_translates(first[number], second[number], sums, whole, moved)
-        rest = np.flatnonzero(~told)
-        others = {pair: self.histograms.add_up(own[rest], rest) for pair, own in weights.items()}
+                sums = SampledSums(kinds, whole, amounts, counts)
+                part.add_translates(first[number], second[number], sums, moved)
         once, twice = evaluate_everywhere(first, moved), evaluate_everywhere(second, moved)
+        even = np.ones(orders)
         for a, kind in enumerate(kinds):
-            once[:, a] += np.multiply.outer(others[kind, None], np.full(orders, whole[a]))
+            once[:, a] += np.multiply.outer(self._moment(kind, None) * whole[a], even)
             for b, other in enumerate(kinds):
-                both = np.full(orders, whole[a] * whole[b])
-                twice[:, a, b] += np.multiply.outer(others[kind, other], both)
+                both = self._moment(kind, other) * whole[a] * whole[b]
+                twice[:, a, b] += np.multiply.outer(both, even)
         for translate in translates:
             place: Any = (..., *translate.bins)
             yield once[place], twice[place]
 
 
-def find_moved(collected: Collected, queries: Sequence[BoxQuery]) -> Axes:
-    """The axes that some of the queries are about."""
-    spectra = (collected.spectrum(query) for query in queries)
-    return tuple({axis for own in spectra for face in own for axis in face})
-
-
 def contributions(shared: SharedContributions, queries: Sequence[BoxQuery], rows: Rows) -> Reals:
     """Contributions of a report of each row, by question and phase, to queries, shape (k, r)."""
-    collected, (questions, phases) = shared.collected, rows.columns
-    table, patterns = collected.table, find_patterns(collected, queries)
-    first_places = [pattern.query for pattern in patterns]
-    divided = [collected.divide(collected.spectrum(query)) for query in first_places]
-    found = np.empty((len(queries), len(questions)))
-    for pattern, amount in zip(patterns, zero_parts(divided), strict=True):
-        found[pattern.numbers] = amount
-    for batch, mine, spectra in _batch_reports(shared, rows, first_places, divided):
-        step = max(1, _AT_ONCE // (len(batch.families) * batch.cluster.phases))
-        for first in range(0, len(patterns), step):
-            some = slice(first, first + step)
-            amounts = batch.correlate(spectra[some], batch.moved)
-            for pattern, own in zip(patterns[some], amounts, strict=True):
-                cells = _find_cells(batch, rows, mine, pattern.bins)
-                found[pattern.numbers[:, None], mine] = own.ravel()[cells]
-    about = find_moved(collected, first_places)
-    if table.products:
-        divided = [collected.divide(collected.spectrum(query)) for query in queries]
-    whole = zero_parts(divided)[:, None]
-    for face in in_time(table.products):
-        if set(about).isdisjoint(face.axes):
-            continue
-        mine = np.flatnonzero((questions >= face.first) & (questions < face.first + face.questions))
-        dense = list(collected.spread(divided, face.axes)) if mine.size else []
-        step = max(1, _AT_ONCE // max(1, prod(collected.face_shape(face.axes))))
-        for first in in_time(range(0, len(mine), step)):
-            part = mine[first : first + step]
-            reports = face.read(questions[part] - face.first, phases[part], collected.odds)
-            found[:, part] = reports.contributions(dense) + whole
+    collected, found = shared.collected, np.empty((len(queries), len(rows.counts)))
+    asked: list[MovedSpectrum] = []
+    for query, members in find_patterns(collected, queries).items():
+        divided = collected.divide(collected.spectrum(query))
+        numbers = np.array([number for number, _ in members])
+        bins = np.zeros((len(members), len(collected.group.orders)), dtype=np.int64)
+        for row, (_, translate) in zip(bins, members, strict=True):
+            row[list(translate.moved)] = translate.bins
+        found[numbers] = zero_parts([divided])
+        asked.append(MovedSpectrum(leave_zero(divided), numbers, bins))
+
+    def divide_all() -> list[Spectrum]:
+        return [collected.divide(collected.spectrum(query)) for query in queries]
+
+    for kind in collected.kinds:
+        kind.contribute(asked, divide_all, rows, found)
     return found
-
-
-def _batch_reports(
-    shared: SharedContributions,
-    rows: Rows,
-    queries: Sequence[BoxQuery],
-    divided: Sequence[Spectrum],
-) -> Iterator[tuple[MixedBatch, Integers, NDArray[np.complexfloating]]]:
-    """Families that some rows of reports are of, and that tell something of the axes that queries
-    are about; the rows; and the queries' spectra as the batch correlates them.
-
-    divided: the spectra over lambda.
-    """
-    collected, (questions, _) = shared.collected, rows.columns
-    table, about = collected.table, find_moved(collected, queries)
-    drawn = np.unique(questions[questions < len(table.shares)])
-    for part in shared.divide_families():
-        chosen = np.intersect1d(part, drawn, assume_unique=True)
-        _, blocks, mixed = mix(table, collected.odds, chosen, about, _PHASES_AT_ONCE)
-        spectra = collected.spread(divided, *blocks)
-        batch_of = np.full(table.questions, len(mixed))
-        for number, batch in enumerate(mixed):
-            batch_of[batch.families] = number
-        owners = batch_of[questions]
-        order = np.argsort(owners, kind="stable")
-        ends = np.searchsorted(owners[order], np.arange(len(mixed) + 1))
-        for batch, first, last in zip(mixed, ends, ends[1:], strict=False):
-            if batch.moved:  # others tell what the whole is, and no more
-                yield batch, order[first:last], spectra
-
-
-def _find_cells(batch: MixedBatch, rows: Rows, mine: Integers, bins: Integers) -> Integers:
-    """Where some rows of reports find what they contribute to queries that are moved by some bins,
-    among the phases of the factors of a batch along which it differs, shape (k, r).
-
-    bins: shape (k, axes of the group).
-    """
-    questions, phases = (own[mine] for own in rows.columns)
-    families = np.searchsorted(batch.families, questions)
-    cluster, cells = batch.cluster, families[None, :]
-    digits, turns = np.unravel_index(phases, cluster.orders), batch.turns
-    # Of an axis that a family lacks, the last column, nothing is moved.
-    by_axis = np.pad(bins, ((0, 0), (0, 1)))[:, batch.names]
-    for place in batch.moved:
-        order, columns = cluster.orders[place], list(cluster.factors[place])
-        shifts = (by_axis[..., columns] * turns[:, columns]).sum(axis=2) % order
-        cells = cells * order + (digits[place] - shifts[:, families]) % order
-    return np.asarray(cells)

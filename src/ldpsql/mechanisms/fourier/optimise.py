@@ -14,7 +14,6 @@ from itertools import accumulate, pairwise
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ldpsql.algebra.numerics import optimise_weights
 from ldpsql.algebra.workload import Workload
@@ -26,6 +25,7 @@ from ldpsql.mechanisms.fourier.candidates import (
     Emitted,
     ListedSets,
     Products,
+    find_arcs,
 )
 from ldpsql.mechanisms.fourier.folding import Folding, Symmetry
 from ldpsql.mechanisms.fourier.group import Group, Integers, Reals
@@ -242,13 +242,10 @@ def design_families(
 def _expected_power(folding: Folding) -> Reals:
     """`expected_power` by class; 0 for the zero frequency, which is known."""
     group, faces = folding.group, {}
-    is_ordered = [
-        axis < group.dimensions and not group.unordered[axis] for axis in range(len(group.orders))
-    ]
     for face in group.faces:
         shape = [order - 1 for order in group.shape(face)]
         own = 1 + np.indices(shape).reshape(len(face), -1).T
-        ordered = [is_ordered[axis] for axis in face]
+        ordered = [group.is_ordered[axis] for axis in face]
         faces[face] = expected_power(own, group.shape(face), ordered).reshape(shape)
     return folding.fold_faces(faces)
 
@@ -309,7 +306,7 @@ def _keep_informed(problem: DesignProblem, weights: Reals, kept: Reals) -> Reals
     """
     before, kept = problem.information(weights), kept.copy()
     pairs = list(zip(problem.components, problem.split(kept), problem.split(weights), strict=True))
-    needed = (problem.demand > 0.0) & ~_find_arcs(problem)
+    needed = (problem.demand > 0.0) & ~find_arcs(problem.components, len(problem.demand))
     # Sets that are listed point by point may have too many points together; they come back where
     # nothing else tells the same.
     others, listed = list[tuple[Products, Reals, Reals]](), list[tuple[Products, Reals, Reals]]()
@@ -362,7 +359,9 @@ def _keep_heaviest(problem: DesignProblem, weights: Reals) -> Reals:
     phases = np.concatenate([np.broadcast_to(c.phases, own.shape).ravel() for c, own in pairs])
     costs, budget = families * phases, MOST_CELLS
     # Where characters are too many for an arc each, large products alone would use up the cells.
-    is_crowded = bool(((problem.demand > 0.0) & ~_find_arcs(problem)).any())
+    is_crowded = bool(
+        ((problem.demand > 0.0) & ~find_arcs(problem.components, len(problem.demand))).any()
+    )
     if is_crowded:
         budget = MOST_CROWDED
     ranked = np.argsort(-weights / costs if is_crowded else -weights, kind="stable")
@@ -377,15 +376,6 @@ def _keep_heaviest(problem: DesignProblem, weights: Reals) -> Reals:
             heaviest = _heaviest(component, own, _SPANNING, MOST_CELLS / len(pairs))
             left.ravel()[heaviest] = own.ravel()[heaviest]  # a view of `pruned`
     return np.asarray(pruned / pruned.sum())
-
-
-def _find_arcs(problem: DesignProblem) -> NDArray[np.bool_]:
-    """Which classes of frequencies have arcs of their own among the candidates."""
-    has_arc = np.zeros(len(problem.demand), dtype=bool)
-    for component in problem.components:
-        if isinstance(component, ArcBundle):
-            has_arc[component.harmonics[:, 0]] = True
-    return has_arc
 
 
 def _heaviest(component: Component, weights: Reals, count: int, cells: float) -> Integers:

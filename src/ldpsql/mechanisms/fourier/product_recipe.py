@@ -28,7 +28,6 @@ from ldpsql.mechanisms.fourier.folding import Folding
 from ldpsql.mechanisms.fourier.group import Axes, Group, Integers, Look, Reals
 from ldpsql.mechanisms.fourier.optimise import find_equality_axes
 from ldpsql.mechanisms.fourier.products import ArcFactor
-from ldpsql.mechanisms.fourier.rounding import round_weights
 from ldpsql.mechanisms.fourier.spectra import demand
 from ldpsql_device.plan import MOST_QUESTIONS, Arcs, Digit, Face, Integer, Part, Step, Term, Varying
 
@@ -43,6 +42,22 @@ _HARMONICS = 32
 _MOST_LISTED, _FAINT = 256, 1e-6
 _LEAST_SHARE = 2e-3
 """Shapes of several factors that fewer people would draw are left out."""
+_LIGHTEST = 2.0**-30
+"""Lighter weights are raised to this part of all: a device tells parts of 2^-32 apart."""
+
+
+def round_weights(weights: Reals, bits: int) -> tuple[Integers, Integers]:
+    """Mantissas below 2^bits and exponents from 0: whole weights in proportion to the given ones.
+
+    Each is rounded to `bits` significant bits; very small ones are raised.
+    """
+    fractions, exponents = np.frexp(np.maximum(weights, weights.sum() * _LIGHTEST))
+    mantissas = np.rint(fractions * (1 << bits)).astype(np.int64)
+    # A fraction just below 1 is rounded up to 2^bits: half of that, and one more exponent.
+    is_full = mantissas == 1 << bits
+    mantissas[is_full] >>= 1
+    exponents = exponents.astype(np.int64) + is_full
+    return mantissas, exponents - exponents.min()
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,17 +226,13 @@ class Shape:
                         weights = np.concatenate([doubled, weights[: len(again)]])
                         characters = np.concatenate([characters, order - again])
                     column = Varying(len(steps), tuple((characters * turn).tolist()))
-                    steps.append(_step(weights, bits))
+                    mantissas, exponents = round_weights(weights, bits)
+                    steps.append(Step(tuple(mantissas.tolist()), tuple(exponents.tolist())))
                 divide, cuts = looks[axis]
                 terms.append(Term(axis, column, divide=divide, cuts=cuts))
             digits.append(Digit(tuple(terms), factor.radix, modulus=True))
         lengths = tuple(factor.length for factor in self.factors)
         return Face(weight, (Part(tuple(digits), Arcs(0, lengths)),), tuple(steps))
-
-
-def _step(weights: Reals, bits: int) -> Step:
-    mantissas, exponents = round_weights(weights, bits)
-    return Step(tuple(mantissas.tolist()), tuple(exponents.tolist()))
 
 
 def list_shapes(folding: Folding, face: Axes, odds: float) -> Iterator[Shape]:
@@ -394,11 +405,3 @@ class _Search:
         is_lost = (self._information() < 1e-3 * full) & (self.needed > 0.0)
         if is_lost.any():
             self.families = families
-
-
-def make_product_faces(
-    design: ProductDesign, looks: Sequence[Look], scale: float, bits: int
-) -> Iterator[Face]:
-    """The faces of its shapes. scale: weight of a face that everybody draws."""
-    for weight, shape, tables in design.shapes:
-        yield shape.face(max(round(weight * scale), 1), tables, looks, bits)

@@ -7,7 +7,7 @@ one. Source: docs/spec/fourier.md#13.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain
@@ -17,16 +17,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.limits import in_time
-from ldpsql.mechanisms.fourier.group import Axes, Group, Integers, Look, Numbers, Reals, mirror
+from ldpsql.mechanisms.fourier.group import (
+    Axes,
+    Complexes,
+    Group,
+    Integers,
+    Look,
+    Numbers,
+    Reals,
+    Spectrum,
+    axes_of,
+    mirror,
+)
+from ldpsql.mechanisms.fourier.questions import (
+    MOST_ODDS,
+    AllSpectra,
+    MovedSpectrum,
+    SampledSums,
+    Spread,
+    sum_pairs,
+)
+from ldpsql.reports.report import Pair, Rows
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import HALVES, Arcs, Digit, Face, Step, Varying
-
-Complexes = NDArray[np.complex128]
 
 HARMONICS = 64
 """The order of a phase that several dimensions turn can be the product of theirs. Of its harmonics
 so many are used; the others hold less than a hundredth of what it tells."""
-_AT_ONCE, _MOST_MOVED = 1 << 20, 1 << 23
+POINTS = 1024
+"""Reports of a sample of those to questions in product form."""
+_AT_ONCE, _MOST_MOVED, _CELLS_AT_ONCE = 1 << 20, 1 << 23, 1 << 22
 _PLACES_AT_ONCE = 1 << 18
 """Contributions that are transformed at once: they should fit a cache."""
 _ROWS_AT_ONCE = 1 << 9
@@ -43,6 +63,12 @@ def size_arcs(orders: int | Integers, lengths: Integers, harmonics: Integers) ->
     # sin of a multiple of pi is only nearly 0, and what is never informed must be recognised.
     sizes = np.where(lengths * harmonics % orders == 0, 0.0, sizes)
     return np.where(is_whole, lengths, sizes)
+
+
+def arc_transform(orders: int | Integers, lengths: Integers, harmonics: Integers) -> Complexes:
+    """sum over o < L of exp(-2 pi i h o / r); shapes are broadcast."""
+    turns = np.exp(-1j * ((lengths - 1) * (np.pi * harmonics / orders)))
+    return np.asarray(size_arcs(orders, lengths, harmonics) * turns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,35 +444,15 @@ class ProductFace:
             questions = np.ravel_multi_index(choices, self.shape)
             phases = (places[-1] * self.phases).astype(np.int64)
             chances = np.full(points, self.phases / points)
-        reports = self.read(questions, phases, odds)
+        reports = self.read(self.first + questions, phases, odds)
         total = self.phases + (odds - 1.0) * self.base
         shares = self.share * chances * reports.sums / (total * reports.phases)
         return reports, shares
 
-    def extremes(
-        self, divided: Sequence[NDArray[np.complexfloating]], odds: float, known: Reals
-    ) -> Reals:
-        """The least and the most that a report contributes to queries, besides f = 0, shape (2, k),
-        or what others contribute where that is more.
-
-        divided: as in `ProductReports.contributions`.  known: of others, shape (2, k).
-        """
-        found = np.empty((2, len(divided)))
-        for number, spectrum in enumerate(divided):
-            asked = self.line_up(spectrum)
-            ends = known[:, number].tolist()
-            ends += (
-                self._long_ends(asked, odds)
-                if self.is_long
-                else self._split_ends(asked, odds, ends)
-            )
-            found[:, number] = min(ends), max(ends)
-        return found
-
-    def _long_ends(self, asked: Complexes, odds: float) -> list[float]:
+    def long_ends(self, asked: Complexes, odds: float, known: Sequence[float]) -> list[float]:
         """The least and the most for some of the characters each, by a transform over phases."""
         first, *others = self.factors
-        every, ends = first.classes[0], list[float]()
+        every, ends = first.classes[0], [*known]
         right, orders = np.ones((1, 1), dtype=np.complex128), np.ones(1, dtype=np.int64)
         lengths = orders
         for factor in others:
@@ -465,7 +471,7 @@ class ProductFace:
                     ends += [float(circle.min()), float(circle.max())]
         return ends
 
-    def _split_ends(self, asked: Complexes, odds: float, known: Sequence[float]) -> list[float]:
+    def split_ends(self, asked: Complexes, odds: float, known: Sequence[float]) -> list[float]:
         """The same for pairs of characters, those first whose frequencies weigh most together; not
         for pairs that could not contribute more if all of their frequencies added up."""
         one, other = (factor.classes[0] for factor in self.factors)
@@ -487,9 +493,14 @@ class ProductFace:
             ends += [float(amounts.min()), float(amounts.max())]
         return ends
 
+    def find(self, rows: Rows) -> Integers:
+        """The places of the reports to its questions."""
+        number = rows.columns[0] - self.first
+        return np.flatnonzero((number >= 0) & (number < self.questions))
+
     def read(self, questions: Integers, phases: Integers, odds: float) -> ProductReports:
-        """Reports by their question's number within the face and their phase, shape (n,) each."""
-        choices = iter(np.unravel_index(questions, self.shape))
+        """Reports by question and phase, shape (n,) each."""
+        choices = iter(np.unravel_index(questions - self.first, self.shape))
         digits = np.unravel_index(phases, [factor.radix for factor in self.factors])
         rows, orders, lengths = [], np.ones(len(phases)), np.ones(len(phases))
         for factor, digit in zip(self.factors, digits, strict=True):
@@ -587,7 +598,7 @@ class ProductReports:
         half = one.halve(self.rows[0]) * self.scale[:, None]
         return half, np.zeros(0, dtype=np.int64), other.full(self.rows[1])
 
-    def contributions(self, divided: Sequence[NDArray[np.complexfloating]]) -> Reals:
+    def contributions(self, divided: NDArray[np.complexfloating]) -> Reals:
         """Contributions of the reports to queries, shape (k, n), besides f = 0.
 
         divided: q^ / (N lambda) over the face's axes, flat.
@@ -607,7 +618,7 @@ class ProductReports:
         return found
 
     def move_rows(
-        self, divided: Sequence[NDArray[np.complexfloating]], moved: Axes
+        self, divided: NDArray[np.complexfloating], moved: Axes
     ) -> Iterator[tuple[slice, Sequence[Reals]]]:
         """Contributions to queries as these move, for some of the reports after the other: which,
         and of every query shape (n, *orders of those of the face's axes that are among `moved`).
@@ -689,6 +700,128 @@ class ProductReports:
         if one.axes[0] < second.axes[0]:
             return places
         return np.ascontiguousarray(places.swapaxes(1, 2))  # it is read several times
+
+
+@dataclass(frozen=True, eq=False)
+class ProductQuestions:
+    """The questions of some product faces, as `Questions`. odds: E."""
+
+    group: Group
+    faces: Sequence[ProductFace]
+    odds: float
+
+    @property
+    def shares(self) -> Iterator[tuple[Axes, float]]:
+        """By face."""
+        return ((face.axes, face.share) for face in self.faces)
+
+    def information(self) -> Iterator[tuple[Axes, Reals]]:
+        """Face by face."""
+        return ((face.axes, face.information(self.odds)) for face in in_time(self.faces))
+
+    def decode(self, sets: Sequence[Rows], pair: Pair) -> Iterator[tuple[Axes, Complexes]]:
+        """Face by face and set by set."""
+        for face in in_time(self.faces):
+            sums = np.zeros((len(sets), *self.group.shape(face.axes)), dtype=np.complex128)
+            for into, rows in zip(sums, sets, strict=True):
+                mine = face.find(rows)
+                if len(mine):
+                    questions, phases = (own[mine] for own in rows.columns)
+                    reports = face.read(questions, phases, self.odds)
+                    into[:] = reports.decode(rows.moment(*pair)[mine])
+            yield face.axes, sums
+
+    def extremes(self, spectra: Sequence[Spectrum], known: Reals) -> Reals:
+        """What takes a transform per character comes first, and spares most of the others."""
+        found = known.copy()
+        for face in sorted(self.faces, key=lambda face: not face.is_long):
+            find = face.long_ends if face.is_long else face.split_ends
+            for number, own in enumerate(self.group.spread(spectra, face.axes)):
+                ends = find(face.line_up(own), self.odds, found[:, number].tolist())
+                found[:, number] = min(ends), max(ends)
+        return found
+
+    def contribute(
+        self, asked: Sequence[MovedSpectrum], each: AllSpectra, reports: Rows, found: Reals
+    ) -> None:
+        """Of every query by itself."""
+        spectra = each() if self.faces else ()
+        for face in in_time(self.faces):
+            mine = face.find(reports)
+            if set(axes_of(spectra)).isdisjoint(face.axes) or not len(mine):
+                continue
+            dense = self.group.spread(spectra, face.axes)
+            step = max(1, _CELLS_AT_ONCE // dense.shape[1])
+            for first in in_time(range(0, len(mine), step)):
+                part = mine[first : first + step]
+                questions, phases = (own[part] for own in reports.columns)
+                found[:, part] += face.read(questions, phases, self.odds).contributions(dense)
+
+    def sample(
+        self, faces: frozenset[Axes], worth: Mapping[Axes, float]
+    ) -> Iterator[SampledProducts]:
+        """POINTS reports, or twice as many where single ones weigh too much, shared out by what
+        they are worth."""
+        useful = [own for own in self.faces if worth.get(own.axes, 0.0) > 0.0]
+        total = sum(own.share * worth[own.axes] for own in useful)
+        points = POINTS * (2 if self.odds > MOST_ODDS else 1)
+        for own in useful:
+            count = round(points * own.share * worth[own.axes] / total) + 1
+            yield SampledProducts(*own.sample(count, self.odds))
+
+
+@dataclass(frozen=True, eq=False)
+class SampledProducts:
+    """Reports to questions of one face in product form, as `SampledReports`. shares: (n,)."""
+
+    reports: ProductReports
+    shares: Reals
+    zero_apart = True
+
+    @property
+    def cells(self) -> int:
+        """Every report is one."""
+        return len(self.shares)
+
+    def expect(self, people: Spread) -> Reals:
+        """Reports beyond the mean of a question's phases, relative to it, shape (n,)."""
+        return np.asarray(self.reports.contributions(people(self.reports.face.axes))[0])
+
+    def bounds(self) -> tuple[Reals, Reals]:
+        """A report has the probability x / s, x = 1 or E, and shares are relative to 1 / |H|."""
+        one = self.reports.phases / self.reports.sums
+        return one - 1.0, self.reports.odds * one - 1.0
+
+    def sum_cells(self, values: Reals) -> Reals:
+        """As they are."""
+        return values
+
+    def contribute(self, divided: Spread) -> Reals:
+        """Contributions of every report, shape (k, n)."""
+        return self.reports.contributions(divided(self.reports.face.axes))
+
+    def add_translates(
+        self, first: Complexes, second: Complexes, sampled: SampledSums, moved: Axes
+    ) -> None:
+        """From the contributions of every report to the query at every place."""
+        axes, kinds = self.reports.face.axes, sampled.kinds
+        shape = self.reports.face.group.shape(tuple(axis for axis in moved if axis in axes))
+        once = np.zeros((len(kinds), *shape))
+        twice = np.zeros((len(kinds), len(kinds), *shape))
+        assert sampled.divided is not None
+        for part, amounts in self.reports.move_rows(sampled.divided(axes), moved):
+            scale = len(self.shares) / len(self.shares[:: part.step])
+            more = {pair: own[part] * scale for pair, own in sampled.excess.items()}
+
+            def total(pair: Pair, values: Numbers, more: Mapping[Pair, Reals] = more) -> Numbers:
+                return np.asarray(np.tensordot(more[pair], values, 1))
+
+            sum_pairs(kinds, sampled.whole, amounts, total, once, twice)
+        # Along axes that the face does not have, nothing changes: the frequency is 0 there.
+        there = tuple(slice(None) if axis in axes else 0 for axis in moved)
+        last = tuple(range(-len(shape), 0))
+        first[(slice(None), *there)] += np.fft.fftn(once, axes=last, norm="forward")
+        second[(slice(None), slice(None), *there)] += np.fft.fftn(twice, axes=last, norm="forward")
 
 
 def _add_circles(

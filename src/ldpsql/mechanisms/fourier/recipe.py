@@ -33,9 +33,8 @@ from ldpsql.mechanisms.fourier.product_recipe import (
     ProductDesign,
     design_product,
     has_product_form,
-    make_product_faces,
+    round_weights,
 )
-from ldpsql.mechanisms.fourier.rounding import round_weights
 from ldpsql.mechanisms.fourier.spectra import RealCells, class_power, demand, floor
 from ldpsql.reports.survey_file import plan_to_json, vary
 from ldpsql_device.epsilon import Epsilon
@@ -392,14 +391,10 @@ def _largest_loss(design: FourierDesign, other: FourierDesign) -> float:
     """The largest ratio of the expected error of a class of queries to that of another design."""
     ratios = [1.0]
     for entry in design.workload.classes:
-        variances = [
-            sum(
-                float((power / own.collected.information[face])[power > 0.0].sum())
-                for face, power in class_power(entry, own.group)
-            )
-            for own in (design, other)
-        ]
-        ratios += [variances[0] / variances[1]] if variances[1] else []
+        one, two = (
+            own.collected.second_moment(class_power(entry, own.group)) for own in (design, other)
+        )
+        ratios += [one / two] if two else []
     return sqrt(max(ratios))
 
 
@@ -422,9 +417,8 @@ def compressed_size(plan: Plan) -> int:
 
 def mean_variance(design: FourierDesign) -> float:
     """Per person, over the queries of its workload, people spread evenly over the group."""
-    needed, known = demand(design.workload, design.group), design.collected.information
-    asked = ((own[own > 0.0], known[face][own > 0.0]) for face, own in needed.items() if own.any())
-    return sum(float((own / informed).sum()) for own, informed in asked) + floor(needed)
+    needed = demand(design.workload, design.group)
+    return design.collected.second_moment(needed.items()) + floor(needed)
 
 
 # -- the plan -------------------------------------------------------------------------------------
@@ -465,7 +459,8 @@ def product_plan_of(design: ProductDesign, group: Group, epsilon: Epsilon, bits:
         share = sum(float(part.weights.sum()) for part in design.listed)
         scale = share * _FACE_SCALE / sum(face.weight for face in listed)
         built += (replace(face, weight=max(round(face.weight * scale), 1)) for face in listed)
-    built += make_product_faces(design, looks, _FACE_SCALE, bits)
+    for own, shape, chosen in design.shapes:
+        built.append(shape.face(max(round(own * _FACE_SCALE), 1), chosen, looks, bits))
     return _plan(built, group, epsilon, tables)
 
 
@@ -508,7 +503,7 @@ def _part(parts: Sequence[Emitted], looks: Sequence[Look]) -> Part:
         return [vary(0, column) for column in np.concatenate(tables).T]
 
     orders = columns([np.tile(cluster.orders, (len(cluster), 1)) for cluster in clusters])
-    steps = columns([cluster.turns[0] for cluster in clusters])
+    steps = columns([cluster.turns for cluster in clusters])
     numbers = columns([cluster.parameters for cluster in clusters])
     terms = {
         axis: Term(axis, steps[first.columns[axis]], divide=looks[axis][0], cuts=looks[axis][1])

@@ -97,11 +97,7 @@ class SmoothEstimator(SmoothingEstimator):
         """Per block the summary and its replicates, shape (1 + r, *sizes)."""
         unbiased = self.unbiased
         group = unbiased.collected.group
-        unordered = [
-            axis
-            for axis in range(len(group.orders))
-            if axis >= group.dimensions or group.unordered[axis]
-        ]
+        unordered = [axis for axis, is_ordered in enumerate(group.is_ordered) if not is_ordered]
         siblings = unbiased.histogram.siblings
         found = smooth(self._blocks(), unbiased.people, frozenset(unordered), siblings)
         pairs = zip(found.tables, found.replicates, strict=True)

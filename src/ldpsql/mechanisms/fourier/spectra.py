@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import accumulate
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -19,25 +19,25 @@ from ldpsql.algebra.boxes import Side, Weight
 from ldpsql.algebra.numerics import sum_outer_products
 from ldpsql.algebra.workload import DeclaredQuery, QueryClass, Workload, gram, spectrum
 from ldpsql.estimators.base import PlannedQuery
-from ldpsql.limits import in_time
-from ldpsql.mechanisms.fourier.families import Complexes, FamilyTable, information
+from ldpsql.mechanisms.fourier.families import FamilyTable
 from ldpsql.mechanisms.fourier.group import (
     Axes,
+    Complexes,
     Faces,
     Group,
     Integers,
     Reals,
+    Spectrum,
     add,
     face_slices,
     gather_faces,
     parts_of,
     spread_faces,
 )
-from ldpsql.reports.report import Pair, Rows
+from ldpsql.mechanisms.fourier.listed import ListedQuestions
+from ldpsql.mechanisms.fourier.products import ProductQuestions
 from ldpsql_device.errors import SurveyError
 
-Spectrum = Mapping[Axes, Complexes]
-"""A query or a population by face, the empty one for the zero frequency."""
 BLIND = 1e-20
 """Below this share of a perfect report's information a frequency counts as not collected:
 transforms leave 1e-32 of it where there is none; a single cell of 2^24 leaves 1e-15."""
@@ -324,20 +324,16 @@ class Collected:
     def information(self) -> dict[Axes, Reals]:
         """lambda_f by face, derived from the weights as they are drawn; 0 where it is only what
         rounding left of a transform."""
-        by_face = information(self.table, self.odds)
-        return {face: np.where(own > BLIND, own, 0.0) for face, own in by_face.items()}
+        dense: dict[Axes, Reals] = {}
+        for axes, own in chain(*(kind.information() for kind in self.kinds)):
+            add(dense, axes, own)
+        return {face: np.where(own > BLIND, own, 0.0) for face, own in gather_faces(dense).items()}
 
-    def decode_products(self, rows: Rows, pair: Pair) -> Iterator[tuple[Axes, Complexes]]:
-        """The part of B(f), the sums that lambda divides, of reports to questions in product form:
-        over the axes of each face, from rows by question, people counting with a product of
-        weights."""
-        questions, phases = rows.columns
-        for face in in_time(self.table.products):
-            low, high = np.searchsorted(questions, [face.first, face.first + face.questions])
-            if low < high:
-                part = slice(int(low), int(high))
-                own = face.read(questions[part] - face.first, phases[part], self.odds)
-                yield face.axes, own.decode(rows.moment(*pair)[part])
+    @cached_property
+    def kinds(self) -> tuple[ListedQuestions, ProductQuestions]:
+        """The questions of the table, by kind."""
+        products = ProductQuestions(self.group, self.table.products, self.odds)
+        return ListedQuestions(self.group, self.table, self.odds), products
 
     def recall(self, information: dict[Axes, Reals]) -> None:
         """Take `information` as it was worked out before."""
@@ -395,6 +391,26 @@ class Collected:
             if face and face in right
         )
 
+    def second_moment(self, power: Iterable[tuple[Axes, Reals]]) -> float:
+        """sum over f of |q^(f)|^2 / (N^2 lambda_f), of what one person from an even spread
+        contributes; infinite where something asked is not told."""
+        total = 0.0
+        for face, own in power:
+            asked = own > 0.0
+            known = self.information.get(face, np.zeros_like(own))[asked]
+            if (known <= 0.0).any():
+                return float("inf")
+            total += float((own[asked] / known).sum())
+        return total
+
+    def find_untold(self, asked: Iterable[tuple[Axes, NDArray[np.bool_]]]) -> Axes | None:
+        """The first face with a frequency that is asked and that no report informs."""
+        for face, own in asked:
+            known = self.information.get(face, np.zeros(own.shape))
+            if (own & (known <= 0.0)).any():
+                return face
+        return None
+
     def typical_variance(self, face: Axes) -> float:
         """The part of one face, sum over f of |q^(f)|^2 / lambda_f, if |q^(f)|^2 is one over the
         product of the coordinates of f: something between a cell and a range."""
@@ -427,17 +443,6 @@ class Collected:
         energy = np.bincount(bands, np.abs(own.ravel()) ** 2 * known)
         share = np.divide(explained, energy, out=np.ones_like(energy), where=energy > 0.0)
         return np.asarray(np.maximum(0.0, 1.0 - share)[bands].reshape(own.shape))
-
-    def spread(self, divided: Sequence[Spectrum], *blocks: Axes) -> NDArray[np.complexfloating]:
-        """Spectra over lambda, dense over some axes, or one set of them after the other, and flat,
-        shape (k, cells)."""
-        ends = [0, *accumulate(map(self.group.cells, blocks))]
-        dense = np.zeros((len(divided), ends[-1]), dtype=np.complex128)
-        for axes, first, last in zip(blocks, ends, ends[1:], strict=False):
-            shape = self.group.shape(axes)
-            for number, own in enumerate(divided):
-                dense[number, first:last] = spread_faces(own, axes, shape).ravel()
-        return dense
 
 
 class RealCells:

@@ -18,14 +18,21 @@ from math import prod
 import numpy as np
 
 from ldpsql.mechanisms.fourier.contributions import (
-    SampledSums,
     SecondMoments,
     bare,
     find_asked_faces,
 )
-from ldpsql.mechanisms.fourier.families import Complexes
-from ldpsql.mechanisms.fourier.group import Axes, Group, Reals, face_slices, zero_parts
-from ldpsql.mechanisms.fourier.spectra import BoxQuery, BoxTerm, Spectrum
+from ldpsql.mechanisms.fourier.group import (
+    Axes,
+    Complexes,
+    Group,
+    Reals,
+    Spectrum,
+    face_slices,
+    zero_parts,
+)
+from ldpsql.mechanisms.fourier.questions import SampledSums
+from ldpsql.mechanisms.fourier.spectra import BoxQuery, BoxTerm
 
 LARGEST = 1 << 23
 """Numbers that the sums of all translates of one row may take."""
@@ -116,13 +123,12 @@ def sum_translates(
     kinds, count = [query.weight for query in row], len(row)
     first = np.zeros((count, *orders), dtype=np.complex128)
     second = np.zeros((count, count, *orders), dtype=np.complex128)
-    spread = cache(lambda *blocks: collected.spread(divided, *blocks))
+    spread = cache(lambda *blocks: collected.group.spread(divided, *blocks))
     faces, whole = find_asked_faces(spectra, collected), zero_parts(divided)
     pairs = {*product(kinds, (None, *kinds))}
     for part, amounts, excess in moments.look_at(faces, tuple(map(bare, row)), pairs):
-        part.add_translates(
-            first, second, SampledSums(kinds, amounts, excess, spread), whole, moved
-        )
+        sampled = SampledSums(kinds, whole * part.zero_apart, amounts, excess, spread)
+        part.add_translates(first, second, sampled, moved)
     estimated = [
         _decode_moved(own, each, moved, collected.group)
         for own, each in zip(spectra, known, strict=True)

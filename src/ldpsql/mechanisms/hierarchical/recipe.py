@@ -131,13 +131,12 @@ def trees_for(domain: RecordDomain, options: TreeOptions) -> tuple[Tree, ...]:
 
 # -- groups ---------------------------------------------------------------------------------------
 
-Rule = Callable[[RecordDomain, Sequence[Tree], bool], tuple[LevelGroup, ...]]
+Groups = tuple[LevelGroup, ...]
+Rule = Callable[[RecordDomain, Sequence[Tree], bool], Groups]
 """The groups for a domain and its trees; whether that of all roots is one of them."""
 
 
-def collect_augmented(
-    domain: RecordDomain, trees: Sequence[Tree], root: bool
-) -> tuple[LevelGroup, ...]:
+def collect_augmented(domain: RecordDomain, trees: Sequence[Tree], root: bool) -> Groups:
     """Every level combination without a sign, as likely as all its signed ones together; all roots
     without a sign also where nothing else is asked."""
     levels, measures = all_levels(trees), range(len(domain.bounds))
@@ -148,9 +147,7 @@ def collect_augmented(
     )
 
 
-def collect_embedded(
-    domain: RecordDomain, trees: Sequence[Tree], root: bool
-) -> tuple[LevelGroup, ...]:
+def collect_embedded(domain: RecordDomain, trees: Sequence[Tree], root: bool) -> Groups:
     """One sub-survey per measure, one group per level combination of its signed trees."""
     return weigh_evenly(list_signed_combinations(domain, trees, root=root))
 
