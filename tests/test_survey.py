@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from functools import cache
 from hashlib import sha256
@@ -11,7 +12,7 @@ from hashlib import sha256
 import pytest
 from support.later_rounds import next_survey
 from support.resealing import resealed
-from support.surveys import integer, survey_toml
+from support.surveys import dimension, integer, public, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey, read_device_part
@@ -20,25 +21,15 @@ from ldpsql_device.errors import FingerprintError, SurveyError
 from ldpsql_device.ledger import chain_of
 from ldpsql_device.schema import Schema
 
-TOML = """
-[survey]
-table = "app"
-epsilon = "0.7"
-mechanism = "hio"
-[survey.options]
-fanout = 3
-[dimension.zip]
-type = "int"
-domain = [0, 99]
-[dimension.age]
-type = "int"
-domain = [18, 90]
-[dimension.day]
-type = "date"
-range = [2026-01-01, 2026-01-31]
-[public.version]
-type = "text"
-"""
+TOML = survey_toml(
+    integer("zip", 0, 99),
+    integer("age", 18, 90),
+    dimension("day", "date", range=[date(2026, 1, 1), date(2026, 1, 31)]),
+    public("version", "text"),
+    epsilon="0.7",
+    mechanism="hio",
+    options={"fanout": 3},
+)
 
 
 @cache
@@ -147,6 +138,9 @@ def without(text: str) -> str:
         (TOML.replace('"0.7"', '"much"'), "epsilon must be a number"),
         (TOML.replace('"0.7"', '"0"'), "epsilon must lie"),
         (TOML.replace('"hio"', '"magic"'), "unknown mechanism 'magic'"),
+        (TOML.replace('"hio"', '"forier"'), "unknown mechanism 'forier'; did you mean fourier?"),
+        (TOML.replace("domain", "domian"), "did you mean domain?"),
+        (TOML.replace("[public.version]", "[publik.version]"), r"did you mean \[public\]\?"),
         (TOML.replace("fanout", "fan"), "has no option 'fan'"),
         (TOML.replace("domain = [18, 90]", ""), r"dimension age: domain must be \[low, high\]"),
     ],

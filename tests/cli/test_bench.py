@@ -81,24 +81,6 @@ def with_age(ages: list[object]) -> pa.Table:
     return pa.table({"age": ages, "pay": [1.0] * len(ages)})
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (pa.table({"age": [1, 2]}), "has no column pay"),
-        (
-            with_age([]).cast(pa.schema([("age", pa.int64()), ("pay", pa.float64())])),
-            "holds nobody",
-        ),
-        (with_age(["a", "b"]), "age is of type string in the data"),
-    ],
-)
-def test_a_table_that_does_not_fit(
-    tmp_path: Path, survey: Path, table: pa.Table, message: str
-) -> None:
-    """One line that names the column, and no value."""
-    assert message in refusal(bench(stored(tmp_path, table), survey), 1)
-
-
 def test_people_who_do_not_fit_are_compared_as_they_are_encoded(
     tmp_path: Path, survey: Path
 ) -> None:
@@ -112,38 +94,6 @@ def test_people_who_do_not_fit_are_compared_as_they_are_encoded(
     assert f"note: {outside}, in the truth too" in found.stderr
     assert "50 of 200 values of age (25.00%) were missing or unreadable" in found.stderr
     assert "200 people" in found.stdout
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("SELECT COUNT(*) FROM app;\n\nSELECT COUNT(*)\nFROM app WHERE agee = 1", "line 4: "),
-        ("SELECT COUNT(*) FROM other", "line 1: there is no survey 'other'"),
-        ("SELECT COUNT(*) FROM app ORDER BY 1 LIMIT 1", "line 1: a comparison needs one SELECT"),
-        ("SELECT COUNT(*), STDERR(COUNT(*)) FROM app", "line 1: error bars are compared anyway"),
-        ("SELECT COUNT(*) FROM app GROUP BY age", "line 1: rows are compared by their keys"),
-        ("SELECT COUNT(*) FROM app WHERE age = 'x'", "line 1: "),
-        ("SELEC", "line 1: "),
-        ("-- nothing\n", "holds no SQL"),
-    ],
-)
-def test_sql_that_cannot_be_compared(tmp_path: Path, survey: Path, text: str, message: str) -> None:
-    """The error names the file and the line in it."""
-    sql = tmp_path / "mine.sql"
-    sql.write_text(text)
-    said = refusal(bench(stored(tmp_path), survey, "--workload", sql), 1)
-    assert said.startswith("mine.sql")
-    assert message in said
-
-
-def test_usage(tmp_path: Path, survey: Path) -> None:
-    """What is no workload, no file of results and no list."""
-    table = stored(tmp_path)
-    assert "--workload is one of" in refusal(bench(table, survey, "--workload", "range"), 2)
-    said = refusal(bench(table, survey, "-o", "x.xlsx"), 2)
-    assert "a table is one of .csv, .tsv, .jsonl, .arrow, .parquet, not 'x.xlsx'" in said
-    assert "a number below 1" in refusal(bench(table, survey, "--users", "0"), 2)
-    assert "there is no file" in refusal(bench(tmp_path / "none.parquet", survey), 1)
 
 
 def test_names_that_are_words_of_sql(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -21,10 +22,9 @@ from ldpsql_device.survey import utc_today
 from ldpsql_lab.simulation import SeededEntropy
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    """Two batches, of 2,000 and of 500 reports."""
-    path = tmp_path / "app.duckdb"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "app.duckdb"
     survey = store_reports(path, 2_000)
     reports, _ = randomize_batch(survey, people(500, 1), SeededEntropy(2), policy=ANYTHING)
     with open_store(path, read_only=False) as store:
@@ -32,34 +32,16 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def database(made: Path, tmp_path: Path) -> Path:
+    """Two batches, of 2,000 and of 500 reports."""
+    return Path(shutil.copy(made, tmp_path))
+
+
 def listed(database: Path) -> list[list[str]]:
     head, *rows = run("--db", database, "db", "list").stdout.splitlines()
     assert head.split() == ["survey", "batch", "day", "reports", "skipped", "kept", "brought", "by"]
     return [row.split()[:6] for row in rows]
-
-
-def test_batches_are_listed_withdrawn_and_their_reports_deleted(database: Path) -> None:
-    today = utc_today().isoformat()
-    assert listed(database) == [
-        ["app", "1", today, "2,000", "0", "reports"],
-        ["app", "2", today, "500", "0", "reports"],
-    ]
-    done = run("db", "forget", "app", "--batch", 2, "--db", database)
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "app: 500 reports withdrawn\n")
-    done = run("db", "forget", "app", "--batch", 1, "--keep", "counts", "--db", database)
-    assert done.stderr == "app: 2000 reports deleted, their counts kept\n"
-    assert [row[5] for row in listed(database)] == ["counts", "withdrawn"]
-    why = refusal(run("db", "forget", "app", "--batch", 1, "--db", database), 1)
-    assert "batch 1 of app: its reports were deleted once counted" in why
-    assert run("db", "check", "--db", database).stderr.endswith("1 survey, nothing is wrong\n")
-
-
-def test_a_database_named_as_a_survey_is_refused_with_the_option(database: Path) -> None:
-    folder = database.parent
-    for place, what in ((database, "file"), (folder, "folder")):
-        assert f"{place} is a {what} and not a survey: write --db {place}" in refusal(
-            run("db", "list", place, "--db", database), 2
-        )
 
 
 @pytest.mark.parametrize("keep", ["reports", "counts"])
@@ -112,16 +94,6 @@ def test_what_came_before_a_day_is_forgotten(database: Path) -> None:
     assert note.startswith("note: an earlier version took 1 more and wrote no day down")
 
 
-def test_a_survey_is_copied_deleted_and_vacuumed_away(database: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy.duckdb"
-    assert run("db", "export", "app", "-o", copy, "--db", database).exit_code == 0
-    assert "already exists" in refusal(run("db", "export", "-o", copy, "--db", database), 3)
-    assert run("db", "forget", "app", "--all", "--db", database).stderr == "app: removed\n"
-    assert run("db", "list", "--db", database).stdout == "no batches\n"
-    assert " MB, before " in run("db", "vacuum", "--db", database).stderr
-    assert listed(copy)[0][3] == "2,000"
-
-
 def test_check_says_what_is_wrong_on_stdout(database: Path) -> None:
     with duckdb.connect(str(database)) as store:
         store.execute("DELETE FROM reports_app WHERE rowid = 1")
@@ -129,16 +101,6 @@ def test_check_says_what_is_wrong_on_stdout(database: Path) -> None:
     assert found.exit_code == 1
     assert "survey app: batch 1 should have 2,000 reports, and there are 1,999\n" in found.stdout
     assert found.stderr == ""
-
-
-def test_what_to_forget_must_be_said(database: Path) -> None:
-    for some in ((), ("--all", "--batch", "1"), ("--before", "2026-01-01", "--batch", "1")):
-        found = run("db", "forget", "app", *some, "--db", database)
-        assert found.exit_code == 2
-        assert "say what to forget: --batch, --before or --all" in found.stderr
-    missing = refusal(run("db", "forget", "shop", "--all", "--db", database), 1)
-    assert "no survey 'shop'" in missing
-    assert len(listed(database)) == 2
 
 
 @pytest.mark.fast(1)
@@ -163,18 +125,3 @@ def test_a_command_waits_as_long_as_it_is_told(database: Path, command: tuple[st
         reader.stdin.close()
     waited = run("db", "vacuum", "--db", database, "--wait", 30)
     assert waited.exit_code == 0
-
-
-def test_a_copy_is_imported_and_databases_are_merged(database: Path, tmp_path: Path) -> None:
-    copy, other, merged = (tmp_path / f"{name}.duckdb" for name in ("copy", "other", "merged"))
-    assert run("db", "export", "-o", copy, "--db", database).exit_code == 0
-    done = run("db", "import", copy, "--db", other)
-    assert (done.exit_code, done.stdout) == (0, "")
-    assert done.stderr == "app: 2500 reports in 2 batches\n"
-    assert [row[3] for row in listed(other)] == ["2,000", "500"]
-    why = refusal(run("db", "import", copy, "app", "--db", other), 1)
-    assert "500 reports of app came to both stores in different batches" in why
-    done = run("db", "merge", database, "-o", merged)
-    assert done.stderr == "app: 2500 reports in 2 batches\n"
-    assert run("db", "check", "--db", merged).exit_code == 0
-    assert "already exists" in refusal(run("db", "merge", copy, "-o", merged), 3)

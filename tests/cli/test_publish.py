@@ -84,20 +84,6 @@ def test_over_http(db, tmp_path, monkeypatch, queries):
         assert pq.read_table(path).equals(pq.read_table(tmp_path / "remote" / path.name))
 
 
-@pytest.mark.parametrize(
-    ("target", "code", "reason"),
-    [
-        ("mysql://x", 2, "or a folder, not 'mysql:"),
-        ("x.xlsx", 2, "--to takes a file that ends in .duckdb, .db, .ddb, or a folder"),
-        ("no/such/x.duckdb", 1, "there is no such folder"),
-    ],
-)
-def test_targets_that_are_refused(db, tmp_path, monkeypatch, queries, target, code, reason):
-    monkeypatch.chdir(tmp_path)
-    assert reason in refusal(run("publish", "--db", db, "--to", target, "--queries", queries), code)
-    assert list(tmp_path.iterdir()) == [queries]
-
-
 def test_a_query_that_cannot_be_answered_leaves_what_was_there(db, tmp_path, queries):
     target = tmp_path / "x.duckdb"
     assert run("publish", "--db", db, "--to", target, "--queries", queries).exit_code == 0

@@ -9,6 +9,7 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
+from support.command_line import run
 from support.surveys import TOML, people
 
 from ldpsql.designer import design
@@ -37,7 +38,7 @@ def home(tmp_path_factory):
 
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_what_ends_a_command_leaves_nothing_for_ever(home, tmp_path, number):
+def test_what_ends_a_command_leaves_nothing_for_ever(home, tmp_path, monkeypatch, number):
     """SIGTERM cleans up as Ctrl-C does; after a SIGKILL the next run does."""
     folder = tmp_path / "home"
     shutil.copytree(home, folder)
@@ -53,7 +54,8 @@ def test_what_ends_a_command_leaves_nothing_for_ever(home, tmp_path, number):
         code = process.wait(60)
     if number == signal.SIGKILL:
         assert len(list(folder.iterdir())) == len(before) + 1  # or this test could not fail
-        subprocess.run([sys.executable, "-m", "ldpsql", *command], cwd=folder, check=True)
+        monkeypatch.chdir(folder)
+        assert run(*command).exit_code == 0
         assert sorted(folder.iterdir()) == sorted([*before, folder / "r.parquet"])
     else:
         assert code == 130
@@ -73,6 +75,7 @@ main()
 """
 
 
+@pytest.mark.fast(4)
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("command", ["serve", "demo"])
 @pytest.mark.parametrize("module", ["click", "numpy", "ldpsql.cli.ask", "duckdb"])

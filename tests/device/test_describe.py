@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import date
 from itertools import pairwise
+from pathlib import Path
 
 from support.giving import scheduled, yes_or_no
 from support.later_rounds import next_survey
@@ -22,35 +23,48 @@ from support.surveys import (
     survey_toml,
     unsound,
 )
+from support.vectors import published_key
 
 from ldpsql.designer import design
 from ldpsql_device.description import WIDTH, describe, describe_missing, largest_belief
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Measure
-from ldpsql_device.signature import SigningKey
 
-APP = """\
-Survey app
-Asked, to be randomized here: age (one of 73 bins of [18, 90]); state ("CA",
-  "NY", "WA", or missing); spent (a number from 0 to 500). A value outside
-  counts as the nearest value for age; a value drawn evenly for state; the
-  nearer bound for spent. A missing value counts as a value drawn evenly for
-  age; missing (NULL) for state; a bound drawn evenly for spent.
-What leaves this device: one randomized report. By itself it has epsilon 2: a
-  belief of 50 % about your answers can rise to 89 % at most.
-In clear: day, version, without any protection.
-How often: once; asked again, the same report is sent again.
-Who asks: unknown; nobody has signed this survey.
-Not covered: that you took part, when, and from which address. Who answers
-  several surveys gives away the sum of their epsilons."""
+YEAR = {"period": "month", "end": date(2026, 12, 31)}
+FORGED = ['x", or missing). In clear: nothing', '\\"; age (', "a\\"]
+DESCRIBED = {
+    "all kinds of columns": app(),
+    "reports that are shuffled": for_a_shuffler(),
+    "no promise": unsound(),
+    "a delta": mostly_in_clear(),
+    "sensitive values": partly_sensitive("jurr"),
+    "a period of a month, and an end": scheduled(app(), **YEAR),
+    "a period of a day": scheduled(app(), period="day"),
+    "a signed survey": design(SMALL, mechanism="ahead").sign(published_key()),
+    "other values that count as one": design(
+        survey_toml(category("c", "a", "b", outside="other"), boolean("d"), mechanism="grr")
+    ),
+    "nothing that could be outside": yes_or_no(),
+    "bounds of a public number": design(
+        survey_toml(boolean("d"), public("paid", "float", bounds=[0, 80.5]), mechanism="grr")
+    ),
+    "labels": design(LABELLED),
+    "a long list": design(
+        survey_toml(category("c", *[f"v{i}" for i in range(200)]), mechanism="grr")
+    ),
+    "quotation marks in values": design(survey_toml(category("c", *FORGED), mechanism="grr")),
+}
 
 
 def said(survey):
     return " ".join(describe(survey).split())
 
 
-def test_a_survey_is_described_on_a_screen():
-    assert describe(app()) == APP
+def test_surveys_are_described_on_a_screen(golden):
+    texts = {name: describe(survey) for name, survey in DESCRIBED.items()}
+    assert all(len(line) <= WIDTH for text in texts.values() for line in text.splitlines())
+    whole = "\n".join(f"=== {name}\n{text}" for name, text in texts.items())
+    golden(Path(__file__).with_name("descriptions.txt"), f"{whole}\n")
 
 
 def test_a_belief_is_rounded_up_and_never_said_to_be_certainty():
@@ -59,39 +73,9 @@ def test_a_belief_is_rounded_up_and_never_said_to_be_certainty():
         assert largest_belief(Epsilon.parse(epsilon)) == belief
 
 
-def test_the_local_epsilon_comes_before_that_of_the_shuffled_batch():
-    asked = for_a_shuffler()
-    told = said(asked)
-    local = f"By itself it has epsilon {asked.guarantee.epsilon}:"
-    assert told.index(local) < told.index("those of 19,999 honest people learns less: epsilon 0.5")
-    assert "delta 1e-06. This device cannot check that." in told
-
-
-def test_what_is_promised_less_is_said():
-    assert "Nothing is promised: it can give your answers away." in said(unsound())
-    assert "With probability 0.9 your answers are sent in clear." in said(mostly_in_clear())
-    told = said(partly_sensitive("jurr"))
-    assert (
-        'This holds for what the survey calls sensitive, age 20; state "CA", "NY", or missing;'
-        in told
-    )
-    assert "; other values may be given away." in told
-    assert "In clear: nothing of your record." in told
-
-
-def test_periods_are_told_with_what_a_year_costs():
-    told = said(scheduled(app(), period="month", end=date(2026, 12, 31)))
-    assert "How often: once in every month, which is sent along." in told
-    assert "Every answer counts: 12 in a year have epsilon 24 together." in told
-    assert "Nothing is sent after 2026-12-31." in told
-    assert "In clear: day, version," in told
-    assert "365 in a year have epsilon 730 together" in said(scheduled(app(), period="day"))
-
-
-def test_the_author_and_the_round_are_named(tmp_path, monkeypatch):
-    key = SigningKey.create(tmp_path / "key")
+def test_the_round_is_named_and_an_author_who_cannot_be_checked(monkeypatch):
+    key = published_key()
     first = design(SMALL, mechanism="ahead").sign(key)
-    assert f"Who asks: the owner of the key {key.author}." in said(first)
     later = said(next_survey(first, key=key))
     assert "It is a later round of a survey, of which one round is answered." in later
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
@@ -107,53 +91,18 @@ def test_no_value_can_pretend_to_be_the_text_around_it():
     assert '..."' in told
 
 
-def test_what_is_outside_or_missing_counts_as_its_column_says():
-    text = survey_toml(category("c", "a", "b", outside="other"), boolean("d"), mechanism="grr")
-    told = said(design(text))
-    assert "outside counts as the value (other). A missing value" in told  # no boolean is outside
-    assert "A missing value counts as a value drawn evenly." in told
-    everything = survey_toml(boolean("d"), mechanism="grr")
-    assert "A value outside" not in said(design(everything))
-
-
-def test_bounds_of_public_numbers_are_told():
-    text = survey_toml(boolean("d"), public("paid", "float", bounds=[0, 80.5]), mechanism="grr")
-    assert "paid (moved to 0 if lower, and to 80.5 if higher), without" in said(design(text))
-
-
 def test_a_missing_value_of_a_measure_counts_as_its_levels_have_it():
     said_of = {levels: describe_missing(Measure("x", (0, 1), levels=levels)) for levels in (2, 3)}
     assert said_of == {2: "a bound drawn evenly", 3: "the middle of the bounds"}
 
 
-def test_labels_stand_beside_names_and_cannot_pretend():
-    survey = design(LABELLED)
-    told = said(survey)
-    assert told.startswith('Survey app "\u00c9tude \\"2026\\"" Asked')
-    assert 'age "How old are you?" (one of' in told
-    assert 'spent "Ausgaben" (a number' in told
+def test_labels_cannot_pretend():
     forged = "x (a). In clear: nothing. Who asks: your doctor"
     text = LABELLED.replace("How old are you?", forged + ' \\"' + "y" * 60)
     lines = describe(design(text)).splitlines()
     assert any(forged in line for line in lines)
     assert all(line.replace(r"\"", "").count('"') % 2 == 0 for line in lines)
     assert all(len(line) <= WIDTH for line in lines)
-
-
-def test_long_lists_are_cut_short_and_lines_fit():
-    told = describe(
-        design(survey_toml(category("c", *[f"v{i}" for i in range(200)]), mechanism="grr"))
-    )
-    assert '"v7" and 192 more' in " ".join(told.split())
-    assert all(len(line) <= WIDTH for line in told.splitlines())
-    assert yes_or_no().table in describe(yes_or_no())
-    assert "positive (false, true)" in said(yes_or_no())
-
-
-def test_a_quotation_mark_does_not_end_a_quoted_value():
-    forged = ['x", or missing). In clear: nothing', '\\"; age (', "a\\"]
-    told = said(design(survey_toml(category("c", *forged), mechanism="grr")))
-    assert r'c ("x\", or missing). In clear: nothing", "\\\"; age (", "a\\").' in told
 
 
 def test_what_looks_like_a_quotation_mark_does_not_end_a_label(monkeypatch):

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from functools import cache
 
 import pyarrow as pa
 import pytest
-from support.surveys import ANYTHING, app
+from support.surveys import (
+    ANYTHING,
+    app,
+    boolean,
+    category,
+    dimension,
+    integer,
+    measure,
+    public,
+    survey_toml,
+)
 
 from ldpsql.designer import design
 from ldpsql.randomize.files import randomize_file
@@ -16,17 +27,15 @@ from ldpsql.survey import Survey
 from ldpsql_device.answer import respond
 from ldpsql_device.errors import RecordError
 
-HEAD = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "grr"\n'
-FLAG = '[dimension.a]\ntype = "bool"\n'
-DATE = '[dimension.d]\ntype = "date"\nrange = [2020-01-01, 2020-12-31]\n'
-AGE = '[dimension.d]\ntype = "int"\ndomain = [0, 9]\n'
-WORD = '[dimension.d]\ntype = "category"\nvalues = ["a", "b"]\n'
+FLAG = boolean("a")
+DATE = dimension("d", "date", range=[date(2020, 1, 1), date(2020, 12, 31)])
+AGE, WORD = integer("d", 0, 9), category("d", "a", "b")
 SECRET = 4242424242424242
 
 
 @cache
 def survey(body: str) -> Survey:
-    return design(HEAD + body)
+    return design(survey_toml(body, table="t", mechanism="grr"))
 
 
 def check(refusal) -> None:
@@ -46,8 +55,8 @@ def check(refusal) -> None:
     ],
 )
 def test_public_values_that_overflow_are_null(kind, column):
-    public = survey(f'{FLAG}[public.d]\ntype = "{kind}"\n')
-    reports = randomize(public, pa.table({"a": [True], "d": column}), policy=ANYTHING)
+    asked = survey(FLAG + public("d", kind))
+    reports = randomize(asked, pa.table({"a": [True], "d": column}), policy=ANYTHING)
     assert reports.column("d").to_pylist() == [None]
 
 
@@ -57,7 +66,7 @@ def test_what_arrow_cannot_convert_names_the_column_alone(monkeypatch):
 
     monkeypatch.setattr("ldpsql.randomize.table.dimension_codes", fail)
     monkeypatch.setattr("ldpsql.randomize.table.measure_numbers", fail)
-    measured = survey(f"{FLAG}[measure.d]\nbounds = [0, 1]\n")
+    measured = survey(FLAG + measure("d", 0, 1))
     for body in (survey(AGE), measured):
         with pytest.raises(RecordError, match="holds values that cannot be read") as refusal:
             randomize(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import tomllib
 import tracemalloc
 import unicodedata
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import answered
 
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.reports.survey_file import schema_to_keys
@@ -90,73 +91,34 @@ def dimension(**keys):
     return {"dimension": {"x": keys}}
 
 
+def refusal_of(keys):
+    with pytest.raises(SurveyError) as refusal:
+        Schema.from_keys(keys)
+    assert len(str(refusal.value).splitlines()) == 1
+    return str(refusal.value)
+
+
+def test_bad_keys_are_named(golden):
+    """Every key of `bad_schemas.txt`, each with the reason under it."""
+    path = Path(__file__).with_name("bad_schemas.txt")
+    rows = path.read_text(encoding="utf-8")
+    golden(path, answered(rows, lambda row: refusal_of(json.loads(row))))
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        (dimension(type="int"), r"dimension x: domain must be \[low, high\]: public limits"),
-        (dimension(type="int", domain="1-2"), r"domain must be \[low, high\]"),
-        (dimension(type="int", domain=[9, 1]), r"dimension x: domain \[9, 1\] is empty"),
-        (dimension(type="int", domain=["a", "b"]), "whole numbers"),
-        (dimension(type="int", domain=[0, 9], bin_width=0), "bin_width must be at least 1"),
-        (dimension(type="int", domain=[0, 9], bins=3), "dimension x: unknown key 'bins'"),
-        (dimension(type="int", domain=[0, 9], edges=[0, 5, 9]), "unknown key 'domain'"),
-        (dimension(type="float"), "dimension x: a float dimension needs edges"),
-        (dimension(type="float", edges=0.5), "edges must be a list"),
         (dimension(type="float", edges=[0, 10**400]), "finite numbers"),
-        (dimension(type="float", domain=[0, 1], bins="4"), "bins must be a whole number"),
-        (dimension(type="category"), "dimension x: values is missing"),
-        (dimension(type="category", values=[]), "values must list 1 to"),
-        (dimension(type="category", values=["a", "a"]), "must differ"),
-        (dimension(type="category", values=[True]), "all strings or all ints"),
-        (dimension(type="category", values=[["a"]]), "all strings or all ints"),
-        (dimension(type="bool", values=[True]), "unknown key 'values'"),
-        (dimension(type="date"), r"range must be \[low, high\]"),
-        (dimension(type="date", range=["2026-01-01", "soon"]), "is not a date"),
-        (dimension(type="date", range=["2026-01-01", "2026-02-01"], unit=[]), "unit must be"),
-        (dimension(domain=[0, 1]), "dimension x: type is missing"),
-        (dimension(type="integer", domain=[0, 1]), "dimension x: type must be one of int, float"),
-        (dimension(type=["int"]), "type must be one of"),
-        (dimension(type="int", domain=[0, 1], missing="reject"), "dimension x: missing must be"),
-        (dimension(type="int", domain=[0, 1], missing=[]), "missing must be"),
-        (dimension(type="int", domain=[0, 1], outside="reject"), "dimension x: outside must be"),
-        (dimension(type="int", domain=[0, 1], outside=[]), "outside must be"),
-        (dimension(type="int", domain=[0, 1], outside="other"), "is for categories of texts"),
-        (dimension(type="category", values=[1, 2], outside="other"), "categories of texts"),
-        (dimension(type="category", values=["a", "b"], outside="nearest"), "is for ordered"),
-        (
-            dimension(type="category", values=["(other)", "b"], outside="other"),
-            "which outside = .other. adds",
-        ),
-        (dimension(type="bool", outside="random"), "unknown key 'outside'"),
-        (dimension(type="int", domain=[3, 3]), "x: a private dimension has at least two declared"),
-        (dimension(type="category", values=["a"], outside="other"), "at least two declared codes"),
-        ({"dimension": {"x": 3}}, r"\[dimension.x\] must be a table"),
-        ({"dimension": [AGE]}, r"\[dimension.NAME\] must be a table"),
-        ({"dimension": {"ldpsql_group": AGE}}, "reserved"),
-        ({"dimension": {"": AGE}}, "is not a column name"),
-        ({"measure": {"a\u2028b": {"bounds": [0, 1]}}}, "is not a column name"),
+        ({"measure": {"x": {"bounds": [0, 10**400]}}}, "two finite numbers"),
         ({"public": {"x" * 1_000_000: {"type": "int"}}}, "is not a column name"),
-        ({"public": {"x": {"type": []}}}, "public x: type must be one of"),
         (dimension(type="t" * 1_000_000), "type must be one of"),
         (dimension(type="bool", **{"k\n" * 100_000: 1}), "unknown key 'k"),
-        ({"dimension": {"x": AGE, "X": AGE}}, "'X' is not a column name: .* such as x"),
-        ({"measure": {"x": {}}}, r"measure x: bounds must be \[low, high\]: public limits"),
-        ({"measure": {"x": {"bounds": [5, 5]}}}, "measure x: bounds must be .* low < high"),
-        ({"measure": {"x": {"bounds": ["0", "1"]}}}, "two finite numbers"),
-        ({"measure": {"x": {"bounds": [0, 10**400]}}}, "two finite numbers"),
-        ({"measure": {"x": {"bounds": [0, float("nan")]}}}, "two finite numbers"),
-        ({"measure": {"x": {"bounds": [0, 1], "outside": "random"}}}, "unknown key 'outside'"),
-        ({"public": {"x": {"type": "int", "missing": "code"}}}, "unknown key 'missing'"),
-        ({"measure": {"x": {"bounds": [0, 1]}}, **dimension(type="bool")}, "must be a number"),
-        ({"public": {"x": {"type": "blob"}}, "dimension": {"y": AGE}}, "public x: type must be"),
-        ({"public": {"y": {"type": "int"}}, "dimension": {"y": AGE}}, "both private and public"),
-        ({}, "at least one dimension or measure"),
     ],
 )
-def test_a_bad_key_is_named(keys, message):
-    with pytest.raises(SurveyError, match=message) as refusal:
-        Schema.from_keys(keys)
-    assert "\n" not in str(refusal.value)
+def test_what_is_huge_is_refused_in_one_short_line(keys, message):
+    said = refusal_of(keys)
+    assert message in said
+    assert len(said) < 400
 
 
 AGES, LETTERS = int_domain(0, 4), Listed("category", ("a", "b", OTHER))
@@ -203,31 +165,6 @@ def test_thresholds_are_the_floor_of_exact_fractions(bounds, value):
     low, high = map(Fraction, bounds)
     share = (Fraction(min(max(value, bounds[0]), bounds[1])) - low) / (high - low)
     assert Measure("x", bounds).threshold(value)[0] == math.floor(share * 2**64)
-
-
-@pytest.mark.parametrize(
-    ("kind", "bounds", "message"),
-    [
-        ("float", [1, 0], "two numbers of at most 1e100, the lower one first"),
-        ("float", [0, math.inf], "at most 1e100"),
-        ("float", [-1e101, 0], "at most 1e100"),
-        ("float", ["0", 1], "two numbers"),
-        ("int", [0, 1.5], "two whole numbers of at most 2.53"),
-        ("int", [0, 2**53 + 1], "at most 2.53"),
-        ("int", [True, 3], "two whole numbers"),
-        ("int", [0], "bounds must be .low, high."),
-        ("text", [0, 1], "bounds are for numbers, not for text"),
-        ("bool", [0, 1], "bounds are for numbers, not for bool"),
-    ],
-)
-def test_bounds_of_public_columns_that_make_no_range_are_refused(kind, bounds, message):
-    with pytest.raises(SurveyError, match=message):
-        Schema.from_keys(
-            {
-                "dimension": {"b": {"type": "bool"}},
-                "public": {"x": {"type": kind, "bounds": bounds}},
-            }
-        )
 
 
 SENSITIVE = """
@@ -287,41 +224,6 @@ def test_whole_numbers_and_truth_values_can_be_sensitive() -> None:
     assert flag.dimensions[0].sensitive == (1,)
 
 
-@pytest.mark.parametrize(
-    ("keys", "age", "message"),
-    [
-        ('sensitive = ["cancer"]', "", "illness: sensitive: 'cancer' is not a declared value"),
-        ('sensitive = ["HIV", "HIV"]', "", "illness: sensitive lists a value twice"),
-        ("sensitive = []", "", "illness: sensitive lists at least one value"),
-        ('sensitive = "HIV"', "", "illness: sensitive must be a list"),
-        ("sensitive = [1]", "", "illness: sensitive: 1 is not a declared value"),
-        ("sensitive = [[1]]", "", "is not a declared value"),
-        ('sensitive = ["HIV"]\nsensitive_missing = false', "", "sensitive_missing is for missing"),
-        (
-            'sensitive = ["HIV"]\nmissing = "code"\nsensitive_missing = 1',
-            "",
-            "must be true or false",
-        ),
-        ("sensitive_missing = false", "", "unknown key 'sensitive_missing'"),
-        ('sensitive = ["(other)"]\noutside = "other"', "", "'(other)' is not a declared value"),
-        ("", "sensitive = [10]", "age: sensitive: 10 is not a declared value"),
-        ("", "sensitive = [3.5]", "age: sensitive: 3.5 is not a declared value"),
-        ("", "bin_width = 5\nsensitive = [3]", "3 is not a declared value with a code of its own"),
-    ],
-)
-def test_sensitive_values_that_make_no_sense_are_refused(keys: str, age: str, message: str) -> None:
-    """By name."""
-    with pytest.raises(SurveyError, match=re.escape(message)):
-        sensitive_schema(keys, age)
-
-
-def test_a_float_cannot_be_sensitive() -> None:
-    """It has no values of its own."""
-    keys = {"type": "float", "domain": [0, 1], "bins": 2, "sensitive": [1]}
-    with pytest.raises(SurveyError, match="for category, bool and int, not float"):
-        Schema.from_keys({"dimension": {"x": keys}})
-
-
 def test_a_survey_has_at_most_so_many_columns():
     public = tuple(PublicColumn(f"c{number}", "int") for number in range(MOST_COLUMNS))
     assert Schema((Dimension("b", BOOL),), public=public[1:])
@@ -360,30 +262,17 @@ def test_a_label_is_any_text_that_can_be_seen(label):
     assert schema != Schema.from_keys({"dimension": {"age": AGE}})
 
 
-@pytest.mark.parametrize("category", ["Cc", "Cf", "Cs", "Co", "Zl", "Zp"])
-def test_no_character_of_these_categories_is_in_a_label(category):
+def test_no_character_of_these_categories_is_in_a_label():
     """But for marks of Arabic, Syriac and Kaithi numbers and of hieroglyphs, which are seen."""
     seen = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
     seen |= set(range(0x13430, 0x13440))
-    characters = (chr(code) for code in range(0x110000) if code not in seen)
-    hidden = [c for c in characters if unicodedata.category(c) == category]
-    assert hidden
-    assert not any(map(is_label, hidden))
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"measure": {"age": {"bounds": [0, 9], "label": "Old"}}}, "age has two labels"),
-        ({"measure": {"pay": {"bounds": [0, 9], "label": "Years"}}}, "Years.* also stands for age"),
-        ({"public": {"x": {"type": "int", "label": "Age"}}}, "'Age' of x also stands for age"),
-        ({"public": {"x": {"type": "int", "label": "YEARS"}}}, "'YEARS' of x also stands for age"),
-        ({"public": {"years": {"type": "int"}}}, "'Years' of age also stands for years"),
-    ],
-)
-def test_a_label_stands_for_one_column(columns, message):
-    with pytest.raises(SurveyError, match=message):
-        Schema.from_keys({**LABELLED, **columns})
+    found = {category: list[str]() for category in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")}
+    for character in map(chr, set(range(0x110000)) - seen):
+        if (own := unicodedata.category(character)) in found:
+            found[own].append(character)
+    for category, hidden in found.items():
+        assert hidden, category
+        assert not any(map(is_label, hidden)), category
 
 
 def test_a_dimension_and_a_measure_of_one_column_share_its_label():

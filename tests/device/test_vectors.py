@@ -146,10 +146,15 @@ def test_surveys_have_days_and_authors(vector):
             assert reference_client.last_sending_day(vector["survey"], case["day"]) == last
 
 
-@pytest.mark.parametrize("bad", load(FOLDER / "bad_surveys.json"), ids=lambda bad: bad["reason"])
-def test_bad_surveys_are_refused(bad):
-    with pytest.raises(SurveyError):
-        Survey.from_json(bad["text"])
+def test_bad_surveys_are_refused_in_one_line_that_says_why(golden):
+    lines = []
+    for bad in load(FOLDER / "bad_surveys.json"):
+        with pytest.raises(SurveyError) as refusal:
+            Survey.from_json(bad["text"])
+            pytest.fail(bad["reason"])
+        lines.append(f"{bad['reason']}: {refusal.value}")
+    assert len("\n".join(lines).splitlines()) == len(lines)
+    golden(Path(__file__).with_name("bad_surveys.txt"), "\n".join(lines) + "\n")
 
 
 STATEMENTS = load(FOLDER / "statements.json")

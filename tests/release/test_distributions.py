@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from email.parser import Parser
@@ -13,20 +14,34 @@ from pathlib import Path
 import pytest
 
 import ldpsql
+from ldpsql.server.page_files import page_files
 
 ROOT = Path(__file__).parents[2]
-BUILD = "import sys; from hatchling import build; print(build.build_wheel(sys.argv[1]))"
+BUILD = """
+import sys
+from hatchling import build
+print(build.build_wheel(sys.argv[1]))
+if len(sys.argv) > 2:
+    build.build_sdist(sys.argv[1])
+"""
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory):
+def folder(tmp_path_factory):
+    """Of the wheels, and of the library's archive of sources."""
+    return tmp_path_factory.mktemp("wheels")
+
+
+@pytest.fixture(scope="module")
+def wheels(folder):
     """The wheels, as zip files: the library's, the device's and the lab's."""
-    folder = tmp_path_factory.mktemp("wheels")
     if not (ROOT / "lab" / "ldpsql_lab").exists():
         pytest.skip("an sdist does not have the sources of all distributions")
     opened = []
     for source in (ROOT, ROOT / "device", ROOT / "lab"):
         command = [sys.executable, "-c", BUILD, str(folder)]
+        if source == ROOT:
+            command.append("and its sources")
         environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
         done = subprocess.run(
             command, cwd=source, capture_output=True, text=True, check=True, env=environment
@@ -71,23 +86,24 @@ def test_the_library_needs_the_device_of_its_own_version(wheels):
     ]
 
 
-def test_what_is_not_python_is_packed_as_well(wheels):
+def test_what_is_not_python_is_packed_as_well(wheels, folder):
+    """The page whole, with the client, in the archive of sources too, which holds no links."""
     library, device, _ = (set(wheel.namelist()) for wheel in wheels)
-    page = {p.relative_to(ROOT / "src").as_posix() for p in _page_files()}
-    assert page <= library
+    [archive] = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        sources = {name.partition("/")[2] for name in file.getnames()}
+        assert not [member.name for member in file.getmembers() if member.issym()]
+    for address, own in page_files().items():
+        name = "index.html" if address == "/" else address.removeprefix("/")
+        assert wheels[0].read(f"ldpsql/server/page/{name}") == own.content
+        assert f"src/ldpsql/server/page/{name}" in sources
+    page = (ROOT / "src" / "ldpsql" / "server" / "page").rglob("*")
+    files = [path for path in page if path.is_file() and "__pycache__" not in path.parts]
+    assert {path.relative_to(ROOT / "src").as_posix() for path in files} <= library
     assert "ldpsql/server/openapi.json" in library
     assert any(name.endswith("licenses/LICENSE") for name in library)
     assert any(name.endswith("vendor/LICENSES.txt") and ".dist-info" in name for name in library)
     assert any(name.endswith("licenses/LICENSE") for name in device)
-
-
-def _page_files():
-    folder = ROOT / "src" / "ldpsql" / "server" / "page"
-    client = [folder / "client" / p.name for p in (ROOT / "clients" / "js" / "src").glob("*.js")]
-    return [
-        *(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts),
-        *client,
-    ]
 
 
 def test_versions_agree():

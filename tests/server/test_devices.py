@@ -5,26 +5,23 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from contextlib import contextmanager
 from datetime import date
 
 import pytest
+from support.collecting import collecting
 from support.http import ask
 from support.planned_survey import both_texts, device_text
 from support.shuffled_survey import shuffled_survey
 from support.surveys import ANYTHING
 
 from ldpsql.server import bodies, writer
-from ldpsql.server.app import make_app
 from ldpsql.server.devices import Devices
-from ldpsql.server.writer import Writer
-from ldpsql.store import open_store
 from ldpsql.store.intake import Intake
 from ldpsql_device.answer import respond
 from ldpsql_device.errors import StoreError
 from ldpsql_device.survey import Survey, canonical, sha256
 
-SURVEY = Survey.from_json(device_text())
+SURVEY, OWN = Survey.from_json(device_text()), Intake.read(both_texts())
 REPORTS = f"/v1/surveys/{SURVEY.fingerprint}/reports"
 NDJSON = {"content_type": "application/x-ndjson"}
 
@@ -35,22 +32,9 @@ def quick(monkeypatch):
     monkeypatch.setattr(writer, "SECONDS", 0.0)
 
 
-@contextmanager
-def collecting(*surveys, **settings):
-    """An application over a store in memory."""
-    with open_store(None, read_only=False) as store:
-        for survey in surveys or (Intake.read(both_texts()),):
-            store.register(survey)
-        own = Writer(store, "http")
-        try:
-            yield make_app(store, own, **settings), store
-        finally:
-            own.close()
-
-
 @pytest.fixture
 def app():
-    with collecting() as (made, store):
+    with collecting(OWN) as (made, store):
         made.store = store
         yield made
 
@@ -271,7 +255,7 @@ def test_more_than_a_survey_may_be_sent_waits(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr("ldpsql.server.rates.time.monotonic", lambda: now[0])
     other = Intake.read(canonical({**json.loads(device_text()), "table": "other"}))
-    with collecting(Intake.read(both_texts()), other, rate=10.0) as (app, store):
+    with collecting(OWN, other, rate=10.0) as (app, store):
 
         def post(count, path=REPORTS):
             return ask(app, path, b"\n".join(line() for _ in range(count)), **NDJSON)
@@ -300,7 +284,7 @@ def test_an_app_may_ask_for_an_attestation():
         return by_header(request)
 
     for attest in (by_header, later):
-        with collecting(attest=attest) as (app, _):
+        with collecting(OWN, attest=attest) as (app, _):
             assert refusal(ask(app, REPORTS, line(), **NDJSON)) == (403, "not-attested")
             good = ask(app, REPORTS, line(), authorization="token 7", **NDJSON)
             assert good.status == 200
@@ -308,7 +292,7 @@ def test_an_app_may_ask_for_an_attestation():
 
 def test_pages_of_named_sites_may_send():
     asked = {"origin": "https://app.example", "access_control_request_method": "POST"}
-    with collecting(origins=["https://app.example"]) as (app, _):
+    with collecting(OWN, origins=["https://app.example"]) as (app, _):
         allowed = ask(
             app, REPORTS, method="OPTIONS", access_control_request_headers="content-type", **asked
         )

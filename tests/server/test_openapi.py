@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.routing import Route
+from support.collecting import collecting
 from support.http import ask
 from support.shuffled_survey import SCHEMA, raw_reports
 from support.tiers import examples
 
 import ldpsql.server
 from ldpsql.server import writer
-from ldpsql.server.app import make_app
 from ldpsql.server.bodies import ARROW
 from ldpsql.server.tokens import Tokens
-from ldpsql.server.writer import Writer
-from ldpsql.store import open_store
 from ldpsql.survey import Survey
 
 DOCUMENT = json.loads(Path(ldpsql.server.__file__).with_name("openapi.json").read_text())
@@ -34,11 +32,8 @@ def served(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setattr(writer, "SECONDS", 0.0)
     tokens = Tokens.beside(tmp_path_factory.mktemp("tokens") / "s.duckdb")
-    with open_store(None, read_only=False) as store:
-        store.ingest_table(raw_reports(SURVEY, 500), SURVEY)
-        own = Writer(store, "http")
-        yield make_app(store, own, tokens), f"Bearer {tokens.add('eve', 'admin')}", store
-        own.close()
+    with collecting((SURVEY, raw_reports(SURVEY, 500)), tokens=tokens) as (app, store):
+        yield app, f"Bearer {tokens.add('eve', 'admin')}", store
     patch.undo()
 
 

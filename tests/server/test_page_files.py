@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import gzip
 import re
-import subprocess
-import sys
-import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
+from support.collecting import collecting
 from support.http import ask
 from support.shuffled_survey import SCHEMA, raw_reports
 
-from ldpsql.server.app import make_app
 from ldpsql.server.page_files import HEADERS, page_files
-from ldpsql.server.writer import Writer
-from ldpsql.store import open_store
 from ldpsql.survey import Survey
 
 ROOT = Path(__file__).parents[2]
@@ -28,11 +22,8 @@ CLIENT = ROOT / "clients" / "js" / "src"
 @pytest.fixture(scope="module")
 def app():
     survey = Survey.of("people", SCHEMA, "2", "hio")
-    with open_store(None, read_only=False) as store:
-        store.ingest_table(raw_reports(survey, 10), survey)
-        own = Writer(store, "http")
-        yield make_app(store, own)
-        own.close()
+    with collecting((survey, raw_reports(survey, 10))) as (made, _):
+        yield made
 
 
 def test_the_page_is_at_the_root(app):
@@ -97,20 +88,3 @@ def test_what_is_read_only_refuses_a_body(app, address):
 def test_the_page_has_the_client_itself(app):
     for place in CLIENT.glob("*.js"):
         assert ask(app, f"/client/{place.name}").body == place.read_bytes()
-
-
-def test_packages_hold_the_page(tmp_path):
-    command = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    [wheel], [archive] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
-    with zipfile.ZipFile(wheel) as file:
-        built = {name: file.read(name) for name in file.namelist()}
-    with tarfile.open(archive) as file:
-        sources = {name.partition("/")[2] for name in file.getnames()}
-        links = [member.name for member in file.getmembers() if member.issym()]
-    assert not links
-    for address, own in page_files().items():
-        name = "index.html" if address == "/" else address.removeprefix("/")
-        assert built[f"ldpsql/server/page/{name}"] == own.content
-        assert f"src/ldpsql/server/page/{name}" in sources
-    assert "ldpsql/server/page/vendor/LICENSES.txt" in built

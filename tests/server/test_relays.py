@@ -8,12 +8,12 @@ import os
 
 import pyarrow as pa
 import pytest
+from support.collecting import collecting
 from support.http import ask
 from support.planned_survey import both_texts, device_reports
 
 from ldpsql.reports.arrow_types import FINGERPRINT_KEY, ID_COLUMN
 from ldpsql.server import devices, writer
-from ldpsql.server.app import make_app
 from ldpsql.server.bodies import ARROW
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
@@ -31,10 +31,7 @@ def relay(tmp_path, monkeypatch):
     monkeypatch.setattr(writer, "SECONDS", 0.0)
     tokens = Tokens.beside(tmp_path / "s.duckdb")
     secrets = {role: f"Bearer {tokens.add(role, role)}" for role in ("relay", "analyst")}
-    with open_store(None, read_only=False) as store:
-        store.register(SURVEY)
-        own = Writer(store, "http")
-        app = make_app(store, own, tokens)
+    with collecting(SURVEY, tokens=tokens) as (app, store):
 
         def send(sent, role="relay", client="127.0.0.1"):
             body = sent if isinstance(sent, bytes) else stream(sent)
@@ -43,7 +40,6 @@ def relay(tmp_path, monkeypatch):
 
         send.store, send.app = store, app
         yield send
-        own.close()
 
 
 def stream(table, compression=None):

@@ -209,7 +209,7 @@ def test_it_is_the_same_over_http(places):
                 assert repr(remote) == repr(local), (name, number)
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "settings",
     [

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from scipy.special import chdtrc
+from support.collecting import collecting
 from support.http import ask
 from support.planned_survey import device_text
 from support.shuffled_survey import SCHEMA
@@ -18,10 +19,7 @@ from ldpsql.designer import design_survey
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.reports.report import question_shares
 from ldpsql.server import surveys
-from ldpsql.server.app import make_app
 from ldpsql.server.tokens import Tokens
-from ldpsql.server.writer import Writer
-from ldpsql.store import open_store
 from ldpsql.store.intake import Intake
 from ldpsql.survey import Survey
 from ldpsql_device.survey import utc_today
@@ -37,22 +35,24 @@ def people(count, seed):
 
 
 @pytest.fixture(scope="module")
-def store():
-    with open_store(None, read_only=False) as own:
-        own.ingest_table(people(3000, 1), SURVEY)
-        yield own
-
-
-@pytest.fixture(scope="module")
 def tokens(tmp_path_factory):
     return Tokens.beside(tmp_path_factory.mktemp("tokens") / "s.duckdb")
 
 
 @pytest.fixture(scope="module")
-def app(store, tokens):
-    own = Writer(store, "http")
-    yield make_app(store, own, tokens)
-    own.close()
+def served(tokens):
+    with collecting((SURVEY, people(3000, 1)), tokens=tokens) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def app(served):
+    return served[0]
+
+
+@pytest.fixture(scope="module")
+def store(served):
+    return served[1]
 
 
 @pytest.fixture(scope="module")
@@ -153,11 +153,9 @@ def test_reports_of_one_group_alone_are_a_sign(tokens, secret):
     reports = people(3000, 3)
     kind = Intake.of(SURVEY).report_columns[0]
     forged = reports.filter(pc.equal(reports[kind], reports[kind][0]))
-    with open_store(None, read_only=False) as store:
-        store.ingest_table(pa.concat_tables([people(3000, 4), forged]), SURVEY)
-        writer = Writer(store, "http")
-        found = arrivals(make_app(store, writer, tokens), secret).json
-        writer.close()
+    both = pa.concat_tables([people(3000, 4), forged])
+    with collecting((SURVEY, both), tokens=tokens) as (app, _):
+        found = arrivals(app, secret).json
     assert found["spread"]["score"] > found["spread"]["suspicious"]
     [sign] = found["signs"]
     assert "not spread over the groups" in sign

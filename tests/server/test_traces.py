@@ -66,26 +66,26 @@ def seconds_around(moment):
     return [re.compile(rf"\b{text}(:\d\d)?\b") for text in texts]
 
 
-@pytest.fixture(params=["collector", "shuffler"])
-def left(request, tmp_path):
+@pytest.fixture(scope="module", params=["collector", "shuffler"])
+def left(request, tmp_path_factory):
     """What a process leaves after devices were there: files, its own words, metrics, answers, and
     the reports that it was sent."""
-    shuffles = request.param == "shuffler"
-    db, survey = tmp_path / "s.db", tmp_path / "survey.json"
+    shuffles, folder = request.param == "shuffler", tmp_path_factory.mktemp("left")
+    db, survey = folder / "s.db", folder / "survey.json"
     survey.write_text(SHUFFLED.to_json() if shuffles else both_texts())
     token = Tokens.beside(db).add("ann", "analyst")
     known = Survey.from_json(json.dumps(json.loads(survey.read_text())["survey"]))
     record = {"age": 20, "member": True} if shuffles else {"age": 3, "shop": "north"}
     texts = lines(known, record, 60)
     random.shuffle(texts)
-    more = ["--shuffler", str(tmp_path / "batches")] if shuffles else []
+    more = ["--shuffler", str(folder / "batches")] if shuffles else []
     with serving("--db", str(db), "--survey", str(survey), *more) as (process, address):
         answers = send(address, known.fingerprint, texts)
         metrics = fetch(f"{address}/metrics", authorization=f"Bearer {token}")
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
         said = process.stderr.read()
-    return request.param, db, written(tmp_path), said, metrics, answers, texts
+    return request.param, db, written(folder), said, metrics, answers, texts
 
 
 def test_nothing_tells_who_sent_what_or_when(left):

@@ -9,7 +9,7 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-from support.surveys import ANYTHING, visitors
+from support.surveys import ANYTHING, category, integer, survey_toml, visitors
 
 import ldpsql
 from ldpsql.designer import design
@@ -57,18 +57,8 @@ print("---", json.dumps({
 
 @pytest.mark.slow
 def test_magics_ask_with_parameters_and_draw(tmp_path):
-    survey = design("""
-        [survey]
-        table = "app"
-        epsilon = "4"
-        mechanism = "hio"
-        [dimension.age]
-        type = "int"
-        domain = [0, 9]
-        [dimension.state]
-        type = "category"
-        values = ["CA", "NY"]
-    """)
+    columns = (integer("age", 0, 9), category("state", "CA", "NY"))
+    survey = design(survey_toml(*columns, epsilon="4", mechanism="hio"))
     reports = randomize_batch(survey, visitors(2000), SeededEntropy(1), policy=ANYTHING)[0]
     path = tmp_path / "app.duckdb"
     with ldpsql.connect(path) as connection:

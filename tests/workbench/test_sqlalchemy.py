@@ -11,7 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.http import serving
-from support.surveys import ANYTHING, visitors
+from support.surveys import (
+    ANYTHING,
+    category,
+    integer,
+    measure,
+    public,
+    survey_toml,
+    visitors,
+)
 
 import ldpsql
 from ldpsql.designer import design
@@ -24,24 +32,15 @@ sqlalchemy = pytest.importorskip("sqlalchemy", reason="sqlalchemy is not install
 from sqlalchemy import MetaData, Table, create_engine, exc, func, inspect, select, text, types  # noqa: E402, I001
 from ldpsql.workbench.sqlalchemy import LdpsqlDialect  # noqa: E402
 
-TOML = """
-[survey]
-table = "app"
-epsilon = "4"
-mechanism = "hgrr"
-label = "Our app"
-[dimension.age]
-type = "int"
-domain = [0, 9]
-label = "Age, in years"
-[dimension.state]
-type = "category"
-values = ["CA", "NY"]
-[measure.hours]
-bounds = [0, 80]
-[public.day]
-type = "date"
-"""
+TOML = survey_toml(
+    integer("age", 0, 9, label="Age, in years"),
+    category("state", "CA", "NY"),
+    measure("hours", 0, 80),
+    public("day", "date"),
+    epsilon="4",
+    mechanism="hgrr",
+    label="Our app",
+)
 PEOPLE = 4000
 BY_STATE = "SELECT state, COUNT(*) AS n FROM app GROUP BY state ORDER BY state"
 

@@ -12,25 +12,20 @@ from types import ModuleType
 
 import pyarrow as pa
 import pytest
+from support.surveys import dimension, public, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.workbench.superset import LdpsqlEngineSpec
 from ldpsql_lab.simulation import simulate
 
-TOML = """
-[survey]
-table = "app"
-epsilon = "4"
-mechanism = "hio"
-[dimension.seen]
-type = "timestamp"
-range = ["2026-01-01", "2026-01-14"]
-unit = "hour"
-[public.sent]
-type = "timestamp"
-[public.day]
-type = "date"
-"""
+SEEN = {"range": [date(2026, 1, 1), date(2026, 1, 14)], "unit": "hour"}
+TOML = survey_toml(
+    dimension("seen", "timestamp", **SEEN),
+    public("sent", "timestamp"),
+    public("day", "date"),
+    epsilon="4",
+    mechanism="hio",
+)
 
 
 @pytest.fixture(scope="module")

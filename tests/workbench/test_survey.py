@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ def source(tmp_path, mechanism="fourier"):
     return path
 
 
+@cache
 def drawn(mechanism: str, *more: str):
     pytest.importorskip("matplotlib", reason="pictures need the extra [plot]")
     found = design_survey(

@@ -183,8 +183,12 @@ def _answers(process: Process, request: str) -> Generator[tuple[dict[str, Any], 
 def _end(process: Process) -> int:
     """End a process; returns its exit code."""
     process.kill()
-    process.communicate()
-    return process.returncode
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            # Where nobody reads on, the collector of garbage may have closed it before.
+            with suppress(OSError, ValueError):
+                stream.close()
+    return process.wait()
 
 
 @atexit.register
