@@ -179,3 +179,14 @@ def test_what_came_before_a_failure_is_settled(monkeypatch: pytest.MonkeyPatch) 
     answers = iter([200, 200, 503])
     with answering(lambda path, body: (next(answers), b"", {})) as address:
         assert Collector(address).send(SURVEY, sent) == module.Delivery(4, 0, sent[4:])
+
+
+def test_nothing_is_sent_past_an_answer_that_acknowledges_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A network that asks to log in may let what follows through, and all the same it waits."""
+    monkeypatch.setattr(module, "MOST_REPORTS", 2)
+    sent = sorted(reports(5), key=lambda report: report.id)
+    answers = iter([b"", b"<html>Please log in</html>", b""])
+    with answering(lambda path, body: (200, next(answers), {})) as address:
+        assert Collector(address).send(SURVEY, sent) == module.Delivery(2, 0, sent[2:])
