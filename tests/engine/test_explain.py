@@ -85,6 +85,16 @@ def test_what_cannot_match_has_no_box(where: str) -> None:
     assert lines[2:] == ["reports: all reports (1000)", "  no box: nothing can match, an exact 0"]
 
 
+def test_what_each_filter_takes_stands_below_it() -> None:
+    """In the order in which they are asked, and that one takes nothing is said."""
+    lines = explained(
+        "SELECT COUNT(*) FILTER (WHERE age < 5), COUNT(*) FILTER (WHERE age > 99) FROM app"
+    )
+    start = lines.index("  filter 1:")
+    shown = ["  filter 1:", "    box: age in {1..4}", "  filter 2:", "    no box"]
+    assert lines[start : start + 4] == shown
+
+
 def test_groups_are_counted_and_the_first_is_shown() -> None:
     """Public keys by name; private ones with how many there are."""
     lines = explained("SELECT state, shop, COUNT(*) FROM app GROUP BY state, shop")
