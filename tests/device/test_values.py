@@ -205,6 +205,7 @@ def test_codes_of_days_follow_the_calendar():
         lambda: time_range("date", "2026-01-02", "someday", "day"),
         lambda: time_range("date", 5, 6, "day"),
         lambda: time_range("date", "2026-01-02", "9999-12-31", "day"),
+        lambda: time_range("date", "9999-11-01", "9999-12-31", "month"),
         lambda: time_range("timestamp", "0001-01-01", "9999-01-01", "hour"),
         lambda: time_range("timestamp", datetime(2026, 1, 1, tzinfo=UTC), "2027-01-01", "day"),
         lambda: Listed("category", ()),
