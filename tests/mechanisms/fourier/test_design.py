@@ -26,6 +26,21 @@ def test_the_predicted_variance_is_the_mean_over_the_group(name: str) -> None:
     np.testing.assert_allclose(design.variance(planned, 700), 700 * expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_of_a_sample_the_mean_is_predicted(name: str) -> None:
+    """At once, and as if each had been asked by itself."""
+    design = DESIGNS[name]
+    dimensions = len(design.domain.sizes)
+    whole, part = Box.whole(dimensions), Box.of(dimensions, {0: ((0, 2),)})
+    queries = [LinearQuery.count(part)]
+    queries += [
+        LinearQuery.sum(k, own) for k in range(len(design.domain.bounds)) for own in (whole, part)
+    ]
+    alone = design.variance([design.prepare(query) for query in queries], 700)
+    found = design.expected_variances([queries, queries[:1]], 700)
+    np.testing.assert_allclose(found, [alone.mean(), alone[0]], rtol=1e-9)
+
+
 def test_a_channel_that_is_too_large_is_not_enumerated() -> None:
     design = Fourier().design(domain_of((64, 64)), Epsilon.parse("1"), {})
     with pytest.raises(ValueError, match="too many"):
