@@ -70,6 +70,18 @@ def test_the_interval_holds_the_values_that_the_test_does_not_reject() -> None:
     assert bars.stderr[0] == pytest.approx(3.0 / (2.0 * quantile(0.95)))
 
 
+@pytest.mark.parametrize("share", [0.1, 0.45, 0.9])
+def test_from_above_the_interval_is_that_of_the_rest_from_below(share: float) -> None:
+    """Where the number of people is uncertain, too: the rank grows with it by the rest alone."""
+    values = np.array([200.0, 60.0, 70.0, 100.0, 150.0, 190.0])
+    covariance = np.diag([40.0**2, *[15.0**2] * len(BELOW)])
+    sums = Sums(values[None], covariance[None], 0.95)
+    asked = of(share, "cont", descending=True), of(1.0 - share, "cont")
+    above, below = (form_of(each, (PEOPLE, *BELOW), sums).interval for each in asked)
+    assert (above.low[0], above.high[0]) == (below.low[0], below.high[0])
+    assert above.stderr[0] == pytest.approx(below.stderr[0])
+
+
 def test_counts_that_do_not_grow_are_put_in_order() -> None:
     """The value and both ends lie in order whatever the estimates are."""
     random = np.random.default_rng(1)
