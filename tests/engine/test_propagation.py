@@ -278,6 +278,13 @@ def test_both_ways_to_the_covariance_agree(
     assert (each[1:] > 0).all()
 
 
+def test_of_few_numbers_each_has_the_derivatives_of_its_own_sums(connection: Connection) -> None:
+    """Where estimates of two relations, of unlike errors, count unlike."""
+    sql = _G + "SELECT g.n - 3 * h.n FROM g JOIN h USING (state) ORDER BY age, state"
+    errors = only(connection.execute(sql).result)[1]
+    assert errors == pytest.approx(by_differences(connection, sql), rel=1e-5)
+
+
 # -- coverage ----------------------------------------------------------------------------------
 
 _SHARES = np.array([[0.2, 0.05, 0.1, 0.15], [0.05, 0.25, 0.15, 0.05]]).T.ravel()
