@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -83,6 +84,22 @@ def test_what_cannot_match_has_no_box(where: str) -> None:
     """An empty range asks nobody, and so predicts nothing."""
     lines = explained(f"SELECT COUNT(*) FROM app WHERE {where}")
     assert lines[2:] == ["reports: all reports (1000)", "  no box: nothing can match, an exact 0"]
+
+
+def test_what_a_forged_report_adds_is_people_in_counts_alone() -> None:
+    """Sums of a measure, of a public column and of a dimension have units of their own."""
+    lines = explained("SELECT COUNT(*), SUM(pay), SUM(price), SUM(age) FROM app WHERE age < 9")
+    of_people = {
+        above: " people, or " in line
+        for above, line in pairwise(line for line in lines if "predicted" not in line)
+        if "one forged report" in line
+    }
+    assert of_people == {
+        "  COUNT(*)": True,
+        "  SUM(pay)": False,
+        "  SUM(price), public": False,
+        '  SUM("age")': False,
+    }
 
 
 def test_what_each_filter_takes_stands_below_it() -> None:
