@@ -169,7 +169,7 @@ def test_the_fourier_response_too(filled: Store, question: str, at_once: list[bo
 
     def answer_each(own: Estimators, rows: Any) -> Any:
         assert isinstance(own.design, FourierDesign)
-        found = [[exact_answer(own.design, held, row) for row in rows] for _, held in own._found]
+        found = [[exact_answer(own.design, held, row) for row in rows] for _, held in own.found]
         values, covariances = (
             np.array([[each[part] for each in of_set] for of_set in found]) for part in range(2)
         )

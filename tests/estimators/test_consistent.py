@@ -7,12 +7,28 @@ import pytest
 
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.trees import AxisDetails, Tree, balance
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 CONSISTENT = {"inference": "consistent"}
+
+
+@pytest.mark.parametrize(("allocation", "adds_up"), [(CONSISTENT, True), ({}, False)])
+def test_the_parts_of_a_box_add_up_to_it(allocation: dict[str, str], adds_up: bool) -> None:
+    """docs/mechanisms.md; direct answers to a box and to its parts come from other nodes."""
+    domain = RecordDomain(("x",), (9,), (), (), ())
+    made = mechanism("hio").design(domain, Epsilon.parse("1"), {"fanout": 3, **allocation})
+    codes = np.random.default_rng(3).integers(0, 9, (500, 1))
+    estimator = make_estimator(made, histogram_of(made.randomize(codes, SeededEntropy(3))))
+    sides = [((1, 7),), ((1, 4),), ((4, 7),)]
+    whole, left, right = estimator.answer(
+        [made.prepare(LinearQuery.count(Box((side,)))) for side in sides]
+    ).values
+    assert (abs(whole - left - right) < 1e-6) == adds_up
 
 
 def test_energies_of_single_intervals() -> None:

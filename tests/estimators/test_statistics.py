@@ -230,6 +230,18 @@ def test_the_variance_of_people_who_are_spread_evenly_is_not_that_of_one_cell() 
     assert not wrong.covers([case.people])
 
 
+@pytest.mark.parametrize("end", [31, 28])
+def test_the_variance_of_nearly_everybody_is_not_cut(end: int) -> None:
+    """Where the people at one code make reports as likely as may be, noise adds to some of them and
+    takes from others; a bound on either would be a bias."""
+    case = Case("fourier", "32, one cell", "4", {}, 1_000)
+    _, found = ask(case, ((0, end),))
+    assert found.varies_as_told()
+    assert found.covers([case.people])
+    cut = Repeated(found.values, found.covariances / 2.0)
+    assert not cut.varies_as_told()
+
+
 def test_noise_alone_is_not_the_error() -> None:
     """The randomization without the sampling of attributes and people, the variance that the
     authors of mechanisms over marginals give."""

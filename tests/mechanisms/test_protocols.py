@@ -88,8 +88,8 @@ def test_every_contract_is_as_wide_as_is_known() -> None:
         "Maker": 4,
         "Candidate": 6,
         "Restorer": 4,
-        "SampledCounts": 4,
-        "SampledReports": 4,
+        "Questions": 6,
+        "SampledReports": 5,
         "Spectral": 2,
         "Rounds": 4,
     }

@@ -1,4 +1,4 @@
-"""What commands that ask questions share: a store or a collector, a session of it, and answers as
+"""Asking from commands: a store or a collector, a session of it, and answers as
 documents, with error bars for people and columns for machines."""
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ class MarginalRecipe(Recipe[O]):
         return choose_marginals(task.domain, task.options.ways, task.workload)
 
     def data(self, task: Task[Any], marginals: tuple[Axes, ...]) -> AnyOptions:
-        """What `build` needs besides what all have."""
+        """The arguments of `build` besides those that all have."""
         return {}
 
     def build(self, made: Collected, data: AnyOptions) -> CollectedMarginals:
@@ -360,7 +360,7 @@ class ArrSs(MarginalRecipe[ArrOptions]):
     options = ArrOptions
 
     def data(self, task: Task[ArrOptions], marginals: tuple[Axes, ...]) -> AnyOptions:
-        """What the options say of sums."""
+        """Whether sums are held to what everybody adds up to."""
         return {"sum_to_one": task.options.sum_to_one}
 
     def finish(self, first: ArrDesign, options: ArrOptions, central: Central | None) -> ArrDesign:

@@ -187,7 +187,9 @@ class Devices:
             intake = self._receiver.intake_of(fingerprint)
             if intake is not None:
                 text = intake.device_text.encode()
-                self._served[fingerprint] = intake, FixedBody(text, "application/json", fingerprint)
+                body = FixedBody(text, "application/json", fingerprint)
+                _ = body.packed  # here, in a thread: a large one would hold up every request
+                self._served[fingerprint] = intake, body
 
 
 def _answer_refused(refused: list[dict[str, Any]], sent: int) -> Response:

@@ -641,7 +641,7 @@ class Store(Database):
         takes or reads reports next does the work or meets the fault.
         """
         with suppress(StoreError), self._change(), self._read_snapshot() as cursor:
-            if fold.merge_if_worthwhile(cursor, Layout(intake), self._recent[intake.key]):
+            if fold.merge_if_worthwhile(cursor, Layout(intake), self._recent.get(intake.key, 0)):
                 self._make_log()
             self._decode(cursor, intake, _ENOUGH)
 

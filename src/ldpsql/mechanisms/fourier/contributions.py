@@ -205,24 +205,15 @@ class SecondMoments:
         """Expected sums of products of weights per cell, less their mean over a question's phases,
         of the reports of a sample and those that they stand for, shape (cells,) each.
 
-        Whoever the people are, a report is no more and no less likely than `bounds` say. Where
-        noise says otherwise, all pairs are damped alike, so that the variance of a difference is
-        that of its parts.
+        They may be less than none: what noise in the spectrum takes away from one phase it adds to
+        others, and only without a bound is the sum of products right on average.
         """
-
-        def expect(pair: Pair) -> Reals:
-            return part.expect(lambda *blocks: self._population_over(blocks, pair))
-
-        free, people = expect((None, None)), self.moment(None, None)
-        damped = np.clip(free, *(people * end for end in part.bounds()))
-        scale = np.divide(damped, free, out=np.ones_like(free), where=damped != free)
-        scale *= part.shares
-        found: dict[frozenset[Weight | None], Reals] = {
-            frozenset((None,)): part.sum_cells(free * scale)
-        }
+        found: dict[frozenset[Weight | None], Reals] = {}
         for pair in pairs:
             if frozenset(pair) not in found:
-                found[frozenset(pair)] = part.sum_cells(expect(pair) * scale)
+                found[frozenset(pair)] = part.expect(
+                    lambda *blocks, of=pair: self._population_over(blocks, of)
+                )
         return {pair: found[frozenset(pair)] for pair in pairs}
 
     def _population_over(self, blocks: tuple[Axes, ...], pair: Pair) -> NDArray[np.complexfloating]:

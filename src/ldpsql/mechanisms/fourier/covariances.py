@@ -26,15 +26,26 @@ Cuts = Sequence[tuple[int, CutBin]]
 
 
 def centre(
-    moments: Reals, estimated: Reals, people: float | Reals, even: Reals, row: Sequence[BoxQuery]
+    moments: Reals,
+    estimated: Reals,
+    people: float | Reals,
+    even: Reals,
+    added: float,
+    row: Sequence[BoxQuery],
 ) -> Reals:
     """Cov(T_a, T_b) = sum of C c_a c_b - T_a T_b / n, and people from an even spread, shape (...,
     T, T).
 
+    A sum of products is estimated, too, and may by chance be less than what is subtracted of it;
+    the variance is then that of an even spread, for nothing that reports tell is exact.
     moments: (..., T, T).  estimated: (..., T).  people: n, (..., 1, 1).  even: the covariance of
-    the sums if people were spread evenly, times those added for everyone.
+    the sums if people were spread evenly.  added: how many such people.
     """
-    centred = moments - multiply_outer(estimated, estimated) / people + even / people
+    centred = moments - multiply_outer(estimated, estimated) / people
+    places = np.arange(len(row))
+    own, spread = (array[..., places, places] for array in (centred, even))
+    centred = centred + added * even / people
+    centred[..., places, places] = np.where(own > 0.0, centred[..., places, places], spread)
     asked = np.array([bool(query.terms) for query in row])
     return np.asarray(np.where(np.outer(asked, asked), centred, 0.0))
 

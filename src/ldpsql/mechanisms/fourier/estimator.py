@@ -147,7 +147,7 @@ class FourierEstimator(Estimator[BoxQuery]):
         kinds = [query.weight for query in row]
         moments = self._moments.complete(kinds, whole[None, :], estimated, even, first, second)
         known = np.array([[self._sum_known(query) for query in row] for row in rows])
-        covariance = centre(moments, estimated, self.people, PSEUDO_PEOPLE * even, row)
+        covariance = centre(moments, estimated, self.people, even, PSEUDO_PEOPLE, row)
         return [Estimates(*each) for each in zip(known + estimated, covariance, strict=True)]
 
     def _sum_translates(self, translate: Translate) -> TranslateSums:
@@ -175,7 +175,7 @@ class FourierEstimator(Estimator[BoxQuery]):
         moments, answers = self._moments.sums(rows, spectra, sums, even), []
         for row, own, moment, spread in zip(rows, sums, moments, even, strict=True):
             known = np.array([self._sum_known(query) for query in row])
-            covariance = centre(moment, own, self.people, PSEUDO_PEOPLE * spread, row)
+            covariance = centre(moment, own, self.people, spread, PSEUDO_PEOPLE, row)
             answers.append(Estimates(known + own, covariance))
         return answers
 

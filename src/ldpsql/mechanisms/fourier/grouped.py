@@ -145,7 +145,7 @@ class _Sets:
         if not self.shared.collected.restricted:
             pattern = Translate.of(row, self.shared.collected.group).pattern
         even = self.shared.spread_evenly(pattern, self._moment)
-        return values, centre(moments, estimated, people, ADDED_PEOPLE * even, row)
+        return values, centre(moments, estimated, people, even, ADDED_PEOPLE, row)
 
     # -- sums over the reports of every set -------------------------------------------------------
 

@@ -269,19 +269,10 @@ class SampledFamilies:
         return len(self.shares) * prod(orders[place] for place in self.batch.moved)
 
     def expect(self, people: Spread) -> Reals:
-        """Reports beyond their mean: w_j conj(X_j(h)) / s_j T^(f) at f = h k_j, shape (f, |H|)."""
-        return np.asarray(self.batch.correlate(people(*self.blocks))[0] / self.batch.cluster.phases)
-
-    def bounds(self) -> tuple[Reals, Reals]:
-        """A report has the probability x / s, x = 1 or E, and 1 / |H| on average."""
-        cluster, odds = self.batch.cluster, self.batch.odds
-        sums = cluster.phases + (odds - 1.0) * cluster.sizes
-        one = np.asarray(1.0 / sums, dtype=np.float64)[:, None]
-        return one - 1.0 / cluster.phases, odds * one - 1.0 / cluster.phases
-
-    def sum_cells(self, values: Reals) -> Reals:
-        """Summed along the factors on which contributions do not differ."""
-        return self.batch.sum_unmoved(values).ravel()
+        """Reports beyond their mean, w_j conj(X_j(h)) / s_j T^(f) at f = h k_j, summed along the
+        factors on which contributions do not differ."""
+        beyond = self.batch.correlate(people(*self.blocks))[0] / self.batch.cluster.phases
+        return self.batch.sum_unmoved(np.asarray(beyond * self.shares)).ravel()
 
     def contribute(self, divided: Spread) -> Reals:
         """Contributions of every phase that the queries tell apart, shape (k, cells)."""

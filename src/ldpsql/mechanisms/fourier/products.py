@@ -732,7 +732,7 @@ class ProductQuestions:
             yield face.axes, sums
 
     def extremes(self, spectra: Sequence[Spectrum], known: Reals) -> Reals:
-        """What takes a transform per character comes first, and spares most of the others."""
+        """Transforms per character come first, and spare most of the others."""
         found = known.copy()
         for face in sorted(self.faces, key=lambda face: not face.is_long):
             find = face.long_ends if face.is_long else face.split_ends
@@ -784,17 +784,9 @@ class SampledProducts:
         return len(self.shares)
 
     def expect(self, people: Spread) -> Reals:
-        """Reports beyond the mean of a question's phases, relative to it, shape (n,)."""
-        return np.asarray(self.reports.contributions(people(self.reports.face.axes))[0])
-
-    def bounds(self) -> tuple[Reals, Reals]:
-        """A report has the probability x / s, x = 1 or E, and shares are relative to 1 / |H|."""
-        one = self.reports.phases / self.reports.sums
-        return one - 1.0, self.reports.odds * one - 1.0
-
-    def sum_cells(self, values: Reals) -> Reals:
-        """As they are."""
-        return values
+        """Reports beyond the mean of a question's phases, shape (n,)."""
+        found = self.reports.contributions(people(self.reports.face.axes))[0]
+        return np.asarray(found * self.shares)
 
     def contribute(self, divided: Spread) -> Reals:
         """Contributions of every report, shape (k, n)."""

@@ -1,4 +1,4 @@
-"""What questions of one kind tell: the interface of those that are listed one by one (`listed`) and
+"""Questions of one kind: the interface of those that are listed one by one (`listed`) and
 of those in product form (`products`).
 
 Whoever uses a design is written against it once.
@@ -91,10 +91,6 @@ class SampledReports(Protocol):
     """
 
     @property
-    def shares(self) -> Reals:
-        """Of all reports, those for which each of them stands."""
-
-    @property
     def zero_apart(self) -> bool:
         """Whether contributions are given without those at f = 0, which everybody makes: the excess
         of reports sums up to 0 over all phases of a question, so that what is at f = 0 cancels; it
@@ -106,13 +102,7 @@ class SampledReports(Protocol):
 
     def expect(self, people: Spread) -> Reals:
         """Expected reports beyond their mean over a question's phases, of people of one spectrum
-        T^(f); their shape goes with that of `shares`."""
-
-    def bounds(self) -> tuple[Reals, Reals]:
-        """The least and the most that one person may add to `expect`, whoever it is."""
-
-    def sum_cells(self, values: Reals) -> Reals:
-        """Values in the shape of `expect`, summed up by cell, shape (cells,)."""
+        T^(f), and of those for which they stand, shape (cells,)."""
 
     def contribute(self, divided: Spread) -> Reals:
         """Contributions c to k queries of spectra q^ / (N lambda), shape (k, cells)."""
