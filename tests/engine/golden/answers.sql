@@ -63,13 +63,13 @@ SELECT day, COUNT(*), SUM(pay) FROM app WHERE age < 40 GROUP BY day ORDER BY day
 ehio          | 2026-03-01 | 1133.57 +/- 243.6 | 31581.8 +/- 2.412e+04
 ehio          | 2026-03-02 | 1167.48 +/- 249 | 50262.5 +/- 2.4e+04
 ehio          | 2026-03-03 | 748.105 +/- 231.3 | 20749.9 +/- 2.311e+04
-fourier       | 2026-03-01 | 969.104 +/- 113.8 | 49651.1 +/- 9199
-fourier       | 2026-03-02 | 1155.64 +/- 116.3 | 57693.7 +/- 9377
-fourier       | 2026-03-03 | 970.629 +/- 114.7 | 54778.2 +/- 9284
+fourier       | 2026-03-01 | 969.104 +/- 113.8 | 49651.1 +/- 9198
+fourier       | 2026-03-02 | 1155.64 +/- 116.3 | 57693.7 +/- 9376
+fourier       | 2026-03-03 | 970.629 +/- 114.7 | 54778.2 +/- 9282
 
 SELECT STDERR(COUNT(*)), CI_LOW(SUM(pay), 0.9), CI_HIGH(SUM(pay), 0.9) FROM app WHERE state IS NULL
 ehio          | 172.784 | 23446 | 86400.5
-fourier       | 98.8947 | 12356.8 | 37583.1
+fourier       | 98.8938 | 12356.9 | 37583
 
 EXPLAIN SELECT COUNT(*), SUM(pay) FROM app WHERE age BETWEEN 26 AND 41 AND NOT state = 'CA'
 ehio          | survey app: ehio, epsilon 2
@@ -164,7 +164,7 @@ fourier       |   reports: ("day" > DATE '2026-03-01') IS NOT TRUE (1629)
 fourier       |     box: age in {18..29}, state in {CA}
 fourier       |     COUNT(*)
 fourier       |       predicted standard error: 125.6 (95 % interval: ± 246.2)
-fourier       |       standard error of these reports: 129 (95 % interval: ± 252.9)
+fourier       |       standard error of these reports: 129 (95 % interval: ± 252.8)
 fourier       |       one forged report can add up to 25.2 people, or take away up to 20.4
 fourier       |       table age x state of 20 x 4 cells, box of 6 x 1
 
