@@ -20,4 +20,4 @@ VOLUME /data
 EXPOSE 8080
 HEALTHCHECK CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/healthz', timeout=5)"]
 ENTRYPOINT ["ldpsql"]
-CMD ["serve", "--db", "/data/reports.duckdb", "--host", "0.0.0.0", "--port", "8080"]
+CMD ["serve", "--new", "--db", "/data/reports.duckdb", "--host", "0.0.0.0", "--port", "8080"]

@@ -16,6 +16,7 @@ from benchmarks import (
     fourier_speed,
     function_coverage,
     h4mda,
+    missing,
     product_form,
     random_surveys,
     real_data,
@@ -35,6 +36,7 @@ from benchmarks.tables import machine
 
 PARTS = {
     "averages": averages.run,
+    "missing": missing.run,
     "speed": speed.run,
     "cold": cold.run,
     "statistics": statistics.run,

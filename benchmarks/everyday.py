@@ -30,7 +30,7 @@ values = ["f", "m"]
 [workload]
 queries = {queries}
 """
-MEASURE = "[measure.hours]\nbounds = [0, 80]"
+MEASURE = "[measure.hours]\nbounds = [0, 80]\nrequired = true"
 DIMENSION = '[dimension.hours]\ntype = "int"\ndomain = [0, 80]'
 GROUPS = "CASE WHEN age < 20 THEN 1 WHEN age < 30 THEN 2 WHEN age < 50 THEN 3 WHEN age < 65 THEN 4 \
 ELSE 5 END AS ages"

@@ -78,6 +78,7 @@ type = "category"
 values = ["<=50K", ">50K"]
 [measure.hours]
 bounds = [0, 80]
+required = true
 [workload]
 queries = ["SELECT income, COUNT(*), AVG(hours){more} FROM people GROUP BY income",
            "SELECT SUM(hours) FROM people"]

@@ -31,6 +31,7 @@ type = "category"
 values = ["Female", "Male"]
 [measure.hours_per_week]
 bounds = [0, 80]
+required = true
 """
 
 

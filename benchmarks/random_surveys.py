@@ -154,7 +154,8 @@ def random_survey(seed: int, *, codes: int = MOST_CODES, dimensions: int = MOST_
     measures = [f"m{number}" for number in range(random.randint(0, MOST_MEASURES))]
     for name in measures:
         bounds = random.choice([[0, 1], [0, 100], [-5, 5], [18, 90]])
-        lines += [f"[measure.{name}]", f"bounds = {bounds}"]
+        lines += [f"[measure.{name}]", f"bounds = {bounds}", "required = true"]
+        lines.append(f"missing_as = {max(bounds[0], 0)}")
     form = random.choice(["sql", "classes", "both"])
     lines.append("[workload]")
     most = min(random.randint(1, MOST_PREDICATES), len(columns))

@@ -54,7 +54,7 @@ domain = [{levels[0]}, {levels[1]}]
     return design(
         text
         + '[dimension.hours_per_week]\ntype = "int"\ndomain = [1, 99]\n'
-        + "[measure.hours_per_week]\nbounds = [1, 99]\n"
+        + "[measure.hours_per_week]\nbounds = [1, 99]\nrequired = true\nmissing_as = 1\n"
     )
 
 

@@ -68,7 +68,7 @@ def run() -> None:
         survey.write(Path(folder, "app.survey.json"))
         empty = [sys.executable, "-c", EMPTY.replace("PORT", str(PORTS[0]))]
         serve = [sys.executable, "-m", "ldpsql", "serve", "--port", str(PORTS[1])]
-        serve += ["--db", f"{folder}/s.duckdb", "--survey", f"{folder}/app.survey.json"]
+        serve += ["--new", "--db", f"{folder}/s.duckdb", "--survey", f"{folder}/app.survey.json"]
         with subprocess.Popen(empty) as bare, subprocess.Popen(serve) as ours:
             try:
                 one = [

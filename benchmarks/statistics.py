@@ -37,7 +37,7 @@ def survey(mechanism: str, dimensions: int) -> Survey:
         text += '[dimension.region]\ntype = "int"\ndomain = [0, 5]\n'
     if mechanism == "hio":
         return design(text + '[public.pay]\ntype = "float"\n')
-    return design(text + "[measure.pay]\nbounds = [0, 100]\n")
+    return design(text + "[measure.pay]\nbounds = [0, 100]\nrequired = true\n")
 
 
 def table(run: int) -> pa.Table:

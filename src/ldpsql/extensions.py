@@ -8,6 +8,7 @@ only where a name is not one of the core's own, because that takes longer than a
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from ldpsql_device.errors import Error, NotSupportedError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+
 
 def _find(group: str) -> EntryPoints:
     from importlib.metadata import entry_points  # noqa: PLC0415  (slow to import, rarely needed)
@@ -23,11 +26,22 @@ def _find(group: str) -> EntryPoints:
     return entry_points(group=group)
 
 
+def refused(group: str) -> list[str]:
+    """The entry points whose names are no words, each with the distribution that brings it; they
+    are never listed or loaded, so that no name can draw on a terminal."""
+    return [
+        f"{entry.name!a:.60} of {entry.dist.name if entry.dist else '?'!a:.60}"
+        for entry in _find(group)
+        if not _NAME.fullmatch(entry.name)
+    ]
+
+
 @cache
 def installed(group: str) -> dict[str, str]:
     """The names in a group of entry points, sorted, with the distribution that brings each; "" for
     one that does not say its name."""
-    entries = sorted(_find(group), key=lambda entry: entry.name)
+    named = (entry for entry in _find(group) if _NAME.fullmatch(entry.name))
+    entries = sorted(named, key=lambda entry: entry.name)
     return {entry.name: entry.dist.name if entry.dist else "" for entry in entries}
 
 
@@ -39,6 +53,8 @@ def load(group: str, name: str, error: type[Error] = NotSupportedError) -> Any |
     be imported.
     """
     kind = group.rpartition(".")[2].removesuffix("s")
+    if not _NAME.fullmatch(name):
+        return None
     entries = [entry for entry in _find(group) if entry.name == name]
     if not entries:
         return None

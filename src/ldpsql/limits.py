@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 SECONDS = 60.0
 """How long a statement may take where nobody says otherwise."""
-MOST_ROWS = 1_000_000
+MOST_ROWS = 1 << 20
 """Rows that an answer, or what it is computed from, may have."""
 MOST_NUMBERS = 1 << 26
 """Numbers that the estimates of one base query may hold, half a gigabyte of them."""

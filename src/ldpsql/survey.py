@@ -81,7 +81,7 @@ _OPTIONAL = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Survey(Published):
     """A public, immutable survey.
 

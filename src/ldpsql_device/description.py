@@ -127,10 +127,10 @@ def describe_values(column: Dimension | Measure, most: int = _FEW) -> str:
     """The values of a private column, so many of them at most, or its bins and bounds."""
     if not isinstance(column, Dimension):
         low, high = column.bounds
-        return f"a number from {low:.15g} to {high:.15g}"
+        return f"a number from {low:.15g} to {high:.15g}" + (", or missing" * column.has_null)
     domain, missing = column.domain, ", or missing" if column.has_null else ""
     if isinstance(domain, Listed):
-        return _list_values(domain.values, most) + missing
+        return _list_values(domain.recorded, most) + missing
     return f"one of {domain.size} bins of {describe_extent(domain)}{missing}"
 
 
@@ -154,15 +154,19 @@ def describe_outside(column: Attribute) -> str:
         return "the nearer bound"
     if isinstance(column, PublicColumn) or column.domain.type == "bool":
         return ""
+    if column.outside == "other" and not isinstance(column.domain, Listed):
+        return "missing (NULL)"
     return _OUTSIDE[str(column.outside)]
 
 
 def describe_missing(column: Attribute) -> str:
     """The stand-in for a value that is missing or of another type."""
-    if isinstance(column, Measure):
-        return "a bound drawn evenly" if column.levels == 2 else "the middle of the bounds"
     if isinstance(column, PublicColumn) or column.has_null:
         return "missing (NULL)"
+    if isinstance(column, Measure):
+        if column.missing_as is not None:
+            return f"{column.missing_as:.15g}"
+        return "a bound drawn evenly" if column.levels == 2 else "the middle of the bounds"
     return _OUTSIDE["random"]
 
 
@@ -251,7 +255,7 @@ class Edges(Sequence[Any]):
 
 def values_of(domain: Listed, code: int) -> tuple[Value, ...]:
     """The values that share a code."""
-    pairs = zip(domain.values, domain.codes, strict=True)
+    pairs = zip(domain.recorded, domain.codes, strict=True)
     return tuple(value for value, own in pairs if own == code)
 
 

@@ -22,11 +22,12 @@ Record = Mapping[str, Any]
 
 
 def encode(schema: Schema, record: Record, entropy: Entropy) -> Integers:
-    """One person's codes and levels, shape (1, d + k), from `schema.words` random words.
+    """One person's codes, shape (1, d + k), from `schema.words` random words.
 
     A value outside its domain, or missing, gets the code that the survey says, which may be drawn
     (`Schema.draws`). A measure's level is one of those beside its value, with probabilities that
-    make its expectation the value; every measure takes one word, in the order of the schema.
+    make its expectation the value; a missing value has a code of its own, or the level of what it
+    counts as. Every measure takes one word, in the order of the schema.
     """
     words = entropy.words(schema.words).tolist()
     row = []
@@ -34,7 +35,8 @@ def encode(schema: Schema, record: Record, entropy: Entropy) -> Integers:
         drawn = (words[word] * place % WORDS) * dimension.declared // WORDS
         row.append(dimension.code(look_up(record, dimension.name), drawn)[0])
     for measure, level_word in zip(schema.measures, words[schema.code_words :], strict=True):
-        row.append(measure.level(measure.threshold(look_up(record, measure.name))[0], level_word))
+        found = measure.threshold(look_up(record, measure.name))
+        row.append(measure.code(*found, level_word))
     return np.array([row], dtype=np.int64)
 
 

@@ -9,9 +9,20 @@ person's record.
 
 from __future__ import annotations
 
+import os
+
 
 class Error(Exception):
     """The root: `except ldpsql.Error` catches everything this library raises."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in the place of a traceback: the message, in one line.
+
+        AttributeError where LDPSQL_DEBUG is set, upon which IPython shows the traceback.
+        """
+        if os.environ.get("LDPSQL_DEBUG"):
+            raise AttributeError("LDPSQL_DEBUG asks for the traceback")
+        return [f"{type(self).__name__}: {self}"]
 
 
 class InterfaceError(Error):

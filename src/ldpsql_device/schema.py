@@ -68,9 +68,11 @@ Keys = Mapping[str, Any]
 class Dimension:
     """A private attribute for predicates and GROUP BY; every value has a code, whatever it is.
 
-    domain: its values, the text `(other)` last where undeclared ones have that code.  outside: the
+    domain: its values, the text `(other)` last where undeclared ones have that code; beside it
+    whole numbers are texts, too.  outside: the
     code of a value that is not in the domain: "nearest" (the nearest one; the default where values
-    have an order), "random" (any declared one; the default elsewhere) or "other" (one more code).
+    have an order), "random" (any declared one; the default elsewhere) or "other" (one more code; of
+    whole numbers that have an order it is the one of missing values).
     missing: the code of a value that is missing or of another type: "random", or "code" (one more
     code, the last, which SQL sees as NULL).  sensitive: the codes that a utility-optimised
     mechanism protects, ascending; empty where it protects all.  label: see `check_label`, or None.
@@ -93,15 +95,19 @@ class Dimension:
             raise SurveyError('outside must be "nearest", "random" or "other"')
         if self.outside == "nearest" and listed:
             raise SurveyError(f'outside = "nearest" is for ordered values, not {kind}')
-        if self.outside == "other" and not (listed and listed[-1] == OTHER):
-            raise SurveyError(f'outside = "other" is for categories of texts, not {kind}')
+        is_counted = self.has_null if kind == "int" else listed and listed[-1] == OTHER
+        if self.outside == "other" and not is_counted:
+            raise SurveyError(
+                'outside = "other" is for categories, and beside missing = "code" for whole '
+                f"numbers, not {kind}"
+            )
         expect(self.missing in ("random", "code"), 'missing must be "random" or "code"')
         expect(self.declared >= 2, "a private dimension has at least two declared codes")
 
     @property
     def declared(self) -> int:
         """Number of codes that the survey declares: without those of other and missing values."""
-        return self.domain.size - (self.outside == "other")
+        return self.domain.size - (self.outside == "other" and isinstance(self.domain, Listed))
 
     def with_sensitive(self, values: Sequence[Any], *, with_missing: bool = True) -> Dimension:
         """The same dimension, of which only some values are sensitive.
@@ -113,6 +119,12 @@ class Dimension:
         expect(values, "sensitive lists at least one value; leave it out for all of them")
         codes = sorted(map(self._sensitive_code, values))
         expect(len(set(codes)) == len(codes), "sensitive lists a value twice")
+        is_shared = self.outside == "other" and not isinstance(self.domain, Listed)
+        expect(
+            with_missing or not is_shared,
+            'with outside = "other" a missing number is sensitive, for its code is also that of '
+            "numbers outside",
+        )
         codes += range(self.declared, self.domain.size + (self.has_null and with_missing))
         return replace(self, sensitive=() if len(codes) == self.size else tuple(codes))
 
@@ -141,6 +153,8 @@ class Dimension:
         """Which of (nearest, drawn, other, NULL) is the code of a value that is inside the domain,
         outside of it, and missing."""
         outside = ("nearest", "random", "other").index(self.outside)
+        # Numbers that are not known are NULL.
+        outside += self.outside == "other" and not isinstance(self.domain, Listed)
         return 0, outside, 3 if self.has_null else 1
 
     def code(self, value: Any, drawn: int) -> tuple[int, int]:
@@ -158,8 +172,10 @@ class Dimension:
 class Measure:
     """A private, bounded number that is summed or averaged.
 
-    bounds: (low, high), public. A value outside is moved to the nearer bound on the device; one
-    that is missing or no number counts as the middle of the bounds.
+    bounds: (low, high), public. A value outside is moved to the nearer bound on the device.
+    has_null: whether a value that is missing or no number has a code of its own, which SQL sees as
+    NULL.  missing_as: the number that it counts as where it has none; the middle of the bounds if
+    that is None, too.
     levels: to how many equidistant numbers a device rounds it, at random and without bias.
     rounding: "linear", to one of the two levels beside the number, of which the first is low and
     the last is high; or "quadratic", to one of the three nearest, of which the first lies half a
@@ -172,6 +188,8 @@ class Measure:
     label: str | None = None
     levels: int = 2
     rounding: str = "linear"
+    has_null: bool = False
+    missing_as: float | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -179,6 +197,14 @@ class Measure:
         low, high = self.bounds
         if not 0 < high - low < math.inf:
             raise SurveyError(f"measure {self.name}: bounds must be [low, high] with low < high")
+        if self.missing_as is not None:
+            fits = is_number(self.missing_as) and low <= self.missing_as <= high
+            if not fits or self.has_null:
+                raise SurveyError(
+                    f"measure {self.name}: missing_as is a number within the bounds, for a measure "
+                    "whose missing values have no code"
+                )
+            object.__setattr__(self, "missing_as", float(self.missing_as))
         if self.rounding not in ROUNDINGS:
             names = ", ".join(ROUNDINGS)
             raise SurveyError(f"measure {self.name}: rounding must be one of {names}")
@@ -191,6 +217,17 @@ class Measure:
         object.__setattr__(self, "bounds", (float(low), float(high)))
 
     @property
+    def size(self) -> int:
+        """Number of codes: the levels, and the one for NULL."""
+        return self.levels + self.has_null
+
+    @property
+    def stand_in(self) -> float:
+        """The number that a missing value counts as, where it has no code."""
+        low, high = self.bounds
+        return low / 2.0 + high / 2.0 if self.missing_as is None else self.missing_as
+
+    @property
     def steps(self) -> int:
         """Distances of neighbouring levels between the bounds."""
         return self.levels - 1 if self.rounding == "linear" else self.levels - 2
@@ -199,20 +236,35 @@ class Measure:
         """floor((number - low) / (high - low) x steps x 2^64), exactly, and where the value stands.
 
         number: the IEEE double nearest to the value (ties to even), moved between the bounds. It
-        and the bounds are exact rationals. steps x 2^63 for a value that is missing or no number.
-        `level` makes a level of it. Never raises.
+        and the bounds are exact rationals. For a value that is missing or no number it is that of
+        `missing_as`, or of the middle of the bounds. `code` makes a code of it. Never raises.
         """
         value, (low, high) = plain(value, 0), self.bounds
-        fits, middle = is_real(value), (low + high) / 2
-        given = nearest_double(value if fits else middle)
+        fits = is_real(value)
+        given = nearest_double(value if fits else self.stand_in)
         number = min(max(given, low), high)
+        threshold = self._threshold(number)
+        is_outside = int(number != given)
+        standing = is_outside if fits else MISSING
+        return (threshold, threshold, self._missing_threshold)[standing], standing
+
+    def _threshold(self, number: float) -> int:
         bottom, span = self._exact
         scale = self.steps * WORDS
         # One span more, and taken away again: no number makes the division a trivial one.
-        threshold = ((_exact(number) - bottom + span) * scale) // span - scale
-        is_outside = int(number != given)
-        standing = is_outside if fits else MISSING
-        return (threshold, threshold, scale // 2)[standing], standing
+        return ((_exact(number) - bottom + span) * scale) // span - scale
+
+    @cached_property
+    def _missing_threshold(self) -> int:
+        if self.missing_as is None:
+            return self.steps * WORDS // 2
+        return self._threshold(self.missing_as)
+
+    def code(self, threshold: int, standing: int, word: int) -> int:
+        """The level of a number with this threshold, or the code of NULL, the last one, for a value
+        that is missing and has it. The work is the same for both."""
+        level = self.level(threshold, word)
+        return (level, level, self.levels if self.has_null else level)[standing]
 
     def level(self, threshold: int, word: int) -> int:
         """The level of a number with this threshold, by a uniform 64-bit word.
@@ -396,8 +448,8 @@ class Schema:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Codes of every attribute of an encoded record: dimensions, then levels of measures."""
-        return (*(d.size for d in self.dimensions), *(m.levels for m in self.measures))
+        """Codes of every attribute of an encoded record: dimensions, then measures."""
+        return (*(d.size for d in self.dimensions), *(m.size for m in self.measures))
 
     @cached_property
     def draws(self) -> tuple[tuple[int, int], ...]:
@@ -466,6 +518,8 @@ def _read_tables(role: str, entries: Any) -> dict[str, dict[str, Any]]:
         for key in (*numbers, *(("sensitive",) if kind == "int" else ())):
             if isinstance(table.get(key), list):
                 table[key] = [_read_number(number, kind == "float") for number in table[key]]
+        if role == "measure" and "missing_as" in table:
+            table["missing_as"] = _read_number(table["missing_as"], is_real=True)
     return tables
 
 
@@ -498,7 +552,7 @@ def _read(role: str, tables: Any) -> Iterator[Any]:
         except SurveyError as error:
             raise SurveyError(prefix + str(error).removeprefix(prefix)) from None
         expect(not keys, f"{prefix}unknown key {min(keys, default='')!r:.60}")
-        codes += getattr(attribute, "size", 0)
+        codes += attribute.size if isinstance(attribute, Dimension) else 0
         if codes > LARGEST_SCHEMA:
             raise SurveyError(f"the dimensions have more than {LARGEST_SCHEMA} codes together")
         yield attribute
@@ -510,10 +564,11 @@ def _read_dimension(name: str, keys: dict[str, Any]) -> Dimension:
         raise SurveyError(f"type must be one of {', '.join(_DOMAINS)}, not {kind!r:.60}")
     domain = _DOMAINS[kind](keys)
     outside = keys.pop("outside", default_outside(domain)) or "" if kind != "bool" else None
-    if outside == "other" and isinstance(domain, Listed) and isinstance(domain.values[0], str):
+    if outside == "other" and isinstance(domain, Listed):
         expect(OTHER not in domain.values, f'values lists {OTHER!r}, which outside = "other" adds')
         merged = (*domain.merged, domain.size) if domain.merged else ()
-        domain = Listed(kind, (*domain.values, OTHER), merged)
+        is_whole = isinstance(domain.values[0], int)
+        domain = Listed(kind, (*map(str, domain.values), OTHER), merged, is_whole)
     dimension = Dimension(name, domain, outside, keys.pop("missing", "random"))
     if "sensitive" not in keys:
         return dimension
@@ -527,8 +582,15 @@ def _read_measure(name: str, keys: dict[str, Any]) -> Measure:
     bounds = _pair(keys, "bounds")
     if not all(is_number(bound) and abs(bound) < 1e300 for bound in bounds):
         raise SurveyError("bounds must be two finite numbers below 1e300")
+    missing = keys.pop("missing", None)
+    expect(missing in (None, "code"), 'missing must be "code"')
     return Measure(
-        name, bounds, levels=keys.pop("levels", 2), rounding=keys.pop("rounding", "linear")
+        name,
+        bounds,
+        levels=keys.pop("levels", 2),
+        rounding=keys.pop("rounding", "linear"),
+        has_null=missing == "code",
+        missing_as=keys.pop("missing_as", None),
     )
 
 

@@ -132,6 +132,12 @@ class Published:
     signature: str | None
     label: str | None
 
+    def __repr__(self) -> str:
+        """Its name, how many columns it has, what it promises, and the fingerprint's beginning."""
+        columns = len(self.schema.private_columns) + len(self.schema.public)
+        about = f"{self.table:.60}: {columns} columns, {self.guarantee!s:.60}"
+        return f"<Survey {about}, {self.fingerprint[:12]}>"
+
     def period_values(self, day: date) -> dict[str, date]:
         """The value that a device writes to the public column of the period, by the column's
         name."""
@@ -175,7 +181,7 @@ class Published:
         return draw(self.plan, codes, entropy)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Survey(Published):
     """A published survey, checked; see `Published`.
 
@@ -212,7 +218,7 @@ class Survey(Published):
         if self.plan.sizes != self.schema.sizes:
             raise SurveyError(
                 "not a survey: plan.sizes are not those of the schema (the codes of every "
-                "dimension, then 2 per measure)"
+                "dimension, then of every measure)"
             )
         check_promise(self.plan, self.schema, self.guarantee)
 

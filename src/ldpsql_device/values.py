@@ -127,12 +127,15 @@ class Listed:
     """Values written out (category: all strings or all ints; bool).
 
     merged: the code of every value where some share one, each code first used after all below it;
-    empty where every value has a code of its own, in their order.  size: number of codes.
+    empty where every value has a code of its own, in their order.  is_whole: whether the values,
+    but for the last one, are texts of whole numbers, which are what records hold.
+    size: number of codes.
     """
 
     type: str
     values: tuple[Value, ...]
     merged: tuple[int, ...] = ()
+    is_whole: bool = False
     size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -158,13 +161,20 @@ class Listed:
         return self.merged or range(len(self.values))
 
     @cached_property
+    def recorded(self) -> tuple[Value, ...]:
+        """The values as records hold them."""
+        if not self.is_whole:
+            return self.values
+        return (*(int(str(value)) for value in self.values[:-1]), self.values[-1])
+
+    @cached_property
     def _codes(self) -> dict[Value, int]:
-        return dict(zip(self.values, self.codes, strict=False))
+        return dict(zip(self.recorded, self.codes, strict=False))
 
     @cached_property
     def _kind(self) -> Any:
-        """The Python type of the values."""
-        return type(self.values[0])
+        """The Python type of what records hold."""
+        return type(self.recorded[0])
 
     @cached_property
     def longest(self) -> int:
@@ -177,7 +187,7 @@ class Listed:
         Texts are compared code point by code point, without any normalisation.
         """
         fits = (type(value) is self._kind) | (self._kind is int and _is_whole(value))
-        given: Any = value if fits else self.values[0]
+        given: Any = value if fits else self.recorded[0]
         if self._kind is str:
             given = given[: self.longest]
         code = self._codes.get(given, -1)
@@ -185,11 +195,11 @@ class Listed:
         return max(code, 0), is_outside if fits else MISSING
 
     def has_own_code(self, value: Any) -> bool:
-        """Whether the value is declared, and no other has its code."""
+        """Whether a value of a record is declared, and no other has its code."""
         return self.has(value) and self.codes.count(self._codes[value]) == 1
 
     def has(self, value: Any) -> bool:
-        """Whether the value is declared."""
+        """Whether a value of a record is declared."""
         # True == 1, but is not the same value.
         return type(value) is self._kind and value in self._codes
 

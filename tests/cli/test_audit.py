@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -16,6 +17,7 @@ from support.surveys import (
     TOML,
     category,
     for_a_shuffler,
+    integer,
     mostly_in_clear,
     survey_toml,
 )
@@ -74,6 +76,18 @@ def test_the_device_code_is_tried_out():
     assert "empirical    epsilon >= 0." in shown.stdout
     assert "except with probability 1e-06" in shown.stdout
     assert "pairs of reports are equal" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [(category("sex", "f", "m"), "[fm]"), (integer("age", 40, 44), "4[0-4]")],
+)
+def test_records_are_named_by_their_values(tmp_path, column, values):
+    path = tmp_path / "app.json"
+    path.write_text(design(survey_toml(column, mechanism="grr", epsilon="1")).to_json())
+    shown = words_of(run("audit", path).stdout)
+    record = rf"\((sex|age) = {values}\)"
+    assert re.search(rf"reports of {record} against \d+ of {record}", shown), shown
 
 
 def test_the_device_is_compared_with_the_law_of_its_plan():
@@ -178,8 +192,8 @@ def test_no_guarantee_comes_with_a_witness_and_exit_code_1(monkeypatch):
     shown = run(*MECHANISM, "4")
     assert (shown.exit_code, shown.stderr) == (1, "")
     assert "witness      report (0, 0)\n" in shown.stdout
-    assert "sent by (x=0) with probability 0.5" in shown.stdout
-    assert "never by (x=2)" in shown.stdout
+    assert "sent by (x = code 0) with probability 0.5" in shown.stdout
+    assert "never by (x = code 2)" in shown.stdout
     assert as_json(*MECHANISM, "4")[0] == 1
 
 

@@ -77,6 +77,22 @@ def test_sound_mechanisms_are_the_default(tmp_path: Path, survey: Path) -> None:
     assert "fourier" in found.stdout
 
 
+@pytest.mark.parametrize("name", ["ft", "urr"])
+def test_a_named_mechanism_that_cannot_take_the_survey_is_left_out(
+    tmp_path: Path, survey: Path, name: str
+) -> None:
+    """And the others are compared; alone it is the error."""
+    named = ("--predicates", 1, "--mechanisms")
+    found = bench(stored(tmp_path), survey, *named, f"{name},hgrr")
+    assert found.exit_code == 0, found.output
+    assert f"left out: {name}: " in found.stderr
+    assert "hgrr" in found.stdout
+    assert name not in found.stdout
+    alone = bench(stored(tmp_path), survey, *named, name)
+    assert alone.exit_code == 1
+    assert f"ldpsql: error: {name} does not fit this survey: " in alone.stderr
+
+
 def with_age(ages: list[object]) -> pa.Table:
     return pa.table({"age": ages, "pay": [1.0] * len(ages)})
 

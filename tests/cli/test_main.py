@@ -97,6 +97,19 @@ def test_any_package_may_bring_a_command(joined, monkeypatch, tmp_path):
     assert run("rain").stdout == "it rains\n"
 
 
+@pytest.mark.parametrize("name", ["\x1b[2Jx", "-x", "Rain", "a b", "x" * 300 + "!", "ä", "9"])
+def test_a_name_that_is_no_word_is_refused_and_shown_as_text(joined, name):
+    """It is neither listed nor run, and draws nothing on a terminal."""
+    joined(**{name: "os:getcwd"})
+    said = run("--help").stdout
+    assert "Left out, for a name is a-z, 0-9 and -:" in words_of(said)
+    assert said.isascii() and "\x1b" not in said
+    assert max(map(len, said.splitlines())) <= 100
+    assert name not in commands.Commands()
+    assert extensions.load(commands.GROUP, name) is None
+    assert extensions.refused("ldpsql.commands") == [f"{name!a:.60} of '?'"]
+
+
 def test_a_command_that_is_not_installed_is_named(joined):
     joined()
     assert "publish Write answers" not in words_of(run("--help").stdout)

@@ -4,6 +4,7 @@ import builtins
 import subprocess
 import sys
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +46,7 @@ def reports(survey):
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory, reports, survey):
     path = tmp_path_factory.mktemp("store") / "app.duckdb"
-    with ldpsql.connect(path) as opened:
+    with ldpsql.connect(path, new=True) as opened:
         opened.ingest(reports, survey=survey)
     return path
 
@@ -231,7 +232,7 @@ def test_questions_join_registered_tables(connection):
 def test_tables_in_the_store_outlive_the_connection(files, survey):
     path = files / "app.duckdb"
     (files / "regions.csv").write_text("state,region\nCA,west\nNY,east\n")
-    with ldpsql.connect(path) as opened:
+    with ldpsql.connect(path, new=True) as opened:
         opened.register("kept", REGIONS)
         opened.ingest(files / "1.parquet", survey=survey)
         opened.add_lookup(files / "regions.csv")
@@ -240,7 +241,7 @@ def test_tables_in_the_store_outlive_the_connection(files, survey):
         assert len(opened.execute(BY_REGION).fetchall()) == 2
         with pytest.raises(dbapi.OperationalError, match="read-only"):
             opened.add_lookup(REGIONS, "more")
-    with ldpsql.connect(path) as opened:
+    with ldpsql.connect(path, new=True) as opened:
         opened.remove_lookup("regions")
         assert opened.lookups == ()
 
@@ -259,7 +260,7 @@ def total(connection):
 
 def test_by_default_the_file_is_made_and_held_for_writing_only_while_ingesting(files):
     path = files / "s.duckdb"
-    with ldpsql.connect(path) as connection:
+    with ldpsql.connect(path, new=True) as connection:
         assert path.exists()
         assert connection.ingest(files / "1.parquet")[0].reports == 1000
         with ldpsql.connect(path, read_only=True) as reader:
@@ -273,7 +274,7 @@ def test_by_default_the_file_is_made_and_held_for_writing_only_while_ingesting(f
 
 def test_a_connection_that_cannot_write_now_can_still_be_asked(files):
     path = files / "s.duckdb"
-    with ldpsql.connect(path) as connection:
+    with ldpsql.connect(path, new=True) as connection:
         connection.ingest(files / "1.parquet")
         with (
             open_store(path, read_only=True),
@@ -286,7 +287,7 @@ def test_a_connection_that_cannot_write_now_can_still_be_asked(files):
 
 
 def test_what_is_registered_stays_while_reports_are_ingested(files):
-    with ldpsql.connect(files / "s.duckdb") as connection:
+    with ldpsql.connect(files / "s.duckdb", new=True) as connection:
         connection.ingest(files / "1.parquet")
         connection.register("regions", {"state": ["CA", "NY"], "region": ["west", "east"]})
         connection.ingest(files / "2.parquet")
@@ -300,7 +301,7 @@ def test_answers_can_be_fetched_while_another_has_the_file(files):
         "import sys; from ldpsql.store import open_store; "
         "s = open_store(sys.argv[1], read_only=False); print('open', flush=True); sys.stdin.read()"
     )
-    with ldpsql.connect(path) as connection:
+    with ldpsql.connect(path, new=True) as connection:
         connection.ingest(files / "1.parquet")
         cursor = connection.execute("SELECT COUNT(*) FROM app")
         connection.ingest(files / "2.parquet")
@@ -318,7 +319,7 @@ def test_answers_can_be_fetched_while_another_has_the_file(files):
 def test_files_before_a_refused_one_are_told_and_the_connection_is_usable(files):
     (files / "3.parquet").write_bytes(b"nonsense")
     told = []
-    with ldpsql.connect(files / "s.duckdb") as connection:
+    with ldpsql.connect(files / "s.duckdb", new=True) as connection:
         with pytest.raises(dbapi.DataError, match=r"3\.parquet"):
             connection.ingest(str(files / "*.parquet"), tell=told.append)
         assert [batch.reports for batch in told] == [1000, PEOPLE - 1000]
@@ -331,7 +332,9 @@ def test_read_only_never_writes_and_never_makes_a_file(files):
     path = files / "s.duckdb"
     with pytest.raises(dbapi.OperationalError, match="no store"):
         ldpsql.connect(path, read_only=True)
-    ldpsql.connect(path).close()
+    with pytest.raises(dbapi.OperationalError, match="no store"):
+        ldpsql.connect(path, read_only=True, new=True)
+    ldpsql.connect(path, new=True).close()
     with (
         ldpsql.connect(path, read_only=True) as connection,
         pytest.raises(dbapi.OperationalError, match="read-only"),
@@ -340,18 +343,20 @@ def test_read_only_never_writes_and_never_makes_a_file(files):
 
 
 @pytest.mark.parametrize("read_only", [None, True, False])
-def test_a_misspelt_file_is_refused_where_it_must_exist(files, read_only):
+@pytest.mark.parametrize("spell", [str, Path, Path.as_uri])
+def test_a_misspelt_file_is_refused_and_not_made(files, read_only, spell):
     path = files / "s.duckdb"
-    with pytest.raises(dbapi.OperationalError, match=r"there is no store .*s\.duckdb; check"):
-        ldpsql.connect(str(path), read_only=read_only, must_exist=True)
+    with pytest.raises(dbapi.OperationalError, match=r"no store .*s\.duckdb; make .*new=True"):
+        ldpsql.connect(spell(path), read_only=read_only)
     assert not path.exists()
-    ldpsql.connect(str(path)).close()
-    ldpsql.connect(str(path), read_only=read_only, must_exist=True).close()
+    for _ in range(2):
+        ldpsql.connect(spell(path), new=True).close()
+    ldpsql.connect(spell(path), read_only=read_only).close()
 
 
 def test_read_only_false_holds_the_file(files):
     path = files / "s.duckdb"
-    with ldpsql.connect(path, read_only=False) as connection:
+    with ldpsql.connect(path, read_only=False, new=True) as connection:
         connection.ingest(files)
         script = f"import duckdb; duckdb.connect({str(path)!r}, read_only=True)"
         other = subprocess.run(

@@ -24,7 +24,7 @@ from ldpsql.designer.auto import (
 )
 from ldpsql.designer.forecast import Forecast, sample_queries
 from ldpsql.errors import UnsupportedSQL
-from ldpsql.mechanisms.fourier.recipe import choose_bins
+from ldpsql.mechanisms.fourier.recipe import choose_bins, find_fitting_group
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
@@ -275,3 +275,26 @@ def test_a_very_large_dimension_gets_bins_that_its_people_can_tell():
     asked = Workload.everyday(large)
     assert list(mechanism("fourier").variants(asked, ONE, 100_000)) == [{"bins": 1024}]
     assert [choose_bins(n) for n in (1, 10_000, 1_000_000, 10**9)] == [256, 256, 2048, 4096]
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_codes_that_are_asked_one_by_one_are_never_binned(declared: bool) -> None:
+    """Of few too many codes for the default bins every one keeps its own; of very many an oracle is
+    chosen, and fourier says why it is not."""
+    for size in (5_000, 100_000):
+        domain = RecordDomain(("item",), (size,), (), (), ())
+        workload = Workload.everyday(domain, {0: "equality"})
+        if declared:
+            row = DeclaredQuery(1.0, ((1.0, (((7, 8),),)),))
+            workload = replace(workload, classes=(), queries=(row,))
+        recipe = mechanism("fourier")
+        if size < 10_000:
+            group = find_fitting_group(domain, workload, 4096)
+            assert group.bins == (size,)
+            assert not group.is_coarse
+        else:
+            with pytest.raises(SurveyError, match="item has 100000 values that are asked for one"):
+                recipe.design(domain, ONE, {}, workload)
+            assert choose(workload, ONE, 1_000_000).best.name == "olh"
+    ranges = Workload.everyday(domain)
+    assert find_fitting_group(domain, ranges, 4096).is_coarse

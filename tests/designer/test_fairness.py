@@ -65,6 +65,17 @@ def test_printed_distances_are_those_of_a_sample() -> None:
     assert max(np.array(own) / ratios(ABSOLUTE)) > 1.05
 
 
+def test_people_who_have_a_value_count_as_part_of_a_mean() -> None:
+    domain = RecordDomain(
+        ("sex", "pay"), (2, 3), (), (), (), (2, 3), nullable=((0.0, 9.0, 2, "linear"),)
+    )
+    fair = weigh_fairly(Workload.everyday(domain), TWO)
+    weights = {entry.predicates[1:]: entry.weight for entry in fair.classes}
+    assert sum(weights.values()) == pytest.approx(1.0)
+    assert weights[((1, "present"),)] == pytest.approx(weights[((1, "level"),)] / 3.0)
+    assert weights[()] > 0.1
+
+
 def test_the_largest_distance_is_within_five_percent_of_the_least() -> None:
     """By duality: no design's largest ratio is below the mean under these weights."""
     fair = weigh_fairly(ABSOLUTE, TWO)

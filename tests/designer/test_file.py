@@ -260,6 +260,7 @@ type = "int"
 domain = [18, 41]
 [measure.spent]
 bounds = [0, 10]
+required = true
 """
 
 

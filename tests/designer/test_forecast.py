@@ -158,6 +158,7 @@ type = "int"
 domain = [1, 20]
 [measure.pay]
 bounds = [0, 10]
+required = true
 """
 
 

@@ -7,6 +7,7 @@ from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from support.giving import scheduled, yes_or_no
 from support.later_rounds import next_survey
 from support.surveys import (
@@ -26,7 +27,13 @@ from support.surveys import (
 from support.vectors import published_key
 
 from ldpsql.designer import design
-from ldpsql_device.description import WIDTH, describe, describe_missing, largest_belief
+from ldpsql_device.description import (
+    WIDTH,
+    describe,
+    describe_missing,
+    describe_values,
+    largest_belief,
+)
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.schema import Measure
 
@@ -91,9 +98,20 @@ def test_no_value_can_pretend_to_be_the_text_around_it():
     assert '..."' in told
 
 
-def test_a_missing_value_of_a_measure_counts_as_its_levels_have_it():
-    said_of = {levels: describe_missing(Measure("x", (0, 1), levels=levels)) for levels in (2, 3)}
-    assert said_of == {2: "a bound drawn evenly", 3: "the middle of the bounds"}
+@pytest.mark.parametrize(
+    ("keys", "values", "counted"),
+    [
+        ({"levels": 2}, "", "a bound drawn evenly"),
+        ({"levels": 3}, "", "the middle of the bounds"),
+        ({"has_null": True}, ", or missing", "missing (NULL)"),
+        ({"missing_as": 0}, "", "0"),
+        ({"missing_as": 0.25, "levels": 3}, "", "0.25"),
+    ],
+)
+def test_what_a_missing_value_of_a_measure_counts_as_is_said(keys, values, counted):
+    measure = Measure("x", (0, 1), **keys)
+    assert describe_values(measure) == f"a number from 0 to 1{values}"
+    assert describe_missing(measure) == counted
 
 
 def test_labels_cannot_pretend():

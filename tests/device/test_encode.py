@@ -89,7 +89,7 @@ def test_the_nearest_code_is_the_default_of_numbers_and_a_drawn_one_of_categorie
     assert codes(age=1000, state="NY") == [72, 1, 1]
     # The word's first digit is for the age, 0 .. 72, and its second for the state, 0 .. 2.
     assert codes(age=None, state="TX") == [72, 2, 1]
-    assert codes(spent=None) == [12, 1, 1]
+    assert codes(spent=None) == [12, 1, 0]
     words[0] = 0
     assert codes(age=None, state="TX") == [0, 0, 1]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from support.giving import PLENTY, scheduled, sealed_anew, yes_or_no
 from support.later_rounds import next_survey
-from support.surveys import ANYTHING, RECORD, SMALL, TOML, app, mostly_in_clear
+from support.surveys import ANYTHING, RECORD, SMALL, TOML, app, measure, mostly_in_clear
 
 from ldpsql.designer import design
 from ldpsql.survey import Survey
@@ -100,7 +100,7 @@ def test_every_attribute_has_a_budget(path):
     answer(design(one.format("a") + age), ledger)
     answer(design(one.format("b") + '[dimension.state]\ntype = "bool"\n'), ledger, {"state": True})
     with pytest.raises(OperationalError, match=r"0\.6 of the budget of 1 for age is spent"):
-        answer(design(one.format("c") + "[measure.age]\nbounds = [0, 99]\n"), ledger)
+        answer(design(one.format("c") + measure("age", 0, 99)), ledger)
     assert ledger.spent() == Fraction(12, 10)
 
 

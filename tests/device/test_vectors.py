@@ -17,6 +17,7 @@ from support.vectors import (
     answer,
     code_of,
     is_open,
+    levels_of,
     read_record,
     schema_of_sizes,
     threshold_of,
@@ -44,7 +45,7 @@ def load(path: Path) -> Any:
 def test_every_recipe_has_vectors_of_two_surveys():
     """Made by `python -m support.vectors`."""
     named = {path.stem.removeprefix("recipe_") for path in RECIPES}
-    assert named == {*MECHANISMS, "fourier_product"}
+    assert named == {*MECHANISMS, "fourier_product", "fourier_nullable", "hgrr_nullable"}
     assert all(len(load(path)["surveys"]) >= 2 for path in RECIPES)
 
 
@@ -84,7 +85,7 @@ def test_a_client_written_from_the_format_encodes_alike():
             threshold = reference_client.threshold_of(vector["measure"], case["value"])
             assert str(threshold) == case["threshold"], (vector, case)
             for word, level in case["levels"]:
-                found = reference_client.level_of(vector["measure"], threshold, int(word))
+                found = reference_client.code_of_number(vector["measure"], case["value"], int(word))
                 assert found == level, (vector, case, word)
     for vector in vectors["draws"]:
         dimensions = [{"type": "int", "domain": [1, size]} for size in vector["sizes"]]
@@ -106,8 +107,7 @@ def test_values_have_their_thresholds_and_levels(vector):
     [measure] = Schema.from_json(schema).measures
     for case in vector["cases"]:
         assert threshold_of(measure, case["value"]) == case["threshold"], case
-        for word, level in case["levels"]:
-            assert measure.level(int(case["threshold"]), int(word)) == level, (case, word)
+        assert levels_of(measure, case["value"]) == [*map(tuple, case["levels"])], case
 
 
 @pytest.mark.parametrize("vector", load(FOLDER / "encoding.json")["draws"])

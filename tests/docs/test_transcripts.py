@@ -8,7 +8,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.transcripts import ROOT, agree, files_of, prepare, run_python, run_step, steps_of
+from support.transcripts import (
+    DATABASE,
+    ROOT,
+    agree,
+    files_of,
+    prepare,
+    run_python,
+    run_step,
+    steps_of,
+)
 
 README = ROOT / "README.md"
 PAGES = [
@@ -17,9 +26,11 @@ PAGES = [
 
 
 def check(page: Path) -> None:
-    """Every command of a page, in the current folder; the first that differs fails."""
+    """Every command of a page, in the current folder; the first that differs fails. Those of README
+    run as they are typed, with nothing in the environment."""
+    database = None if page == README else DATABASE
     for step in steps_of(page.read_text(encoding="utf-8")):
-        shown = run_step(step)
+        shown = run_step(step, database)
         if not agree(step.output, shown):
             lines = [f"{page.name}:{step.line}", *step.output, "-- prints", *shown]
             pytest.fail("\n".join(lines), pytrace=False)

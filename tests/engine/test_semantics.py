@@ -43,7 +43,12 @@ SCHEMA = Schema(
         Dimension("joined", time_range("date", FIRST_DAY, FIRST_DAY + timedelta(days=5), "day")),
         Dimension("active", BOOL),
     ),
-    (Measure("pay", (-10.0, 90.0)), Measure("age", (1.0, 11.0))),
+    (
+        Measure("bonus", (-5.0, 15.0), levels=4, rounding="quadratic", has_null=True),
+        Measure("tip", (1.0, 3.0), levels=2, has_null=True),
+        Measure("pay", (-10.0, 90.0)),
+        Measure("age", (1.0, 11.0)),
+    ),
     (
         PublicColumn("version", "int"),
         PublicColumn("shop", "text"),
@@ -57,6 +62,7 @@ def raw_table() -> pa.Table:
     random = np.random.default_rng(4)
     state = [None if i == 4 else STATES[i] for i in random.integers(0, 5, PEOPLE)]
     version = [None if v == 3 else int(v) for v in random.integers(0, 4, PEOPLE)]
+    missing = np.random.default_rng(5)
     return pa.table(
         {
             "age": random.integers(1, 12, PEOPLE),
@@ -70,6 +76,13 @@ def raw_table() -> pa.Table:
             "version": pa.array(version, type=pa.int64()),
             "shop": pa.array(["north", "south"]).take(pa.array(random.integers(0, 2, PEOPLE))),
             "price": np.round(random.uniform(0, 20, PEOPLE) * 8) / 8,
+            **{
+                name: pa.array(
+                    np.round(missing.uniform(low, high, PEOPLE) * 8) / 8,
+                    mask=missing.random(PEOPLE) < share,
+                )
+                for name, low, high, share in (("bonus", -5, 15, 0.3), ("tip", 1, 3, 0.6))
+            },
         }
     )
 

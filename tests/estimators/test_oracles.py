@@ -10,7 +10,7 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators import oracles
 from ldpsql.estimators.base import make_estimator
 from ldpsql.estimators.nodes import NodeDesign, OracleAnswer
-from ldpsql.estimators.oracles import Grr, Olh, Oracle, Oue, prime_from
+from ldpsql.estimators.oracles import Grr, Olh, Oue, SpectralOlh, prime_from
 from ldpsql.mechanisms.oracles import LARGEST, choose_oracle, hash_values, make_oracle, odds_words
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import enumerate_law
@@ -18,6 +18,7 @@ from ldpsql.reports.report import Histograms
 from ldpsql_device.draw import invert
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
+from ldpsql_device.plan import WORDS, subset_words
 from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 ONE, TWO = Epsilon.parse("1"), Epsilon.parse("2")
@@ -77,7 +78,7 @@ def test_support_probabilities_are_those_of_the_law(name: str, nodes: int) -> No
 )
 def test_olh_parameters(epsilon: str, p: float, values: int) -> None:
     """docs/spec/h4mda.md#13; q is exact for the family, 1/g in its limit."""
-    oracle = make_oracle("olh", 20_011, Epsilon.parse(epsilon))
+    oracle = Olh.of(20_011, values, odds_words(Epsilon.parse(epsilon)))
     assert hash_values(Epsilon.parse(epsilon)) == values
     assert oracle.p == pytest.approx(p, abs=2e-9)
     assert oracle.q == pytest.approx(1 / values, rel=0.01)
@@ -99,9 +100,8 @@ def test_auto_takes_the_oracle_of_least_variance() -> None:
 
 
 def hashing(nodes: int, epsilon: str) -> Olh:
-    oracle: Oracle = make_oracle("olh", nodes, Epsilon.parse(epsilon))
-    assert isinstance(oracle, Olh)
-    return oracle
+    words = Epsilon.parse(epsilon)
+    return Olh.of(prime_from(nodes), hash_values(words), odds_words(words))
 
 
 @pytest.mark.parametrize(("nodes", "epsilon"), [(5, "2"), (60, "1"), (97, "3"), (8, "2")])
@@ -137,6 +137,48 @@ def test_olh_decodes_by_report_as_devices_hash(nodes: int, epsilon: str) -> None
     for amounts in (np.ones(43), random.random(43)):
         expected = amounts @ (hashed == y[:, None])
         assert oracle._by_report([a, c], y, amounts, labels) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "2", "4"])
+def test_harmonics_have_the_moments_of_the_law(epsilon: str) -> None:
+    """Of a pair of nodes exactly, over all hash functions and answers; never far above OLH's."""
+    prime, odds = 97, odds_words(Epsilon.parse(epsilon))
+    values = min(hash_values(Epsilon.parse(epsilon)), 11)
+    oracle, own, nodes = SpectralOlh.of(prime, values, odds), 5, np.array([5, 17, 60])
+    a, c = (grid.ravel() for grid in np.meshgrid(np.arange(prime - 1), np.arange(prime)))
+    hashed = ((a + 1) * invert(np.array([own]), prime)[0] + c) % prime % values
+    p = subset_words(1, values, odds)[0] / WORDS
+    means, squares = np.zeros(3), np.zeros((3, 3))
+    for y in range(values):
+        chance = np.where(hashed == y, p, (1.0 - p) / (values - 1)) / len(a)
+        support = oracle._support([a, c], np.full(len(a), y), nodes)
+        means += chance @ support
+        squares += (support * chance[:, None]).T @ support
+    assert means == pytest.approx([oracle.p, oracle.q, oracle.q], abs=1e-12)
+    assert oracle.squares is not None
+    assert np.diagonal(squares) == pytest.approx(np.array(oracle.squares)[[0, 1, 1]], abs=1e-12)
+    assert squares[0, 1:] == pytest.approx(oracle.joint_own, abs=1e-12)
+    plain = Olh.of(prime, values, odds)
+    ratio = oracle.moments.node_variance / plain.moments.node_variance
+    assert 1.0 < ratio < 1.05
+
+
+@pytest.mark.parametrize(("nodes", "epsilon"), [(5_000, "2"), (100_000, "1"), (6_000, "5")])
+def test_harmonics_are_added_up_as_one_by_one(nodes: int, epsilon: str) -> None:
+    """The transform, the sum over rows, and the sum over single nodes are one definition."""
+    oracle = make_oracle("olh", nodes, Epsilon.parse(epsilon))
+    assert isinstance(oracle, SpectralOlh)
+    random, prime = np.random.default_rng(1), oracle.prime
+    coins = [random.integers(0, prime - 1, 300), random.integers(0, prime, 300)]
+    answer, amounts = random.integers(0, oracle.values, 300), random.random(300)
+    every = oracle.supporters(coins, answer, amounts, np.arange(nodes))
+    some = np.array([0, 1, 77, nodes - 1])
+    assert oracle.supporters(coins, answer, amounts, some) == pytest.approx(every[some], abs=1e-10)
+    by_row = oracle.weigh_supported(coins, answer, some, np.eye(4))
+    assert by_row @ amounts == pytest.approx(every[some], abs=1e-10)
+    low, high = oracle.extremes(some, np.array([[1.0, 0.0, 0.0, 0.0]]))
+    assert low[0] <= by_row[0].min()
+    assert by_row[0].max() <= high[0]
 
 
 @pytest.mark.parametrize(("oracle", "words"), [("oue", "sends a bit"), ("olh", "OLH's 4194304")])

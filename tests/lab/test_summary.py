@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ldpsql_lab.bench.summary import errors
+from ldpsql_lab.bench.results import tables
+from ldpsql_lab.bench.summary import COSTS, Line, errors
 
 VALUE = np.array([12.0, 7.0, math.nan, 1.0, 5.0])
 TRUTH = np.array([10.0, 10.0, 10.0, 0.0, math.nan])
@@ -36,6 +38,28 @@ def test_intervals() -> None:
     assert FOUND.coverage == pytest.approx(2 / 3)
     assert FOUND.width == pytest.approx((6 + 2 + 4) / 3)
     assert FOUND.claimed == pytest.approx(math.sqrt((1 + 4 + 4) / 3))
+
+
+def line(mechanism: str, undetermined: float, mre: float, *, sound: bool = True) -> Line:
+    found = replace(FOUND, undetermined=undetermined, mre=mre, nmse=math.nan)
+    costs = dict.fromkeys(COSTS, 1.0)
+    kind = (mechanism, sound, "epsilon 1", 1.0, 300, "ranges", "AVG(pay)", 1)
+    return Line(*kind, found, math.nan, costs, 8.0, 2)
+
+
+def test_what_answers_most_is_first_and_then_what_errs_least() -> None:
+    """A mechanism whose few answers are the easy ones is not the best of all."""
+    made = [
+        line("lucky", 0.98, 0.001),
+        line("unsound", 0.0, 0.0001, sound=False),
+        line("coarse", 0.0, 0.3),
+        line("fine", 0.004, 0.1),
+        line("mute", 1.0, math.nan),
+    ]
+    for lines in (made, made[::-1]):
+        rows = next(tables(lines)).splitlines()[-5:]
+        order = ["fine", "coarse", "lucky", "mute", "unsound"]
+        assert [row.split()[0] for row in rows] == order
 
 
 def test_nothing_to_compare() -> None:

@@ -160,7 +160,7 @@ COUNTS_OF_MOMENTS = survey_toml(
 # -- persons who have several rows ----------------------------------------------------------------
 
 VISITS = survey_toml(integer("age", 0, 9), epsilon="8", mechanism="grr")
-SPENDING = VISITS.replace('"grr"', '"hgrr"') + "[measure.spent]\nbounds = [0, 10]\n"
+SPENDING = VISITS.replace('"grr"', '"hgrr"') + measure("spent", 0, 10)
 
 
 def visits(people: int) -> pa.Table:

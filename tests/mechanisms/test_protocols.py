@@ -79,6 +79,7 @@ def test_every_contract_is_as_wide_as_is_known() -> None:
         "Channel": 6,
         "TableDesign": 1,
         "RowsDesign": 2,
+        "CodeDecoder": 2,
         "GroupAnswer": 5,
         "Source": 5,
         "LinearDesign": 5,

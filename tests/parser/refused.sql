@@ -28,12 +28,15 @@ SELECT AVG(abs(purchase)) FROM app  -- UnsupportedSQL [purchase]: this is not li
 SELECT AVG(score * 2) FROM app  -- UnsupportedSQL [score]: score is collected in bins of real numbers: this has no exact answer; compare it with their edges
 SELECT SUM(COUNT(*)) FROM app  -- UnsupportedSQL [COUNT(*)]: an aggregate cannot stand here; write it in HAVING
 SELECT AVG(app.*) FROM app  -- UnsupportedSQL [AVG(app.*)]: AVG takes one column; write AVG(column)
-SELECT SUM(state) FROM app  -- QueryError [state]: state is a dimension, not a measure, and cannot be summed; declare [measure.state] with bounds in the...
+SELECT SUM(state) FROM app  -- QueryError [state]: state is a dimension, not a measure, and cannot be summed; ask SELECT state, COUNT(*) FROM app GROUP BY state, or declare [measure.state] with bounds in the survey to sum it in later reports
 SELECT AVG(version) FROM app  -- QueryError [version]: version is of type text: it has no sum
 SELECT SUM(nope) FROM app  -- QueryError [nope]: app has no column 'nope'; there are age, state, active, hours, joined,...
 SELECT COUNT(nope) FROM app  -- QueryError [nope]: app has no column 'nope'; there are age, state, active, hours, joined,...
-SELECT COUNT(*) OVER () FROM app  -- UnsupportedSQL [*]: * would show single people; name aggregates: COUNT(*), AVG(column)
+SELECT COUNT(*) OVER () FROM app  -- UnsupportedSQL [COUNT]: COUNT(*) OVER would count single people; write SUM(COUNT(*))
 SELECT RANK() OVER (ORDER BY age), COUNT(*) FROM app  -- UnsupportedSQL [age]: age stands outside of an aggregate and is not a GROUP BY key; add GROUP BY age, or aggregate it
+SELECT SUM(tip + pay) FROM tips  -- UnsupportedSQL [tip + pay]: tip may be NULL, and then so is its sum with pay; sum each of them, and add the sums
+SELECT AVG(tip - bonus) FROM tips  -- UnsupportedSQL [tip - bonus]: tip and bonus may both be NULL: this is not supported; sum each of them: SUM(tip) + SUM(bonus)
+SELECT SUM(COALESCE(tip, pay)) FROM tips  -- UnsupportedSQL [pay]: this is not linear in measures and public columns; sum them times expressions over dimensions;...
 SELECT SUM(amount - lower(state)) FROM app  -- QueryError [amount - lower(state)]: No function...
 SELECT LOWER(state), COUNT(*) FROM app  -- UnsupportedSQL [state]: state stands outside of an aggregate and is not a GROUP BY key; add GROUP BY state, or aggregate it
 SELECT COUNT(*) FROM app GROUP BY lower('A')  -- UnsupportedSQL [lower('A')]: a constant is not a GROUP BY key; leave it out
@@ -43,7 +46,7 @@ SELECT [COUNT(*)] FROM app  -- UnsupportedSQL [[COUNT(*)]]: the function ARRAY i
 SELECT {'a': COUNT(*)} FROM app  -- UnsupportedSQL [{'a': COUNT(*)}]: the function STRUCT is not supported here; use aggregates and arithmetic over them
 SELECT COUNT(*)::BLOB FROM app  -- UnsupportedSQL [COUNT(*)::BLOB]: DATATYPE is not supported here; use aggregates and arithmetic over them
 SELECT COUNT(*) FROM app JOIN b USING (x)  -- QueryError [b]: there is no survey 'b'; there are app
-SELECT COUNT(*) FROM app, app AS b  -- UnsupportedSQL [app AS b]: app is joined with itself: no report says whose it is; ask it twice in two CTEs and join their results
+SELECT COUNT(*) FROM app, app AS b  -- UnsupportedSQL [app AS b]: app is joined with itself: no report says whose it is; ask it in CTEs: WITH a AS (SELECT COUNT(*) AS n FROM app) SELECT * FROM a, a AS b
 SELECT COUNT(*) FROM app TABLESAMPLE 10%  -- UnsupportedSQL [10]: sampling is not supported; leave it out: every report is used
 SELECT COUNT(*) FROM app USING SAMPLE 10%  -- UnsupportedSQL [10]: sampling is not supported; leave it out: every report is used
 SELECT COUNT(*) FROM app QUALIFY age > 3  -- UnsupportedSQL [age]: age stands outside of an aggregate and is not a GROUP BY key; add GROUP BY age, or aggregate it
@@ -61,7 +64,7 @@ SELECT COUNT(*) FROM range(5)  -- UnsupportedSQL [range(5)]: a table function is
 SELECT COUNT(*) FROM app GROUP BY build + age  -- UnsupportedSQL [build + age]: an expression cannot combine age, which is private, and build, which is public; write a condition for each, joined by AND or OR
 SELECT COUNT(*) FROM app GROUP BY 1  -- QueryError [COUNT(*)]: an aggregate cannot be a GROUP BY key
 SELECT COUNT(*) FROM app GROUP BY 2  -- QueryError [2]: there is no column 2; positions are 1 to 1
-SELECT COUNT(*) FROM app GROUP BY purchase  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; declare [dimension.purchase] in the survey...
+SELECT COUNT(*) FROM app GROUP BY purchase  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; ask AVG(purchase) of everybody, or declare [dimension.purchase] in the survey to ask this of later reports
 SELECT COUNT(*) FROM app GROUP BY nope  -- QueryError [nope]: app has no column 'nope'; there are age, state, active, hours, joined,...
 SELECT COUNT(*) FROM app GROUP BY ROLLUP (day)  -- UnsupportedSQL [day]: day is public: it must be a key of all grouping sets or of none; ask once for every set
 SELECT COUNT(*) FROM app GROUP BY score / 2  -- UnsupportedSQL [score]: score is collected in bins of real numbers: this has no exact answer; compare it with their edges
@@ -94,14 +97,14 @@ SELECT ANY_VALUE(state) FROM app  -- UnsupportedSQL [ANY_VALUE(state)]: ANY_VALU
 
 -- Conditions: what is wrong
 SELECT COUNT(*) FROM app WHERE active AND (agee = 3)  -- QueryError [agee]: app has no column 'agee'; did you mean age? there are age, state,...
-SELECT COUNT(*) FROM app WHERE active AND (purchase > 3)  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; declare [dimension.purchase] in the survey...
+SELECT COUNT(*) FROM app WHERE active AND (purchase > 3)  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; ask AVG(purchase) of everybody, or declare [dimension.purchase] in the survey to ask this of later reports
 SELECT COUNT(*) FROM app WHERE active AND (nope.age = 3)  -- QueryError [nope.age]: there is no table 'nope' here; write app.age
 SELECT COUNT(*) FROM app WHERE active AND (x.y.age = 3)  -- QueryError [x.y.age]: there is no table 'x.y' here; write app.age
 SELECT COUNT(*) FROM app WHERE active AND (age)  -- QueryError [age]: age is not of type bool; compare it: age = ...
 SELECT COUNT(*) FROM app WHERE active AND (1 = 'x')  -- QueryError [1 = 'x']: these two constants are of different types
 SELECT COUNT(*) FROM app WHERE active AND (age IN ())  -- QueryError [age IN ()]: IN needs at least one value
 SELECT COUNT(*) FROM app WHERE Stat = 'CA'  -- QueryError [Stat]: app has no column 'Stat'; did you mean state? there are age, state, active, hours, joined, score, purchase, day, amount, version, beta, seen, build
-SELECT COUNT(*) FROM app WHERE purchase = 3  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; declare [dimension.purchase] in the survey to ask this of later reports
+SELECT COUNT(*) FROM app WHERE purchase = 3  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; ask AVG(purchase) of everybody, or declare [dimension.purchase] in the survey to ask this of later reports
 SELECT COUNT(*) FROM app AS people WHERE app.age = 3  -- QueryError [app.age]: there is no table 'app' here; write people.age
 
 -- Conditions: what is outside the subset
@@ -206,7 +209,7 @@ DESCRIBE SELECT COUNT(*) FROM app  -- UnsupportedSQL [DESCRIBE]: this DESCRIBE i
 SHOW DATABASES  -- UnsupportedSQL [SHOW]: this SHOW is not supported; write SHOW TABLES, or DESCRIBE <survey>
 EXPLAIN DESCRIBE app  -- UnsupportedSQL [DESCRIBE]: only queries can be explained; leave it out
 DESCRIBE nowhere  -- QueryError [nowhere]: there is no survey 'nowhere'; there are app
-PIVOT app ON age USING COUNT(*)  -- UnsupportedSQL [PIVOT]: PIVOT is not supported; only queries are: write SELECT ... FROM <survey>
+PIVOT app ON age USING COUNT(*)  -- UnsupportedSQL [PIVOT]: PIVOT is not supported; write SELECT age, COUNT(*) FROM app GROUP BY age
 EXPLAIN ANALYZE SELECT 1  -- UnsupportedSQL [EXPLAIN ANALYZE]: EXPLAIN ANALYZE is not offered; write EXPLAIN or EXPLAIN VERBOSE
 EXPLAIN; SELECT COUNT(*) FROM app  -- UnsupportedSQL [;]: EXPLAIN without a query; write the query after it
 EXPLAIN VERBOSE\n;\nSELECT 1;  -- UnsupportedSQL [;]: EXPLAIN without a query; write the query after it
@@ -286,9 +289,9 @@ SELECT COUNT(*) FROM app JOIN cities ON app.state = cities.nope  -- QueryError [
 SELECT COUNT(*) FROM app JOIN cities ON app.state = x.state  -- QueryError [x.state]: there is no table 'x' here; write app.state
 SELECT COUNT(*) FROM app JOIN cities USING (state) JOIN cities USING (state)  -- QueryError [cities]: two relations are called 'cities'
 SELECT COUNT(*) FROM app JOIN cities AS app USING (state)  -- QueryError [cities AS app]: two relations are called 'app'
-SELECT COUNT(*) FROM app JOIN regions ON purchase = pop  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; declare [dimension.purchase] in the survey to ask this of later reports
+SELECT COUNT(*) FROM app JOIN regions ON purchase = pop  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; ask AVG(purchase) of everybody, or declare [dimension.purchase] in the survey to ask this of later reports
 SELECT COUNT(*) FROM app JOIN (SELECT 1)  -- QueryError [1]: joined rows need a name; write JOIN (...) AS name
-SELECT COUNT(*) FROM app JOIN app AS q USING (state)  -- UnsupportedSQL [app AS q]: app is joined with itself: no report says whose it is; ask it twice in two CTEs and join their results
+SELECT COUNT(*) FROM app JOIN app AS q USING (state)  -- UnsupportedSQL [app AS q]: app is joined with itself: no report says whose it is; ask it in CTEs: WITH a AS (SELECT COUNT(*) AS n FROM app) SELECT * FROM a, a AS b
 SELECT COUNT(*) FROM app JOIN sellers USING (region)  -- UnsupportedSQL [sellers]: app is joined with the survey sellers: no report says whose it is; ask each survey by itself and join the results, or all as one by UNION ALL
 SELECT COUNT(*) FROM app NATURAL JOIN sellers  -- UnsupportedSQL [sellers]: app is joined with the survey sellers: no report says whose it is; ask each survey by itself and join the results, or all as one by UNION ALL
 SELECT COUNT(*) FROM app , sellers WHERE app.state = sellers.state  -- UnsupportedSQL [sellers]: app is joined with the survey sellers: no report says whose it is; ask each survey by itself and join the results, or all as one by UNION ALL
@@ -306,11 +309,11 @@ SELECT COUNT(*) FROM app WHERE EXISTS (SELECT 1 FROM cities AS c WHERE c.state =
 -- Literals of another type
 SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (age = 'x')  -- QueryError [age = 'x']: a column of type int cannot be compared with 'x'; write a number, without quotes
 SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (state > 3)  -- QueryError [state > 3]: a column of type category cannot be compared with 3
-SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (active = 1)  -- QueryError [active = 1]: a column of type bool cannot be compared with 1
-SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (joined = 'soon')  -- QueryError [joined = 'soon']: 'soon' is not a date; write 2026-01-31
-SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (joined > '2026-03-15')  -- QueryError [joined > '2026-03-15']: this has no exact answer: all values from 2026-03-01 up to 2026-04-01 share one code; write >= or < with 2026-03-01 or 2026-04-01
-SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (score = 0.5)  -- QueryError [score = 0.5]: a float column is collected in bins, so = has no exact answer; write a range between two edges
-SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (score < 0.7)  -- QueryError [score < 0.7]: this has no exact answer: all values from 0.5 up to 1.0 share one code; write >= or < with 0.5 or 1.0
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (active = 1)  -- QueryError [active = 1]: a column of type bool cannot be compared with 1; write active = TRUE
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (joined = 'soon')  -- QueryError [joined = 'soon']: 'soon' is not a date; write a day as DATE '2026-01-01'
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (joined > '2026-03-15')  -- QueryError [joined > '2026-03-15']: this has no exact answer: all values from 2026-03-01 up to 2026-04-01 share one code; write joined >= DATE '2026-03-01', or joined >= DATE '2026-04-01'
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (score = 0.5)  -- QueryError [score = 0.5]: a float column is collected in bins, so = has no exact answer; write score >= 0.5 AND score < 1.0
+SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (score < 0.7)  -- QueryError [score < 0.7]: this has no exact answer: all values from 0.5 up to 1.0 share one code; write score < 0.5, or score < 1.0
 SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (state IN ('CA', 3))  -- QueryError [state IN ('CA', 3)]: a column of type category cannot be compared with 3
 SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (day = 3)  -- QueryError [day = 3]: day is a column of type date and cannot be compared with '3'
 SELECT COUNT(*) FROM app WHERE hours > 1 AND NOT (day = '2026-01-01 12:00')  -- QueryError [day = '2026-01-01 12:00']: '2026-01-01 12:00' is not a date; write 2026-01-31
@@ -324,9 +327,9 @@ SELECT COUNT(*) FROM app GROUP BY bin(score, 0.3)  -- QueryError [bin(score, 0.3
 SELECT COUNT(*) FROM app GROUP BY bin(state, 2)  -- QueryError [bin(state, 2)]: bin() takes an int or float column, not category
 
 -- Expressions over declared values
-SELECT COUNT(*) FROM types WHERE score % 3 = 0  -- UnsupportedSQL [score % 3 = 0]: this has no exact answer: it is not the same for all values of score in 0..9, which share one code; compare score with the edges of its bins
-SELECT COUNT(*) FROM types WHERE score - 3 < 10  -- UnsupportedSQL [score - 3 < 10]: this has no exact answer: it is not the same for all values of score in 12..19, which share one code; compare score with the edges of its bins
-SELECT COUNT(*) FROM types WHERE EXTRACT(day FROM week) < 10  -- UnsupportedSQL [EXTRACT(day FROM week) < 10]: this has no exact answer: it is not the same for all values of week in 2026-01-05..2026-01-11, which share one code; compare week with the edges of its bins
+SELECT COUNT(*) FROM types WHERE score % 3 = 0  -- UnsupportedSQL [score % 3 = 0]: this has no exact answer: it is not the same for all values of score in 0..9, which share one code; write (score < 10 OR score >= 12)
+SELECT COUNT(*) FROM types WHERE score - 3 < 10  -- UnsupportedSQL [score - 3 < 10]: this has no exact answer: it is not the same for all values of score in 12..19, which share one code; write score < 12
+SELECT COUNT(*) FROM types WHERE EXTRACT(day FROM week) < 10  -- UnsupportedSQL [EXTRACT(day FROM week) < 10]: this has no exact answer: it is not the same for all values of week in 2026-01-05..2026-01-11, which share one code; write (week < DATE '2026-01-12' OR week >= DATE '2026-01-26' AND week < DATE '2026-02-16' OR week >= DATE '2026-02-23'), or week >= DATE '2026-02-02' AND week < DATE '2026-02-09'
 SELECT COUNT(*) FROM types WHERE hour(seen) < 12  -- UnsupportedSQL [hour(seen) < 12]: this has no exact answer: it is not the same for all values of seen in [2026-01-01 00:00:00, 2026-01-02 00:00:00), which share one code; compare seen with the edges of its bins
 SELECT COUNT(*) FROM types WHERE seen + INTERVAL 1 HOUR > DATE '2026-01-03'  -- UnsupportedSQL [seen]: times of seen within an hour cannot be told apart here; write date_trunc('hour', seen), EXTRACT(day FROM seen) or CAST(seen AS DATE)
 SELECT COUNT(*) FROM types WHERE minute(seen) = 0  -- UnsupportedSQL [minute(seen)]: the function MINUTE is not supported over columns; use functions of the values alone, such as lower, abs, date_trunc or CASE
@@ -334,7 +337,7 @@ SELECT COUNT(*) FROM types WHERE date_part('minute', seen) = 0  -- UnsupportedSQ
 SELECT COUNT(*) FROM types WHERE strftime(seen, '%H:%M') < '12:00'  -- UnsupportedSQL [seen]: times of seen within an hour cannot be told apart here; write date_trunc('hour', seen), EXTRACT(day FROM seen) or CAST(seen AS DATE)
 SELECT COUNT(*) FROM types WHERE strftime(seen, '%%%S') < '%30'  -- UnsupportedSQL [seen]: times of seen within an hour cannot be told apart here; write date_trunc('hour', seen), EXTRACT(day FROM seen) or CAST(seen AS DATE)
 SELECT COUNT(*) FROM types WHERE strftime(seen, lower('%d')) = '03'  -- UnsupportedSQL [seen]: times of seen within an hour cannot be told apart here; write date_trunc('hour', seen), EXTRACT(day FROM seen) or CAST(seen AS DATE)
-SELECT COUNT(*) FROM types WHERE strftime(seen, '%d %H') < '03 12'  -- UnsupportedSQL [strftime(seen, '%d %H') < '03 12']: this has no exact answer: it is not the same for all values of seen in [2026-01-03 00:00:00, 2026-01-04 00:00:00), which share one code; compare seen with the edges of its bins
+SELECT COUNT(*) FROM types WHERE strftime(seen, '%d %H') < '03 12'  -- UnsupportedSQL [strftime(seen, '%d %H') < '03 12']: this has no exact answer: it is not the same for all values of seen in [2026-01-03 00:00:00, 2026-01-04 00:00:00), which share one code; write seen < TIMESTAMP '2026-01-04 00:00:00', or seen < TIMESTAMP '2026-01-03 00:00:00'
 SELECT COUNT(*) FROM types WHERE income * 2 > 10  -- UnsupportedSQL [income]: income is collected in bins of real numbers: this has no exact answer; compare it with their edges
 SELECT COUNT(*) FROM types WHERE (income < 20 OR income > 30) = TRUE  -- QueryError [income > 30]: this has no exact answer: all values from 20.0 up to and including 40.0 share one code; write >= 20.0, < 20.0 or <= 40.0
 SELECT COUNT(*) FROM types WHERE wide % 2 = 0  -- UnsupportedSQL [wide % 2 = 0]: wide have 1000000001 combinations of values, and an expression takes at most 1048576; write it over fewer columns, or as conditions on each joined by AND
@@ -344,12 +347,12 @@ SELECT COUNT(*) FROM types WHERE lower(age) = 'x'  -- QueryError [lower(age) = '
 SELECT COUNT(*) FROM types WHERE length(size)  -- QueryError [length(size)]: this is not a condition; compare it with something
 
 -- Quantiles, moments and distributions
-SELECT MEDIAN(pay) FROM people  -- UnsupportedSQL [pay]: pay is a measure: reports give its sum, not its order; declare [dimension.pay] in the survey to ask this of later reports
+SELECT MEDIAN(pay) FROM people  -- UnsupportedSQL [pay]: pay is a measure: reports give its sum, not its order; ask AVG(pay), or declare [dimension.pay] in the survey to ask this of later reports
 SELECT MEDIAN(state) FROM people  -- UnsupportedSQL [state]: state is of type category, not a number; count by it: GROUP BY state
 SELECT MEDIAN(age + hours) FROM people  -- UnsupportedSQL [age + hours]: MEDIAN takes a dimension, or a number over one; write MEDIAN of a dimension, or of numbers computed from one
 SELECT MEDIAN(7) FROM people  -- UnsupportedSQL [7]: MEDIAN takes a dimension, or a number over one; write MEDIAN of a dimension, or of numbers computed from one
 SELECT MEDIAN(day) FROM people  -- UnsupportedSQL [day]: day is of type date, not a number; ask for a number of days: day - DATE '2026-01-01'
-SELECT MEDIAN(pay + 1) FROM people  -- QueryError [pay]: pay is a measure, not a dimension: it can be summed, not compared or grouped; declare [dimension.pay] in the survey to ask this of later reports
+SELECT MEDIAN(pay + 1) FROM people  -- QueryError [pay]: pay is a measure, not a dimension: it can be summed, not compared or grouped; ask AVG(pay) of everybody, or declare [dimension.pay] in the survey to ask this of later reports
 SELECT MEDIAN(upper(state)) FROM people  -- QueryError [upper(state)]: this is of type VARCHAR, and cannot be ordered as a number; write MEDIAN of a dimension, or of numbers computed from one
 SELECT MEDIAN(hours + 1) FROM people  -- UnsupportedSQL [hours + 1]: hours is collected in bins; write MEDIAN(hours), or count by it: GROUP BY hours
 SELECT MEDIAN(ln(age - 18)) FROM people  -- QueryError [ln(age - 18)]: this is infinite or NaN for some declared value; write MEDIAN of a dimension, or of numbers computed from one
@@ -372,9 +375,9 @@ SELECT VAR_POP(pay) FROM people  -- UnsupportedSQL [pay]: reports give sums of t
 SELECT CORR(pay, age) FROM people  -- UnsupportedSQL [pay]: reports give sums of the measure pay, not its squares; declare [dimension.pay] in the survey to ask this of later reports, or design it for VAR_POP(pay) in [workload] queries
 SELECT CORR(age) FROM people  -- QueryError [)]: syntax error near ')'; required keyword: 'expression' missing for Corr
 SELECT VARIANCE(state) FROM people  -- QueryError [state]: this is of type VARCHAR: it has no sum
-SELECT VAR_POP(hours) FROM people  -- UnsupportedSQL [hours]: this has no exact answer: it is not the same for all values of hours in 0..9, which share one code; compare hours with the edges of its bins
+SELECT VAR_POP(hours) FROM people  -- UnsupportedSQL [hours]: this has no exact answer: it is not the same for all values of hours in 0..9, which share one code; GROUP BY hours, of which the bins are told apart
 SELECT HISTOGRAM(age), COUNT(*) FROM people  -- UnsupportedSQL [age]: HISTOGRAM stands beside keys alone; GROUP BY age, and aggregate as you like
 SELECT HISTOGRAM(age) FROM people HAVING COUNT(*) > 3  -- UnsupportedSQL [age]: HISTOGRAM stands beside keys alone; GROUP BY age, and aggregate as you like
 SELECT HISTOGRAM(age + 1) FROM people  -- UnsupportedSQL [age + 1]: HISTOGRAM takes a column; write HISTOGRAM(column)
-SELECT HISTOGRAM(pay) FROM people  -- QueryError [pay]: pay is a measure, not a dimension: it can be summed, not compared or grouped; declare [dimension.pay] in the survey to ask this of later reports
-SELECT CDF(hours, 35) FROM people  -- QueryError [hours, 35]: this has no exact answer: all values from 30 up to 40 share one code; write >= or < with 30 or 40
+SELECT HISTOGRAM(pay) FROM people  -- QueryError [pay]: pay is a measure, not a dimension: it can be summed, not compared or grouped; ask AVG(pay) of everybody, or declare [dimension.pay] in the survey to ask this of later reports
+SELECT CDF(hours, 35) FROM people  -- QueryError [hours, 35]: this has no exact answer: all values from 30 up to 40 share one code; write hours < 30, or hours < 40

@@ -19,6 +19,7 @@ from ldpsql.parser.query import (
     Or,
     Predicate,
 )
+from ldpsql.planner.plan import boxes
 from ldpsql.sql.quoting import Scalar
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.values import Listed, time_range
@@ -158,3 +159,23 @@ def test_texts_are_joined_a_few_times() -> None:
     assert isinstance(where("state || '-' || concat(state, 'x') = 'CA-CAx'"), Scalar)
     joined = " || ".join(["state"] * 18)
     assert "more than 16" in refusal(f"SELECT COUNT(*) FROM app WHERE {joined} = 'x'").reason
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_a_whole_number_equals_the_text_that_says_it(is_text):
+    """As DuckDB has it: '1' = 1, whichever of them is declared."""
+    values: tuple[Any, ...] = ("1", "2", "(other)") if is_text else (1, 2, 3)
+    payments = survey("payments", Schema((Dimension("kind", Listed("category", values)),)))
+    equal = {"kind = 1", "kind = '1'", "1 = kind", "kind IN ('1')", "kind IN (1)"}
+    equal |= {"kind IS NOT DISTINCT FROM '1'", "kind IS NOT DISTINCT FROM 1"}
+    equal |= {"CASE kind WHEN 1 THEN TRUE ELSE FALSE END", "CASE WHEN kind = '1' THEN TRUE END"}
+
+    def slices_of(condition: str) -> Any:
+        sql = f"SELECT COUNT(*) FROM payments WHERE {condition}"
+        [query] = parse(sql, None, lambda _: payments).bases
+        return boxes(query, payments, sql).slices
+
+    assert len(set(map(slices_of, equal))) == 1
+    for each in ("kind = 9", "kind = '9'", "kind IN ('x')"):
+        with pytest.raises(QueryError):
+            slices_of(each)

@@ -98,6 +98,8 @@ def test_files_may_list_strata_in_another_order_and_differ_a_little(tmp_path: Pa
         (["active,n\ntrue,-1\nfalse,2"], "'-1' is not a number of people"),
         (['active,n\ntrue,"300,5"\nfalse,2'], "'300,5' is not a number of people"),
         (["active,n\ntrue,nan\nfalse,2"], "'nan' is not a number of people"),
+        (["active,n\ntrue,1e308\nfalse,2"], "'1e308' is not a number of people (0 to 1e+15)"),
+        (["active,n\ntrue,1\nfalse,1.1e15"], "'1.1e15' is not a number of people"),
         (["active,n\ntrue,0\nfalse,0"], "has no people"),
         (["active,n"], "has 0 rows"),
         ([""], "is empty; its first line names the columns"),

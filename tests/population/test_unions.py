@@ -189,7 +189,7 @@ def test_connections_take_margins_and_keep_them(tmp_path) -> None:
     reports, _ = randomize_batch(
         asked, people(3_000, 5), SeededEntropy(5), policy=accept_everything(asked)
     )
-    with connect(path, weights=MARGIN) as connection:
+    with connect(path, new=True, weights=MARGIN) as connection:
         connection.ingest(reports, survey=asked)
         sql = "SELECT COUNT(*) FROM old"
         assert connection.execute(sql).fetchone() == (20_000,)

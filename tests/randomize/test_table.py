@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -226,6 +227,27 @@ def test_numbers_of_a_column_are_those_of_single_values():
             threshold, standing = declared.threshold(value)
             assert threshold == declared.threshold(float(number))[0]
             assert outside == (standing == OUTSIDE)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        Measure("x", (-7.3, 91.7), has_null=True),
+        Measure("x", (-7.3, 91.7), levels=5, has_null=True),
+        Measure("x", (0.0, 91.7), levels=3, rounding="quadratic", has_null=True),
+        Measure("x", (0.0, 91.7), levels=4, missing_as=17.1),
+        Measure("x", (0.1, 0.9), levels=4, rounding="quadratic"),
+    ],
+)
+def test_codes_of_measures_are_those_that_devices_find(declared):
+    random = np.random.default_rng(3)
+    values = [None, math.nan, -8.0, 200.0, *random.uniform(-20, 120, 500).tolist()]
+    words = random.integers(0, 2**64, len(values), np.uint64)
+    numbers = measure_numbers(declared, pa.array(values)).values
+    codes = round_to_levels(declared, numbers, words).tolist()
+    found = zip(values, words.tolist(), strict=True)
+    assert codes == [declared.code(*declared.threshold(value), word) for value, word in found]
+    assert (codes[0] == declared.levels) == declared.has_null
 
 
 def test_public_columns_get_their_declared_type():

@@ -97,6 +97,11 @@ def test_what_is_not_python_is_packed_as_well(wheels, folder):
         name = "index.html" if address == "/" else address.removeprefix("/")
         assert wheels[0].read(f"ldpsql/server/page/{name}") == own.content
         assert f"src/ldpsql/server/page/{name}" in sources
+    assert "lab/pyproject.toml" in sources
+    for package in ("ldpsql", "ldpsql_device", "ldpsql_lab", "../tests", "../tools"):
+        folder = (ROOT / "src" / package).resolve()
+        own = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*.py")}
+        assert not own - sources, "what the archive's tests import"
     page = (ROOT / "src" / "ldpsql" / "server" / "page").rglob("*")
     files = [path for path in page if path.is_file() and "__pycache__" not in path.parts]
     assert {path.relative_to(ROOT / "src").as_posix() for path in files} <= library

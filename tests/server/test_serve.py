@@ -138,7 +138,7 @@ def test_what_cannot_be_served_is_said(tmp_path, survey):
             "the TLS key and certificate cannot be used; give PEM",
         ),
     ):
-        done = run("serve", "--db", tmp_path / "s.duckdb", "--port", 0, *more)
+        done = run("serve", "--new", "--db", tmp_path / "s.duckdb", "--port", 0, *more)
         assert re.search(f"error: {said}", done.stderr), done.stderr
         assert done.exit_code
     taken.close()
@@ -185,6 +185,15 @@ def test_a_full_disk_is_said_and_once_there_is_room_it_goes_on(tmp_path, survey)
         assert store.sizes("people").tolist() == [3000]
 
 
+@pytest.mark.parametrize("more", [(), ("--shuffler", "batches")])
+def test_a_misspelt_database_is_refused_and_not_made(tmp_path, survey, more):
+    arguments = ("--db", tmp_path / "typo.duckdb", "--survey", survey, *more)
+    said = refusal(run("serve", *arguments), 3)
+    assert re.search(r"there is no .*typo\.duckdb; start an empty one with --new.*or name", said)
+    assert ("ldpsql ingest" in said) != bool(more)
+    assert [path.name for path in tmp_path.iterdir()] == ["people.json"]
+
+
 def test_memory_is_the_databases(tmp_path, monkeypatch):
     given = []
 
@@ -194,7 +203,9 @@ def test_memory_is_the_databases(tmp_path, monkeypatch):
 
     monkeypatch.setattr("ldpsql.server.command.open_store", refuses)
     for options in ((), ("--memory", "150")):
-        assert "no further" in refusal(run("serve", "--db", tmp_path / "s.duckdb", *options), 3)
+        assert "no further" in refusal(
+            run("serve", "--new", "--db", tmp_path / "s.duckdb", *options), 3
+        )
     assert given == [500, 150]
     assert run("serve", "--memory", "99").exit_code == 2
     assert len(given) == 2

@@ -97,7 +97,7 @@ def test_the_door_of_a_shuffler_is_that_of_a_collector(home):
 def test_reports_of_other_surveys_are_not_taken(home):
     local = home / "local.json"
     local.write_text(both_texts())
-    given = ("--db", home / "w.db", "--survey", local, "--shuffler", home / "batches")
+    given = ("--new", "--db", home / "w.db", "--survey", local, "--shuffler", home / "batches")
     assert "trusts no shuffler" in run("serve", *given).stderr
 
 

@@ -136,7 +136,7 @@ def test_an_outer_query_that_takes_too_long_is_stopped_and_the_next_one_runs(sma
 def test_a_result_that_never_ends_is_stopped_while_it_is_fetched(sandbox, small):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.monotonic()
-    with pytest.raises(QueryError, match=r"there are more than 1,000,000 rows; .* add LIMIT"):
+    with pytest.raises(QueryError, match=r"there are more than 1,048,576 rows; .* add LIMIT"):
         sandbox.evaluate("SELECT a.x, b.x FROM r a, r b, r c, r d", {"r": MANY})
     with pytest.raises(QueryError, match=r"took longer than 0\.5 s"):
         small.evaluate(SPARSE, {"r": MANY})

@@ -103,7 +103,7 @@ def serving(
 
     complaint: what it says on stderr before it starts.
     """
-    command = [sys.executable, "-m", "ldpsql", "serve", "--port", "0", *arguments]
+    command = [sys.executable, "-m", "ldpsql", "serve", "--new", "--port", "0", *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as own:
         line = own.stderr.readline()
         if complaint is not None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,28 +36,52 @@ from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.plan import Digit, Face, Keep, Part, Plan
-from ldpsql_device.schema import Schema
+from ldpsql_device.schema import Measure, Schema
 from ldpsql_lab.simulation import SeededEntropy, accept_everything
 
 
 @dataclass(frozen=True)
 class People:
-    """The raw table behind a double: codes (n, d) and measure fractions (n, k)."""
+    """The raw table behind a double: codes (n, d) and measure fractions (n, k).
+
+    levels: for each measure that may be missing the chance of every code, (n, codes).
+    """
 
     codes: np.ndarray
     fractions: np.ndarray
+    levels: tuple[np.ndarray, ...] = ()
 
     @classmethod
     def of(cls, schema: Schema, table: pa.Table) -> People:
         """Encode a raw table, value by value."""
         rows = table.to_pylist()
         codes = [[d.code(row[d.name], 0)[0] for d in schema.dimensions] for row in rows]
-        fractions = [[m.threshold(row[m.name])[0] / 2**64 for m in schema.measures] for row in rows]
+        known = [m for m in schema.measures if not m.has_null]
+        fractions = [[m.threshold(row[m.name])[0] / 2**64 for m in known] for row in rows]
+        levels = [m for m in schema.measures if m.has_null]
         n = len(rows)
         return cls(
             np.array(codes, dtype=np.int64).reshape(n, len(schema.dimensions)),
-            np.array(fractions, dtype=float).reshape(n, len(schema.measures)),
+            np.array(fractions, dtype=float).reshape(n, len(known)),
+            tuple(np.array([chances(m, row[m.name]) for row in rows]) for m in levels),
         )
+
+
+def chances(measure: Measure, value: object) -> list[float]:
+    """How likely each code of a measure is, from its definition."""
+    threshold, _ = measure.threshold(value)
+    found = [0.0] * measure.size
+    below, rest = divmod(threshold / 2**64, 1.0)
+    if value is None and measure.has_null:
+        found[-1] = 1.0
+    elif measure.rounding == "linear":
+        found[int(below)] = 1.0 - rest
+        found[int(below) + 1] += rest  # that of NULL at the upper bound: nothing
+    else:
+        down, up = (1.0 - rest) ** 2 / 2.0, rest**2 / 2.0
+        for step, chance in enumerate((down, 1.0 - down - up, up)):
+            found[int(below) + step] += chance
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,14 +208,18 @@ class ExactFrequencies:
         sign = self.design.table.groups[group].sign
         size = self.design.table.sizes[group]
         counted = np.zeros(size)
-        for bit in (0, 1) if sign is not None else (0,):
+        levels = [range(own.shape[1]) for own in self.raw.levels]
+        for bit, *chosen in product((0, 1) if sign is not None else (0,), *levels):
             signs = np.full_like(self.raw.fractions[persons], bit, dtype=np.int64)
-            codes = np.hstack([self.raw.codes[persons], signs]).astype(np.int64)
+            own = np.broadcast_to(np.array(chosen, dtype=np.int64), (len(persons), len(chosen)))
+            codes = np.hstack([self.raw.codes[persons], own, signs]).astype(np.int64)
             node = self.design.table.node(group, codes)
             share = np.ones(len(persons))
+            for chance, code in zip(self.raw.levels, chosen, strict=True):
+                share = share * chance[persons, code]
             if sign is not None:
                 fraction = self.raw.fractions[persons, sign]
-                share = fraction if bit else 1.0 - fraction
+                share = share * (fraction if bit else 1.0 - fraction)
             counted += np.bincount(node, moment * share, minlength=size)
         return counted
 
@@ -234,13 +263,17 @@ class BoxCounter(JointEstimator[LinearQuery]):
         total = 0.0
         for share, box in query.terms:
             inside = np.ones(len(persons), dtype=bool)
-            for column, side in enumerate(box.sides):
+            first, chance = self.design.domain.first_level_axis, np.ones(len(persons))
+            for column, side in enumerate(box.sides[:first]):
                 if side is not None:
                     inside &= np.logical_or.reduce(
                         [(codes[:, column] >= a) & (codes[:, column] < b) for a, b in side]
                         or [np.zeros(len(persons), dtype=bool)]
                     )
-            total += share * float(amount[inside].sum())
+            for levels, side in zip(self.design.people.levels, box.sides[first:], strict=True):
+                if side is not None:
+                    chance = chance * sum(levels[persons, a:b].sum(axis=1) for a, b in side)
+            total += share * float((amount * chance)[inside].sum())
         return total
 
 

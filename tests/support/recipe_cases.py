@@ -34,6 +34,17 @@ DOMAINS = {
     "2x3-signed": RecordDomain(
         ("x", "y"), (2, 3), ("y", "pay"), ((0.0, 2.0), (-1.0, 5.0)), (1, None)
     ),
+    "3-nullable": RecordDomain(
+        ("x", "pay"), (3, 3), (), (), (), (0, 3), nullable=((0.0, 2.0, 2, "linear"),)
+    ),
+    "nullable-squared-signed": RecordDomain(
+        *(("pay",), (4,), ("age",), ((-1.0, 5.0),), (None,), (4,)),
+        nullable=((0.0, 2.0, 3, "quadratic"),),
+    ),
+    "2-nullable-twice": RecordDomain(
+        *(("x", "pay", "age"), (2, 3, 3), (), (), (), (0, 3, 3)),
+        nullable=((0.0, 2.0, 2, "linear"), (-1.0, 5.0, 2, "linear")),
+    ),
     "1": RecordDomain(("x",), (1,), (), (), ()),
     "measure": RecordDomain((), (), ("pay",), ((0.0, 1.0),), (None,)),
     "5-sensitive": RecordDomain(("x",), (5,), (), (), (), (), ((1, 3),)),
@@ -193,14 +204,16 @@ def law_of(case: Case) -> Law:
 
 
 def questions(domain: RecordDomain) -> list[LinearQuery]:
-    """A code, a range, and a difference of ranges per dimension; corners; sums of measures."""
+    """A code, a range, and a difference of ranges per dimension; corners, of a single measure that
+    may be missing; sums of measures."""
     d, boxes = len(domain.sizes), list[tuple[tuple[float, Box], ...]]()
     for axis, size in enumerate(domain.sizes):
         sides = [((0, 1),), ((size // 2, size),)]
         one, other = (Box(tuple(s if a == axis else None for a in range(d))) for s in sides)
         boxes += [((1.0, one),), ((1.0, other),), ((1.0, one), (-0.5, other))]
     if d > 1:
-        boxes.append(((1.0, Box(tuple(((0, 1),) for _ in range(d)))),))
+        most = domain.first_level_axis + 1
+        boxes.append(((1.0, Box(tuple(((0, 1),) if a < most else None for a in range(d)))),))
     whole = ((1.0, Box.whole(d)),)
     queries = [LinearQuery(terms) for terms in (*boxes, whole)]
     for measure in range(len(domain.bounds)):

@@ -27,7 +27,9 @@ def code_of(dimension: Json, value: Any, drawn: int) -> int:
     """The code of a value, where the drawn code is this one."""
     kind, size, edges = dimension["type"], declared_of(dimension), edges_of(dimension)
     has_other = dimension.get("outside") == "other"
-    missing = size + has_other if dimension.get("missing") == "code" else drawn
+    missing = drawn
+    if dimension.get("missing") == "code":
+        missing = size + (has_other and kind == "category")
     if kind == "bool":
         return int(value) if isinstance(value, bool) else missing
     if kind == "category":
@@ -47,6 +49,8 @@ def code_of(dimension: Json, value: Any, drawn: int) -> int:
     above = point > edges[-1] if kind == "float" else point >= edges[-1]
     if (below or above) and dimension.get("outside") == "random":
         return drawn
+    if (below or above) and has_other:
+        return missing
     return min(max(sum(edge <= point for edge in edges) - 1, 0), size - 1)
 
 
@@ -153,19 +157,29 @@ def units(first: datetime, last: datetime, unit: str) -> Iterator[datetime]:
 
 
 def threshold_of(measure: Json, value: Any) -> int:
-    """floor((value - low) / (high - low) steps 2^64) of a clamped value; the middle for none."""
+    """floor((value - low) / (high - low) steps 2^64) of a clamped value, or what it counts as."""
     low, high = (Fraction(float(bound)) for bound in measure["bounds"])
     is_quadratic = measure.get("rounding") == "quadratic"
     scale = (measure.get("levels", 2) - (2 if is_quadratic else 1)) * ALL
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        return scale // 2
+    if is_missing(value):
+        if "missing_as" not in measure:
+            return scale // 2
+        value = float(measure["missing_as"])
     clamped = min(max(value, low), high)
     number = clamped if isinstance(clamped, Fraction) else Fraction(float(clamped))
     return math.floor((number - low) / (high - low) * scale)
 
 
-def level_of(measure: Json, threshold: int, word: int) -> int:
-    """The level that a word gives."""
+def is_missing(value: Any) -> bool:
+    """Whether a value is no number."""
+    return isinstance(value, bool) or not isinstance(value, int | float) or value != value
+
+
+def code_of_number(measure: Json, value: Any, word: int) -> int:
+    """The level that a word gives, or the code of a missing value."""
+    if is_missing(value) and "missing" in measure:
+        return int(measure.get("levels", 2))
+    threshold = threshold_of(measure, value)
     step, rest = threshold // ALL, threshold % ALL
     if measure.get("rounding") != "quadratic":
         return step + 1 if word < rest else step
@@ -290,8 +304,7 @@ def answer(survey: Json, record: Json, words: Sequence[int]) -> str:
     drawn, words = drawn_codes(dimensions, words)
     codes = [code_of(d, record.get(d["name"]), c) for d, c in zip(dimensions, drawn, strict=True)]
     for measure, word in zip(measures, words, strict=False):
-        threshold = threshold_of(measure, record.get(measure["name"]))
-        codes.append(level_of(measure, threshold, word))
+        codes.append(code_of_number(measure, record.get(measure["name"]), word))
     numbers = draw(plan, codes, words[len(measures) :])
     return "".join(
         f"{number:0{width // 4}x}" for number, width in zip(numbers, widths_of(plan), strict=True)

@@ -92,7 +92,20 @@ PEOPLE = survey(
     ),
 )
 SELLERS = survey("sellers", Schema((Dimension("size", int_domain(0, 3)),)))
-SURVEYS = {each.table: each for each in (APP, TYPES, PEOPLE, SELLERS)}
+TIPS = survey(
+    "tips",
+    Schema(
+        (Dimension("age", int_domain(18, 57)),),
+        (
+            Measure("tip", (0, 20), has_null=True),
+            Measure("bonus", (0, 9), has_null=True),
+            Measure("pay", (0, 100)),
+        ),
+        (PublicColumn("amount", "float"),),
+    ),
+)
+"""Measures that may be missing."""
+SURVEYS = {each.table: each for each in (APP, TYPES, PEOPLE, SELLERS, TIPS)}
 LOOKUPS = {
     "regions": PublicTable.of("regions", {"code": ["NY"], "region": ["east"], "pop": [19]}),
     "cities": PublicTable.of("cities", {"state": ["NY"], "city": ["Albany"]}),

@@ -38,6 +38,7 @@ def survey_toml(
     domain = [0, 9]
     [measure.pay]
     bounds = [0, 10]
+    required = true
     <BLANKLINE>
     """
     named = {} if mechanism is None else {"mechanism": mechanism}
@@ -67,9 +68,13 @@ def dimension(name: str, kind: str, **keys: Any) -> str:
     return _section(f"dimension.{_key(name)}", {"type": kind, **keys})
 
 
-def measure(name: str, low: float, high: float) -> str:
-    """A private number to sum and average, and its bounds."""
-    return _section(f"measure.{_key(name)}", {"bounds": [low, high]})
+def measure(name: str, low: float, high: float, **more: Any) -> str:
+    """A private number to sum and average, and its bounds. more: required = False where it may be
+    missing; missing_as, by default 0 or the nearer bound."""
+    keys = {"bounds": [low, high], "required": True, **more}
+    if keys["required"] and not low <= 0 <= high:
+        keys.setdefault("missing_as", low if low > 0 else high)
+    return _section(f"measure.{_key(name)}", keys)
 
 
 def public(name: str, kind: str, **more: Any) -> str:
@@ -109,7 +114,7 @@ LABELLED = survey_toml(
     integer("age", 18, 90, label="How old are you?"),
     category("state", "CA", "NY"),
     dimension("spent", "float", domain=[0, 500], bins=5),
-    _section("measure.spent", {"bounds": [0, 500], "label": "Ausgaben"}),
+    measure("spent", 0, 500, label="Ausgaben"),
     public("version", "text", label="App Version"),
     label='\u00c9tude "2026"',
     mechanism="hgrr",

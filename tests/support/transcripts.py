@@ -31,7 +31,7 @@ from ldpsql.randomize.people import make_people
 
 ROOT = Path(__file__).parents[2]
 DATABASE = "people.duckdb"
-"""The database that a command asks without --db."""
+"""The database that a command of docs/ asks without --db; README names it."""
 
 _FENCE = re.compile(r"^```\w*$")
 _ELLIPSIS = "..."
@@ -42,7 +42,6 @@ _RANDOM = re.compile(
     rf"{_NUMBER} ± {_NUMBER}|\[{_NUMBER}, {_NUMBER}\]|typ\. {_NUMBER}"
     rf"|(?<=standard error of these reports: ){_NUMBER}|(?<=interval: ± ){_NUMBER}"
     rf"|(?<=epsilon >= ){_NUMBER}|{_NUMBER} of {_NUMBER}(?= reports of| pairs of)"
-    r"|\((?:[\w ]+=\d+(?:, )?)+\)"  # the records that told most
     rf"|(?<=against ){_NUMBER}(?= of)|(?<=are equal, ){_NUMBER}"
     rf"|(?<=have probability ){_NUMBER}"
     rf"|{_NUMBER}(?= made-up records)|(?<=column; of ){_NUMBER}|(?<=answers to ){_NUMBER}"
@@ -110,14 +109,15 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str], bool]]:
                 start = None
 
 
-def run_step(step: Step) -> list[str]:
+def run_step(step: Step, database: str | None = DATABASE) -> list[str]:
     """The lines that a command prints, on both streams, in the current folder.
 
-    None where the page does not show them, but for those of a command that fails.
+    None where the page does not show them, but for those of a command that fails.  database: what
+    LDPSQL_DB says; None for nothing.
     """
     program, *arguments = shlex.split(step.command)
     assert program == "ldpsql", step
-    done = CliRunner().invoke(cli, arguments, env={"LDPSQL_DB": DATABASE})
+    done = CliRunner().invoke(cli, arguments, env={"LDPSQL_DB": database})
     is_shown = step.output or done.exit_code
     return done.output.splitlines() if is_shown else []
 
@@ -192,7 +192,10 @@ def rewrite(page: Path) -> None:
     """Write what the commands of a page print now into it."""
     text = page.read_text(encoding="utf-8")
     lines = text.splitlines()
-    shown = [(step, run_step(step)) for step in steps_of(text)]
+    shown = [
+        (step, run_step(step, None if page.name == "README.md" else DATABASE))
+        for step in steps_of(text)
+    ]
     for step, output in sorted(shown, key=lambda pair: -pair[0].line):
         if not agree(step.output, output):
             lines[step.line : step.line + len(step.output)] = output

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import date
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,17 @@ SCHEMAS = {
     },
     "binary": {"dimension": {"member": {"type": "bool"}, "smokes": {"type": "bool"}}},
 }
+NULLABLE = {
+    "nullable": {
+        "dimension": {"age": {"type": "int", "domain": [0, 4]}},
+        "measure": {
+            "spent": {"bounds": [-0.5, 99.9], "missing": "code"},
+            "score": {"bounds": [0, 1], "levels": 3, "rounding": "quadratic", "missing": "code"},
+            "visits": {"bounds": [1, 9], "missing_as": 1},
+        },
+    }
+}
+"""Measures of which a missing value has a code, or counts as a number."""
 
 
 MISFITS: dict[str, list[Any]] = {
@@ -151,12 +163,14 @@ def read_value(kind: str, value: Any) -> Any:
 
 
 def designs(
-    name: str, options: Mapping[str, Any] | None = None
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    schemas: Mapping[str, Any] = MappingProxyType(SCHEMAS),
 ) -> Iterator[tuple[str, str, Survey]]:
     """Two or more small surveys of a recipe, with the name of the schema and the epsilon."""
     made = 0
     for epsilon in ("1", "3.5"):
-        for kind, keys in SCHEMAS.items():
+        for kind, keys in schemas.items():
             schema = Schema.from_keys(json.loads(json.dumps(keys)))
             for accepted in (False, True):
                 try:
@@ -192,10 +206,14 @@ def records(schema: Schema, count: int, seed: int) -> Iterator[dict[str, Any]]:
         yield record
 
 
-def recipe_vectors(name: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def recipe_vectors(
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    schemas: Mapping[str, Any] = MappingProxyType(SCHEMAS),
+) -> dict[str, Any]:
     """All vectors of a recipe."""
     surveys = []
-    for kind, epsilon, survey in designs(name, options):
+    for kind, epsilon, survey in designs(name, options, schemas):
         device = DeviceSurvey.from_json(survey.device_text)
         count = device.schema.words + device.plan.words
         random = np.random.default_rng(len(surveys))
@@ -279,12 +297,12 @@ def threshold_of(measure: Measure, value: Any) -> str:
 
 
 def levels_of(measure: Measure, value: Any) -> list[tuple[str, int]]:
-    """Words on either side of where the level of a value changes, and the levels they give."""
-    threshold, _ = measure.threshold(value)
+    """Words on either side of where the level of a value changes, and the codes they give."""
+    threshold, standing = measure.threshold(value)
     words = {0, 2**64 - 1, *range(2**62, 2**64, 2**62)}
     for cut in changes_of(measure, threshold):
         words |= {cut - 1, cut}
-    return [(str(word), measure.level(threshold, word)) for word in sorted(words)]
+    return [(str(word), measure.code(threshold, standing, word)) for word in sorted(words)]
 
 
 def changes_of(measure: Measure, threshold: int) -> list[int]:
@@ -395,6 +413,8 @@ def main() -> None:
         if made["surveys"]:
             files[f"recipe_{name}"] = made
     files["recipe_fourier_product"] = recipe_vectors("fourier", {"form": "product"})
+    for name in ("fourier", "hgrr"):
+        files[f"recipe_{name}_nullable"] = recipe_vectors(name, schemas=NULLABLE)
     for name, data in files.items():
         text = json.dumps(data, indent=1, ensure_ascii=True)
         (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import date, datetime
 
 import pytest
 
-from ldpsql.wording.numbers import Figure, about, number, plain
+from ldpsql.wording.numbers import Figure, about, in_words, number, plain
 
 
 def figure(value, stderr, low=None, high=None):
@@ -44,18 +45,44 @@ def test_an_estimate_is_shown_to_two_digits_of_its_error(estimate, text):
     assert str(estimate) == text
 
 
-def test_weak_is_an_error_above_a_fifth():
-    assert not figure(100.0, 20.0).is_weak
-    assert figure(100.0, 20.1).is_weak
-    assert figure(-100.0, 20.1).is_weak
+def test_weak_is_an_interval_above_a_third_of_the_scale():
+    assert not figure(120.0, 20.0).is_weak
+    assert figure(120.0, 20.1).is_weak
+    assert figure(-120.0, 20.1).is_weak
     assert figure(0.0, 0.1).is_weak
     assert not figure(0.0, 0.0).is_weak
     assert not figure(1.0, math.nan).is_weak
 
 
+def test_a_small_number_is_not_weak_where_its_interval_is_small():
+    """A difference of 0.001 between numbers of 3 and 4, and one of which the interval is wide."""
+    assert not replace(figure(0.001, 1.0), scale=7.0).is_weak
+    assert replace(figure(0.001, 2.0), scale=7.0).is_weak
+    assert not replace(figure(0.001, 2.0), scale=7.0).is_too_noisy
+    assert replace(figure(0.001, 20.0), scale=7.0).is_too_noisy
+
+
 def test_the_error_falls_with_the_root_of_the_number_of_reports():
-    assert figure(100.0, 40.0).count_needed(1000) == 4000
-    assert figure(0.0, 1.0).count_needed(1000) == math.inf
+    assert figure(120.0, 40.0).times == pytest.approx(4.0)
+    assert figure(0.0, 1.0).times == math.inf
+    assert math.isnan(figure(1.0, math.nan).times)
+
+
+def test_numbers_in_words_have_three_digits_at_most():
+    counts = (0, 7, 999, 1_000, 45_000, 3_990_001, 16e6, 250e6, 1e11, 1e12, 1e30)
+    assert list(map(in_words, counts)) == [
+        "0",
+        "7",
+        "1 thousand",
+        "1 thousand",
+        "45 thousand",
+        "4 million",
+        "16 million",
+        "250 million",
+        "100 billion",
+        "more than 999 billion",
+        "more than 999 billion",
+    ]
 
 
 @pytest.mark.parametrize(

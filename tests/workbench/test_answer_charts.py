@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.surveys import category, survey_toml
 
+from ldpsql.designer import design
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.result import Result
 from ldpsql.workbench.charts import draw_result
@@ -99,3 +102,14 @@ def test_what_makes_no_picture_is_refused(keys, rows, reason):
 def test_without_estimates_there_is_nothing_to_draw():
     with pytest.raises(NotSupportedError, match="a picture shows estimates of groups"):
         draw_result(Result(pa.table({"age": [1, 2]})))
+
+
+@pytest.mark.parametrize("name", ["payment", "Payment"])
+def test_a_category_of_whole_numbers_is_drawn_as_texts_are(name):
+    """Its codes have no order, so no line joins them and a NULL has its place."""
+    survey = design(survey_toml(category("payment", 1, 2, 4), mechanism="grr"))
+    answer = result({name: [4, 1, None, 2]}, n=[4.0, 1.0, 2.0, 3.0])
+    figure = draw_result(replace(answer, surveys=(survey,)))
+    labels = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+    is_category = name == "payment"
+    assert (labels == ["4", "1", "NULL", "2"]) == is_category

@@ -61,7 +61,7 @@ def test_magics_ask_with_parameters_and_draw(tmp_path):
     survey = design(survey_toml(*columns, epsilon="4", mechanism="hio"))
     reports = randomize_batch(survey, visitors(2000), SeededEntropy(1), policy=ANYTHING)[0]
     path = tmp_path / "app.duckdb"
-    with ldpsql.connect(path) as connection:
+    with ldpsql.connect(path, new=True) as connection:
         connection.ingest(reports, survey=survey)
         by_state = connection.execute("SELECT state, COUNT(*) FROM app GROUP BY state ORDER BY 1")
         by_state = dict(by_state.fetchall())

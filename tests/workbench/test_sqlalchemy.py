@@ -52,7 +52,7 @@ def file(tmp_path_factory):
     people = people.append_column("hours", pa.array(hours))
     reports = randomize_batch(survey, people, SeededEntropy(1), policy=ANYTHING)[0]
     path = tmp_path_factory.mktemp("sqlalchemy") / "app.duckdb"
-    with ldpsql.connect(path) as connection:
+    with ldpsql.connect(path, new=True) as connection:
         connection.ingest(reports, survey=survey)
         connection.add_lookup({"state": ["CA", "NY"], "population": [39, 19]}, "states")
     return path

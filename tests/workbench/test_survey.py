@@ -30,7 +30,7 @@ def drawn(mechanism: str, *more: str):
     found = design_survey(
         survey_toml(*COLUMNS, *more, mechanism=mechanism, table="people"), users=5000
     )
-    return found, draw_survey(found)
+    return found, draw_survey(found, is_verbose=True)
 
 
 def lines(axes) -> list[np.ndarray]:
@@ -53,6 +53,11 @@ def test_a_fourier_survey_has_three_panels_that_show_the_numbers():
     for line, curve, size in zip(lines(errors), error_curves(design, 5000), (16, 3), strict=True):
         np.testing.assert_allclose(line, [100 * curve.x / size, 100 * curve.y])
     assert "5,000 people" in errors.get_ylabel()
+
+
+def test_an_analyst_sees_the_errors_alone():
+    found, _ = drawn("fourier")
+    assert [axes.get_title() for axes in draw_survey(found).axes] == ["Expected error of a count"]
 
 
 def test_any_other_survey_has_no_panel_of_information():

@@ -14,7 +14,7 @@ import pytest
 from ldpsql.store import open_store
 from ldpsql.workbench.publish import targets
 from ldpsql.workbench.publish.queries import INDEX
-from ldpsql.workbench.publish.targets import write_tables
+from ldpsql.workbench.publish.targets import check_target, write_tables
 from ldpsql_device.errors import StoreError
 
 EVERY_TYPE = pa.table(
@@ -194,3 +194,24 @@ def test_who_may_read_stays_as_it_was(tmp_path, name):
     target.chmod(0o700)
     write_tables(make(a=[2]), target)
     assert target.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("name", ["answers", "answers.duckdb"])
+def test_two_at_once_take_turns(tmp_path, name):
+    """Every run ends well, and one of them is what is there in the end."""
+    target, script = tmp_path / name, tmp_path / "publish.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\nimport pyarrow as pa\n"
+        "from ldpsql.workbench.publish.queries import INDEX, INDEX_COLUMNS\n"
+        "from ldpsql.workbench.publish.targets import write_tables\n"
+        "row = {field: None for field in INDEX_COLUMNS.names} | {'table_name': 'a'}\n"
+        "index = pa.Table.from_pylist([row], INDEX_COLUMNS)\n"
+        "for _ in range(3):\n"
+        "    write_tables({'a': pa.table({'a': [1.0]}), INDEX: index}, Path(sys.argv[1]))\n"
+    )
+    command = [sys.executable, str(script), str(target)]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in running:
+        assert (process.communicate()[1], process.returncode) == ("", 0)
+    check_target(target)
+    assert target.exists()

@@ -52,14 +52,15 @@ const valuesOf = ({ domain: { values }, outside }) => values && (outside === "ot
 
 function describeValues(column) {
   const { bounds, domain, declared, type, hasNull } = column, values = bounds || valuesOf(column);
-  if (bounds) return `a number from ${shown(bounds[0], 15)} to ${shown(bounds[1], 15)}`;
-  return (values ? list(values) : `one of ${declared} bins of ${extent(type, domain.edges)}`) + (hasNull ? ", or missing" : "");
+  const text = bounds ? `a number from ${shown(bounds[0], 15)} to ${shown(bounds[1], 15)}` : values ? list(values) : `one of ${declared} bins of ${extent(type, domain.edges)}`;
+  return text + (hasNull ? ", or missing" : "");
 }
 
 function asked({ dimensions, measures, labels }) {
   const columns = [...dimensions, ...measures], even = "a value drawn evenly", rules = { nearest: "the nearest value", random: even, other: `the value ${OTHER}` };
-  const outside = joinRules(columns, ({ bounds, type, outside: rule }) => (bounds ? "the nearer bound" : type !== "bool" && rules[rule]));
-  const missing = joinRules(columns, ({ levels, hasNull }) => (levels === 2 ? "a bound drawn evenly" : levels ? "the middle of the bounds" : hasNull ? "missing (NULL)" : even));
+  const outside = joinRules(columns, ({ bounds, type, outside: rule }) => (bounds ? "the nearer bound" : rule === "other" && type === "int" ? "missing (NULL)" : type !== "bool" && rules[rule]));
+  const missing = joinRules(columns, ({ levels, hasNull, missing_as: standIn }) => (
+    hasNull ? "missing (NULL)" : standIn !== undefined ? shown(standIn, 15) : levels === 2 ? "a bound drawn evenly" : levels ? "the middle of the bounds" : even));
   const said = columns.map((column) => `${named({ name: column.name, label: labels.get(column.name) })} (${describeValues(column)})`).join("; ");
   return `${said}.${outside && ` A value outside counts as ${outside}.`} A missing value counts as ${missing}.`;
 }

@@ -179,9 +179,9 @@ const readDimensionKeys = variant(
 function readDimension(data, where) {
   const keys = readDimensionKeys(data, where), { type, missing, sensitive, sensitive_missing: withMissing } = keys;
   const domain = TYPES[type][0](keys, where), { size: declared, values } = domain, { outside = values ? "random" : "nearest" } = keys;
-  check(outside === "random" || (outside === "other" ? type === "category" && typeof values[0] === "string" && !values.includes(OTHER) : !values), where, "must count what is outside as nearest (for ordered values), random, or other (for categories of texts)");
+  check(outside === "random" || (outside === "other" ? (type === "category" ? !values.includes(OTHER) : type === "int" && missing === "code") : !values), where, "must count what is outside as nearest (for ordered values), random, or other (for categories, and whole numbers with a code for missing values)");
   check(declared >= 2, where, "must have at least two declared codes");
-  const known = declared + (outside === "other"), hasNull = missing === "code", count = known + hasNull;
+  const known = declared + (!!values && outside === "other"), hasNull = missing === "code", count = known + hasNull;
   let codes = [];
   if (sensitive) {
     codes = sensitive.map((value) => {
@@ -194,7 +194,7 @@ function readDimension(data, where) {
     for (let code = declared; code < count; code++) if (code < known || withMissing !== false) codes.push(code);
     if (codes.length === count) codes = [];
   }
-  check(withMissing === undefined || (sensitive && (withMissing || hasNull)), where, "must have sensitive_missing only beside sensitive, and false only where missing = code");
+  check(withMissing === undefined || (sensitive && (withMissing || (hasNull && (values || outside !== "other")))), where, "must have sensitive_missing only beside sensitive, and false only where missing = code");
   // By where a value stands: its nearest code, the drawn one, the one of others, and that of NULL.
   const places = [0, ["nearest", "random", "other"].indexOf(outside), hasNull ? 3 : 1];
   const find = (value, drawn) => {
@@ -213,7 +213,7 @@ function exact(number) {
   return bits >> 63n ? -magnitude : magnitude;
 }
 
-const readMeasureKeys = object({ name, label: [label], bounds: list(real, 2, 2), levels: [whole(2, 1024)], rounding: [oneOf("linear", "quadratic")] });
+const readMeasureKeys = object({ name, label: [label], bounds: list(real, 2, 2), levels: [whole(2, 1024)], rounding: [oneOf("linear", "quadratic")], missing: [oneOf("code")], missing_as: [real] });
 
 function readMeasure(data, where) {
   const keys = readMeasureKeys(data, where), [low, high] = keys.bounds, { levels = 2, rounding = "linear" } = keys;
@@ -221,11 +221,14 @@ function readMeasure(data, where) {
   const isLinear = rounding === "linear";
   check(isLinear || levels > 2, where, "must have at least 3 levels for quadratic rounding");
   const bottom = exact(low), span = exact(high) - bottom, scale = BigInt(isLinear ? levels - 1 : levels - 2) * WORDS;
+  const { missing, missing_as: standIn } = keys, hasNull = missing === "code";
+  check(standIn === undefined || (!hasNull && low <= standIn && standIn <= high), where, "must have missing, or missing_as within the bounds");
   // The number's place among the levels, in 2^-64 of a step.
+  const placeOf = (number) => ((exact(number) - bottom) * scale) / span;
+  const placeOfMissing = standIn === undefined ? scale / 2n : placeOf(standIn);
   const threshold = (value) => {
-    const given = realOf(value), number = Math.min(Math.max(given ?? low, low), high);
-    const found = ((exact(number) - bottom) * scale) / span;
-    return given === undefined ? [scale / 2n, MISSING] : [found, Number(number !== given)];
+    const given = realOf(value), number = clamp(given ?? low, keys.bounds), found = placeOf(number);
+    return given === undefined ? [placeOfMissing, MISSING] : [found, Number(number !== given)];
   };
   const level = (place, word) => {
     const step = Number(place / WORDS), rest = place % WORDS;
@@ -234,7 +237,9 @@ function readMeasure(data, where) {
     const down = (WORDS - rest) ** 2n >> 65n, up = rest ** 2n >> 65n;
     return step + 1 - Number(word < down) + Number(word >= WORDS - up);
   };
-  return { ...keys, levels, threshold, level };
+  // The work is the same for both.
+  const code = (place, standing, word) => [level(place, word), levels][Number(hasNull && standing === MISSING)];
+  return { ...keys, levels, size: levels + Number(hasNull), hasNull, threshold, code };
 }
 
 const clamp = (number, [low, high] = [number, number]) => number < low ? low : number > high ? high : number;
@@ -297,7 +302,7 @@ export function readSchema(data, where) {
     product *= declared;
     return place;
   });
-  const sizes = [...dimensions.map((column) => column.size), ...measures.map((column) => column.levels)];
+  const sizes = [...dimensions.map((column) => column.size), ...measures.map((column) => column.size)];
   return { dimensions, measures, public: open, names, labels, places, sizes, words: words + measures.length };
 }
 
@@ -312,7 +317,7 @@ function look(record, column) {
   }
 }
 
-/** Codes of the dimensions and levels of the measures, whatever a record holds, by `schema.words` words. */
+/** Codes of the dimensions and of the measures, whatever a record holds, by `schema.words` words. */
 export function encode({ dimensions, measures, places, words: count }, record, words) {
   const codes = dimensions.map((column, i) => {
     const [word, product] = places[i], declared = BigInt(column.declared);
@@ -320,7 +325,7 @@ export function encode({ dimensions, measures, places, words: count }, record, w
     return column.find(look(record, column), Number(drawn))[0];
   });
   const levels = words.slice(count - measures.length);
-  return codes.concat(measures.map((column, i) => column.level(column.threshold(look(record, column))[0], levels[i])));
+  return codes.concat(measures.map((column, i) => column.code(...column.threshold(look(record, column)), levels[i])));
 }
 
 /** The columns that travel in clear, as JSON texts. */

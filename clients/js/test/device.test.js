@@ -168,11 +168,36 @@ test("no quotation mark, of whatever form, ends a label", async () => {
   assert.ok((await describe(new Survey(JSON.stringify(labelled)))).includes(String.raw` "Age\". In clear: nothing. \"\\" (`));
 });
 
-test("a missing value of a measure counts as its levels have it", async () => {
-  for (const [levels, said] of [[2, "a bound drawn evenly"], [3, "the middle of the bounds"]]) {
-    const schema = readSchema({ dimension: [], measure: [{ name: "spent", bounds: ["0", "1"], levels }], public: [] }, "schema");
+test("a missing value of a measure is NULL, or counts as the number or the levels have it", async () => {
+  const cases = [
+    [{}, "", "a bound drawn evenly"],
+    [{ levels: 3 }, "", "the middle of the bounds"],
+    [{ missing: "code" }, ", or missing", "missing (NULL)"],
+    [{ levels: 3, rounding: "quadratic", missing: "code" }, ", or missing", "missing (NULL)"],
+    [{ missing_as: "0" }, "", "0"],
+    [{ levels: 3, missing_as: "0.25" }, "", "0.25"],
+  ];
+  for (const [keys, orMissing, said] of cases) {
+    const schema = readSchema({ dimension: [], measure: [{ name: "spent", bounds: ["0", "1"], ...keys }], public: [] }, "schema");
     const text = await describe({ table: "app", schema, promise: {}, validity: {}, recordColumns: [] });
-    assert.ok(text.includes(`spent (a number from 0 to 1). A value outside counts as the nearer bound. A missing value counts as ${said}.`));
+    assert.ok(text.includes(`spent (a number from 0 to 1${orMissing}). A value outside counts as the nearer bound. A missing value counts as ${said}.`), text);
+  }
+});
+
+test("what a measure says of missing values is one thing, and within its bounds", () => {
+  for (const keys of [{ missing: "random" }, { missing: "code", missing_as: "0" }, { missing_as: "1.5" }, { missing_as: 0 }]) {
+    const schema = { dimension: [], measure: [{ name: "spent", bounds: ["0", "1"], ...keys }], public: [] };
+    assert.throws(() => readSchema(schema, "schema"), refusedAs("survey", /./), JSON.stringify(keys));
+  }
+});
+
+test("a missing value of a measure has the last code, whatever the word", () => {
+  const { measures: [own], sizes } = readSchema({ dimension: [], measure: [{ name: "spent", bounds: ["0", "1"], missing: "code" }], public: [] }, "schema");
+  assert.deepEqual(sizes, [3]);
+  for (const word of [0n, (1n << 64n) - 1n]) {
+    for (const missing of [null, undefined, "x", true, {}]) assert.equal(own.code(...own.threshold(missing), word), 2);
+    assert.equal(own.code(...own.threshold(-1), word), 0);
+    assert.equal(own.code(...own.threshold(7), word), 1);
   }
 });
 

@@ -42,9 +42,9 @@ test("values have their thresholds, and words their levels", () => {
   for (const { measure, cases } of vectors("encoding").measures) {
     const { measures: [read] } = readSchema({ dimension: [], measure: [measure], public: [] }, "schema");
     for (const { value, threshold, levels } of cases) {
-      const [place] = read.threshold(value);
+      const [place, standing] = read.threshold(value);
       assert.equal(String(place), threshold, `${measure.bounds} ${value}`);
-      for (const [word, level] of levels) assert.equal(read.level(place, BigInt(word)), level, `${measure.bounds} ${value} ${word}`);
+      for (const [word, level] of levels) assert.equal(read.code(place, standing, BigInt(word)), level, `${measure.bounds} ${value} ${word}`);
     }
   }
 });

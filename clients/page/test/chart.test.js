@@ -30,6 +30,13 @@ test("a key with an order makes lines once there are many values", () => {
   assert.deepEqual(kinds(["day:date32[day]", "n:double!"], range(400).map((i) => [`d${i}`, 5])), ["lines", "points"]);
 });
 
+test("a key of codes makes bars, however many there are, and is no axis of numbers", () => {
+  const answer = answerOf(["payment:int64", "n:double!"], [...range(20).map((i) => [i, 5]), [null, 5]]);
+  answer.columns[0].coded = true;
+  const { kinds, x, panels } = readPicture(answer);
+  assert.deepEqual([kinds, x.type, panels[0].points.at(-1).x], [["bars", "points"], "kind", "NULL"]);
+});
+
 test("a panel for each number", () => {
   const picture = readPicture(answerOf(["a:bool", "n:double!", "m:double!"], [[true, 5, 6], [false, 7, 8]]));
   assert.deepEqual(picture.panels.map(({ title, points }) => [title, points.map(({ value }) => value)]), [["n", [5, 7]], ["m", [6, 8]]]);

@@ -180,6 +180,12 @@ class Ratio:
         return np.where(np.equal(self.denominator, 0.0), np.nan, self.denominator)
 
 
+def share_error(level: float, count: int) -> float:
+    """The level at which each of so many intervals is computed so that all hold together at another
+    one, however they depend on each other (Bonferroni)."""
+    return 1.0 - (1.0 - level) / count
+
+
 def quantile(level: float) -> float:
     """Half-width, in standard errors, of a two-sided normal interval: 1.96 for 0.95."""
     if not 0.0 < level < 1.0:

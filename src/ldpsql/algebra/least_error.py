@@ -30,7 +30,14 @@ import numpy as np
 from ldpsql.algebra.boxes import codes_of
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.sums_and_counts import information_of_sums, information_with_sums
-from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload, gram
+from ldpsql.algebra.workload import (
+    DeclaredQuery,
+    Kind,
+    QueryClass,
+    Workload,
+    count_levels,
+    gram,
+)
 from ldpsql_device.epsilon import Epsilon
 
 BOUND_BELOW = 3.0
@@ -39,7 +46,7 @@ EXACT_CELLS = 2000
 MEAN_SQUARE = 1.0 / 3.0
 """Of numbers spread evenly between -1 and 1."""
 _MOST_ROOTS = 1 << 16
-_ROUNDING = 1e-14
+_ROUNDING, _ROUNDING_OF_SHARES = 1e-14, 1e-9
 _STEP = 0.25
 _NODES = np.arange(-24.0, 24.0, _STEP)
 
@@ -219,7 +226,7 @@ def _root_of_constant(values: Array, shares: Array) -> float:
     """By how much the roots of G's eigenvalues sum to more than those of P G P, P = 1 - 11'/N.
 
     values: the eigenvalues above 0.  shares: the part of the constant, with norm 1, that lies in
-    the direction of each; they sum to 1.
+    the direction of each; what they leave of 1 lies where G is 0.
     """
     # With f(s) = sum of shares / (values + s), det(P G P + s) without the constant's own direction
     # is det(G + s) f(s). As sqrt(x) = (1/pi) int x / (x + s) s^(-1/2) ds, the difference of the
@@ -229,11 +236,14 @@ def _root_of_constant(values: Array, shares: Array) -> float:
     scale = float(values.max())
     if scale <= 0.0:
         return 0.0
-    total = 0.0
+    total, left = 0.0, 1.0 - float(shares.sum())
+    left = left if left > _ROUNDING_OF_SHARES else 0.0
     for node in _NODES.tolist():
-        shifted = values / scale + math.exp(2.0 * node)
+        shift = math.exp(2.0 * node)
+        shifted = values / scale + shift
         parts = shares / shifted
-        total += math.exp(node) * float((parts * values / shifted).sum() / parts.sum()) / scale
+        whole = float(parts.sum()) + left / shift
+        total += math.exp(node) * float((parts * values / shifted).sum()) / whole / scale
     return math.sqrt(scale) * total * _STEP * 2.0 / math.pi
 
 
@@ -245,6 +255,10 @@ def _roots_of_axis(kind: Kind | None, size: int) -> tuple[Array, Array]:
         return np.array([math.sqrt(size)]), np.ones(1)
     if kind == "equality":
         return np.full(size, size**-0.5), np.full(size, 1.0 / size)
+    if kind in ("level", "present"):
+        counted = count_levels(kind, size)
+        square = float(counted @ counted)
+        return np.array([math.sqrt(square)]), np.array([float(counted.sum()) ** 2 / square / size])
     # Up to a factor both Grams are inverses of second differences, whose eigenvectors are sines:
     # with both ends held for ranges, and with one end free for prefixes.
     number = np.arange(1.0, size + 1.0)

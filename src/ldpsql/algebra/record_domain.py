@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import Dimension, Schema
+from ldpsql_device.schema import Dimension, Measure, Schema
+from ldpsql_device.values import Listed
 
 Array = NDArray[np.float64]
 TWO_LEVELS = (2, "linear")
@@ -22,8 +23,12 @@ TWO_LEVELS = (2, "linear")
 class RecordDomain:
     """The part of a schema that a mechanism needs: sizes and bounds, no meanings.
 
-    sizes: codes per dimension, shape (d,).  measures: bounds per measure, shape (k, 2).
-    measured: for each measure the index of the dimension on the same attribute, or None.
+    sizes: codes per dimension, shape (d,). A measure that may be missing is one more dimension,
+    whose codes are its levels and then that of NULL; these are the last ones.
+    nullable: of each of them its bounds, its number of levels and how it is rounded to them; empty
+    where there are none.
+    measures: bounds per measure that cannot be missing, shape (k, 2).
+    measured: for each of these the index of the dimension on the same attribute, or None.
     unordered: for each dimension how many codes, the last ones, have no neighbours: that of NULL,
     and all of a category; none where it is empty.
     sensitive: for each dimension its sensitive codes in ascending order, empty where all are; no
@@ -40,12 +45,18 @@ class RecordDomain:
     unordered: tuple[int, ...] = ()
     sensitive: tuple[tuple[int, ...], ...] = ()
     roundings: tuple[tuple[int, str], ...] = ()
+    nullable: tuple[tuple[float, float, int, str], ...] = ()
 
     @classmethod
     def of(cls, schema: Schema) -> RecordDomain:
-        """The sizes and bounds of a schema's private columns."""
-        dimensions, measures = schema.dimensions, schema.measures
-        position = {dimension.name.lower(): i for i, dimension in enumerate(dimensions)}
+        """The sizes and bounds of a schema's private columns.
+
+        SurveyError where a measure that may be missing comes after one that cannot.
+        """
+        dimensions, measures = axes_of(schema), tuple(m for m in schema.measures if not m.has_null)
+        if schema.measures[len(schema.measures) - len(measures) :] != measures:
+            raise SurveyError("measures that may be missing come before those that cannot")
+        position = {dimension.name.lower(): i for i, dimension in enumerate(schema.dimensions)}
         declared = tuple(dimension.sensitive for dimension in dimensions)
         roundings = tuple((measure.levels, measure.rounding) for measure in measures)
         return cls(
@@ -57,15 +68,28 @@ class RecordDomain:
             tuple(count_unordered(dimension) for dimension in dimensions),
             declared if any(declared) else (),
             roundings if set(roundings) - {TWO_LEVELS} else (),
+            tuple((*m.bounds, m.levels, m.rounding) for m in schema.measures if m.has_null),
         )
 
     def round_measures(self, schema: Schema) -> Schema:
         """The schema with its measures rounded as the mechanism takes them."""
         if not self.roundings:
             return schema
-        pairs = zip(schema.measures, self.roundings, strict=True)
+        first = len(self.nullable)
+        pairs = zip(schema.measures[first:], self.roundings, strict=True)
         measures = tuple(replace(m, levels=levels, rounding=how) for m, (levels, how) in pairs)
-        return replace(schema, measures=measures)
+        return replace(schema, measures=(*schema.measures[:first], *measures))
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The dimensions that conditions may be about: of more than one code, and no measures."""
+        plain = self.sizes[: self.first_level_axis]
+        return tuple(i for i, size in enumerate(plain) if size > 1)
+
+    @property
+    def first_level_axis(self) -> int:
+        """The first of the dimensions that are measures; their number where there is none."""
+        return len(self.sizes) - len(self.nullable)
 
     @property
     def record_sizes(self) -> tuple[int, ...]:
@@ -144,7 +168,31 @@ class RecordDomain:
         lists["bounds"] = [list(pair) for pair in self.bounds]
         lists["sensitive"] = list(map(list, self.sensitive))
         lists["roundings"] = list(map(list, self.roundings))
-        return {k: v for k, v in lists.items() if v or k not in ("sensitive", "roundings")}
+        lists["nullable"] = list(map(list, self.nullable))
+        later = ("sensitive", "roundings", "nullable")
+        return {k: v for k, v in lists.items() if v or k not in later}
+
+
+def axes_of(schema: Schema) -> tuple[Dimension, ...]:
+    """The dimensions of a schema, and as one more dimension each measure that may be missing, whose
+    codes are its levels and then that of NULL."""
+    return (*schema.dimensions, *(level_axis(m) for m in schema.measures if m.has_null))
+
+
+def level_axis(measure: Measure) -> Dimension:
+    """A measure that may be missing as a dimension over its levels, which have no order that
+    conditions could use."""
+    values = tuple(f"level {level}" for level in range(measure.levels))
+    return Dimension(measure.name, Listed("category", values), missing="code")
+
+
+def centre_levels(count: int, rounding: str) -> Array:
+    """What so many levels stand for about the middle of the bounds, in units of half the distance
+    of these, shape (levels,)."""
+    if rounding == "linear":
+        return np.asarray(np.linspace(-1.0, 1.0, count))
+    most = 1.0 + 1.0 / (count - 2)
+    return np.asarray(np.linspace(-most, most, count))
 
 
 def count_unordered(dimension: Dimension) -> int:

@@ -22,9 +22,14 @@ from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql_device.errors import SurveyError
 
-Kind = Literal["range", "prefix", "equality"]
+Kind = Literal["range", "prefix", "equality", "level", "present"]
 KINDS: tuple[Kind, ...] = ("range", "prefix", "equality")
+"""Those that may be declared. The others are of measures that may be missing, whose last code is
+that of NULL: "level" counts a person by the level, from -1 for the first to 1 for the last, and 0
+for NULL; "present" by whether there is one."""
 DEFAULT_PREDICATES = 2
+RATIO_COUNT, RATIO_SUM = 0.25, 0.75
+"""How a mean weighs its count and its sum about the middle (docs/spec/fourier.md#7)."""
 
 
 @dataclass(frozen=True)
@@ -95,14 +100,24 @@ class Workload:
         """Predicates on every one and every several dimensions, counts and sums alike.
 
         kinds: of the predicates on a dimension; "range" where it is not named. Dimensions of one
-        code cannot be asked about.
+        code cannot be asked about. The sum of a measure that may be missing is wanted as part of a
+        mean, and so is the number of people who have a value.
         """
-        chosen = {i: (kinds or {}).get(i, "range") for i, m in enumerate(domain.sizes) if m > 1}
+        chosen = {i: (kinds or {}).get(i, "range") for i in domain.asked}
         most = min(max_predicates, len(chosen))
         subsets = [s for k in range(1, most + 1) for s in combinations(chosen.items(), k)] or [()]
-        targets = [None, *range(len(domain.bounds))]
-        share = 1.0 / (len(subsets) * len(targets))
-        classes = tuple(QueryClass(share, *pair) for pair in product(subsets, targets))
+        targets: list[tuple[float, tuple[tuple[int, Kind], ...], int | None]]
+        targets = [(1.0, (), measure) for measure in (None, *range(len(domain.bounds)))]
+        for axis in range(domain.first_level_axis, len(domain.sizes)):
+            targets += [
+                (RATIO_SUM, ((axis, "level"),), None),
+                (RATIO_COUNT, ((axis, "present"),), None),
+            ]
+        total = len(subsets) * sum(share for share, _, _ in targets)
+        classes = tuple(
+            QueryClass(share / total, (*predicates, *of_level), measure)
+            for predicates, (share, of_level, measure) in product(subsets, targets)
+        )
         return cls(domain, classes, (), max(max_predicates, 1))
 
     def to_json(self) -> dict[str, Any]:
@@ -141,7 +156,7 @@ class Workload:
         for entry in classes:
             for dimension, kind in entry.predicates:
                 _check_index(dimension, domain.sizes, "dimension")
-                if kind not in KINDS:
+                if kind not in (*KINDS, "level", "present"):
                     raise SurveyError(f"a workload has no predicates of the kind {kind!r}")
         for measure in [entry.measure for entry in classes] + [query.measure for query in queries]:
             if measure is not None:
@@ -181,6 +196,9 @@ def _read_sides(sides: Sequence[Any], domain: RecordDomain) -> tuple[Side, ...]:
 def gram(kind: Kind, size: int) -> Array:
     """Mean of q q' over the predicates of a kind on codes 0..size-1, shape (size, size)."""
     index = np.arange(size, dtype=np.float64)
+    if kind in ("level", "present"):
+        counted = count_levels(kind, size)
+        return np.outer(counted, counted)
     if kind == "equality":
         return np.eye(size) / size
     # Entry (i, j) is the share of predicates that hold both codes: prefixes that end at or after
@@ -190,6 +208,13 @@ def gram(kind: Kind, size: int) -> Array:
         return np.asarray((size - largest) / size)
     smallest = np.minimum.outer(index, index)
     return np.asarray((smallest + 1) * (size - largest) / (size * (size + 1) / 2))
+
+
+def count_levels(kind: Kind, size: int) -> Array:
+    """What a person at each code of a measure that may be missing counts, shape (size,)."""
+    counted = np.zeros(size)
+    counted[:-1] = 1.0 if kind == "present" else np.linspace(-1.0, 1.0, size - 1)
+    return counted
 
 
 @lru_cache(maxsize=256)
@@ -203,7 +228,10 @@ def spectrum(kind: Kind, size: int, order: int) -> Array:
     # n = size - s pairs at lag s, the sums of the Gram's entries are those of 1 .. n (prefixes) and
     # of i (n + 1 - i) for i = 1 .. n (ranges), in closed form.
     left = size - np.arange(size, dtype=np.float64)
-    if kind == "equality":
+    if kind in ("level", "present"):
+        counted = count_levels(kind, size)
+        products = np.correlate(counted, counted, "full")[size - 1 :]
+    elif kind == "equality":
         products = (left == size).astype(np.float64)
     elif kind == "prefix":
         products = left * (left + 1) / (2 * size)

@@ -19,7 +19,7 @@ def query(sql: str | None, **settings: Any) -> None:
     """Answer a SELECT over the reports: `ldpsql "SELECT COUNT(*) FROM app WHERE age >= 30"`.
 
     Without SQL, or with -, it is read from stdin. Every estimate in a table shows its +/-; a
-    trailing ~ marks a weak one, whose standard error exceeds a fifth of its value.
+    trailing ~ marks a weak one: its +/- exceeds a third of what it is measured by.
     """
     answer(_text(sql), **settings)
 

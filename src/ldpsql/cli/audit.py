@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ldpsql.algebra.numerics import epsilon_of
+from ldpsql.algebra.record_domain import axes_of
 from ldpsql.audit import audit_design
 from ldpsql.audit.check import METHODS, audit_central
 from ldpsql.audit.exact import domain_of_codes
@@ -16,6 +17,7 @@ from ldpsql.audit.lines import author_line, belief_line, column_lines, list_not_
 from ldpsql.errors import pluralize
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.atomic import replace_file
+from ldpsql.sql.domains import code_names
 from ldpsql.survey import Survey, read_device_part
 from ldpsql.terminal import options
 from ldpsql.terminal.failure import AT_FAULT
@@ -297,13 +299,13 @@ def _facts(
         exact = f"epsilon {result.epsilon:f} of {design.epsilon}, rounded up, delta 0"
     yield "exact", exact
     yield "established", f"by {METHODS[result.method]}"
-    yield from _describe_enumerated(result)
+    yield from _describe_enumerated(result, survey)
     yield "protects", guarantee.protects
     for item in list_not_covered(guarantee if survey is None else survey.guarantee, survey):
         yield "not covered", item
     yield from _exposures(result)
     yield "report", f"{design.report_format.bits_per_report:.1f} bits"
-    yield from _empirical(result)
+    yield from _empirical(result, survey)
     yield from _device(result)
     if central is not None:
         trust, reports = central.trust, central.reports
@@ -322,7 +324,7 @@ def _facts(
         yield "", f"the promise of the shuffled batch {verdict[central.holds]}"
 
 
-def _describe_enumerated(result: Audit) -> Iterator[tuple[str, str]]:
+def _describe_enumerated(result: Audit, survey: Survey | None) -> Iterator[tuple[str, str]]:
     """The channel that was enumerated, and its witness."""
     found = result.enumerated
     if found is None:
@@ -340,7 +342,7 @@ def _describe_enumerated(result: Audit) -> Iterator[tuple[str, str]]:
     yield "enumerated", text
     if (worst := result.witness) is not None:
         yield "witness", f"report ({', '.join(map(str, worst.report))})"
-        sender, other = _record(worst.record, domain), _record(worst.other, domain)
+        sender, other = (_record(each, domain, survey) for each in (worst.record, worst.other))
         yield "", f"sent by {sender} with probability {float(worst.likely):.6g}"
         yield "", f"never by {other}"
 
@@ -362,7 +364,7 @@ def _exposures(result: Audit) -> Iterator[tuple[str, str]]:
         )
 
 
-def _empirical(result: Audit) -> Iterator[tuple[str, str]]:
+def _empirical(result: Audit, survey: Survey | None) -> Iterator[tuple[str, str]]:
     """The odds seen in reports of the device code, if it was run."""
     found = result.empirical
     if found is None:
@@ -370,11 +372,9 @@ def _empirical(result: Audit) -> Iterator[tuple[str, str]]:
     domain = found.domain
     confidence = f"except with probability {found.alpha:g}"
     yield "empirical", f"epsilon >= {found.epsilon_at_least:.4f} {confidence} ({_domain(domain)})"
-    yield (
-        "",
-        f"{found.seen} of {found.trials} reports of {_record(found.record, domain)} against "
-        f"{found.seen_other} of {_record(found.other, domain)}",
-    )
+    sender, other = (_record(each, domain, survey) for each in (found.record, found.other))
+    seen = f"{found.seen} of {found.trials} reports of {sender}"
+    yield "", f"{seen} against {found.seen_other} of {other}"
     if found.pairs:
         yield (
             "",
@@ -420,7 +420,13 @@ def _domain(domain: RecordDomain) -> str:
     return f"{sizes}{' codes' if domain.sizes else ''}{sensitive}{signs}"
 
 
-def _record(record: Outcome, domain: RecordDomain) -> str:
-    """The codes and levels of a made-up record, by name."""
+def _record(record: Outcome, domain: RecordDomain, survey: Survey | None) -> str:
+    """The values of a made-up record by name; codes where a column was reduced for the audit, and
+    where there is no survey, and levels of measures."""
     names = (*domain.names, *(f"level of {name}" for name in domain.measure_names))
-    return "(" + ", ".join(f"{n}={c}" for n, c in zip(names, record, strict=True)) + ")"
+    axes = {} if survey is None else {axis.name: axis for axis in axes_of(survey.schema)}
+    shown = list(map(str, record))
+    for place, (name, size) in enumerate(zip(domain.names, domain.sizes, strict=True)):
+        is_whole = name in axes and axes[name].size == size
+        shown[place] = code_names(axes[name])[record[place]] if is_whole else f"code {shown[place]}"
+    return "(" + ", ".join(f"{n} = {c}" for n, c in zip(names, shown, strict=True)) + ")"

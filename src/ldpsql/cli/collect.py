@@ -66,8 +66,9 @@ def ingest(
 
     asked = None if survey is None else Intake.read(survey)
     files = expand(paths, SUFFIXES)  # before a database is made for none
-    opened: Filled | None = open_collector(database)
-    if opened is None:
-        opened = open_store(database, read_only=False, patience=patience)
-    with closing(opened) as store, Progress("ingesting", sys.stderr) as progress:
-        store.ingest(files, survey=asked, tell=tell, progress=progress.advance, **settings)
+    with Progress("ingesting", sys.stderr) as progress:
+        opened: Filled | None = open_collector(database)
+        if opened is None:
+            opened = open_store(database, read_only=False, patience=patience)
+        with closing(opened) as store:
+            store.ingest(files, survey=asked, tell=tell, progress=progress.advance, **settings)

@@ -18,7 +18,7 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.audit.lines import list_not_covered
 from ldpsql.cli.forecast import choice, expectations
 from ldpsql.designer import design_survey
-from ldpsql.designer.file import column_types, starter_text
+from ldpsql.designer.file import column_types, starter_text, types_of
 from ldpsql.errors import pluralize
 from ldpsql.mechanisms.registry import missing_rooms
 from ldpsql.mechanisms.rounds import Rounds
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 _MOST_VALUES = 12
 _MOST_COLUMNS = 8  # that have a line of their own
+_READ_FROM_ROWS = (
+    "-- bounds, edges and values were read from the rows; confirm each from what is publicly known"
+)
 _SEE_BELOW = "see below; devices must accept that"
 
 
@@ -69,8 +72,8 @@ _SEE_BELOW = "see below; devices must accept that"
     "picture",
     type=options.file_with_suffix("a picture", ".png", ".svg"),
     metavar="FILE",
-    help="Draw what is asked, what a report tells and the expected error; .png or .svg. Needs "
-    "`pip install ldpsql[plot]`.",
+    help="Draw the expected error, and with -v what is asked and what a report tells; .png or "
+    ".svg. Needs `pip install ldpsql[plot]`.",
 )
 @click.option(
     "--accept-no-guarantee",
@@ -170,7 +173,7 @@ def _design(
         lines += expectations(designed, half_width, is_asked=is_asked, is_verbose=is_verbose)
         if picture is not None:
             progress.show("drawing")
-            save_figure(pictures.draw_survey(designed), picture)
+            save_figure(pictures.draw_survey(designed, is_verbose=is_verbose), picture)
             lines.append(f"plot         {picture}")
     return survey, lines
 
@@ -412,13 +415,27 @@ def statement(
 @click.command()
 @click.argument("data", type=options.EXISTING)
 @click.option("--table", help="Name of the table in SQL.  [default: the file's name]")
+@click.option(
+    "--from-values",
+    is_flag=True,
+    help="Also propose bounds, edges, values and missing codes from the rows. They tell something "
+    "about the people in these: use it on a public sample, or confirm each from what is publicly "
+    "known.",
+)
 @options.output()
-def schema(data: Path, table: str | None, target: Path | None) -> None:
+def schema(data: Path, table: str | None, from_values: bool, target: Path | None) -> None:
     """Write a survey file with the columns and types of DATA, a Parquet or CSV file.
 
-    You fill in every bound yourself: bounds taken from private data would leak it.
+    You fill in every bound yourself: bounds taken from private data would leak it. No row is read,
+    except for --from-values.
     """
     options.keep_inputs(target, data)
 
-    text = starter_text(table or data.stem, column_types(data))
+    types, proposals = column_types(data), None
+    if from_values:
+        from ldpsql.designer.proposals import read_proposals  # noqa: PLC0415
+
+        proposals = dict(read_proposals(data, types_of(types)))
+        click.echo(_READ_FROM_ROWS, err=True)
+    text = starter_text(table or data.stem, types, proposals)
     write_document(Document(text.removesuffix("\n")), "table", target)

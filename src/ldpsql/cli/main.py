@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from ldpsql import extensions
 from ldpsql.cli.ask import query
-from ldpsql.cli.commands import Commands
+from ldpsql.cli.commands import GROUP, Commands
 from ldpsql.errors import did_you_mean
 from ldpsql.terminal import options
 from ldpsql.terminal.failure import INTERRUPTED, OK, report
@@ -68,6 +69,9 @@ class Verbs(click.Group):
         """List the commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl(sorted(Commands().help_lines().items()))
+        if refused := extensions.refused(GROUP):
+            formatter.write_paragraph()
+            formatter.write_text(f"Left out, for a name is a-z, 0-9 and -: {', '.join(refused)}.")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Offer the commands without importing any."""

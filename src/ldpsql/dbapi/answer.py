@@ -63,6 +63,14 @@ class Answer:
         columns = (column.to_pylist() for column in self.result.table.columns)
         return list(zip(*columns, strict=True))  # an answer without columns has no rows
 
+    def fetchall(self) -> list[Row]:
+        """The rows, as `rows` gives them."""
+        return self.rows()
+
+    def show(self) -> None:
+        """Print the table and the notes."""
+        print(self)  # noqa: T201  (what the method is for)
+
     def arrow(self, *, intervals: bool = False) -> pa.Table:
         """An Arrow table, whose columns have distinct names.
 
@@ -74,6 +82,10 @@ class Answer:
         """A pandas DataFrame; intervals as of `arrow`. NotSupportedError without pandas."""
         _require("pandas", "df")
         return self.arrow(intervals=intervals).to_pandas()
+
+    def to_df(self, *, intervals: bool = False) -> pd.DataFrame:
+        """A pandas DataFrame, as `df` gives it."""
+        return self.df(intervals=intervals)
 
     def pl(self, *, intervals: bool = False) -> pl.DataFrame:
         """A polars DataFrame; intervals as of `arrow`. NotSupportedError without polars."""

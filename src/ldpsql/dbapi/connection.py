@@ -32,7 +32,9 @@ from ldpsql.errors import pluralize
 from ldpsql.limits import SECONDS
 from ldpsql.parser import Parameters
 from ldpsql.sql.lookups import Columns, PublicTable
-from ldpsql.store import Batch, find_kind, open_store, read_store
+from ldpsql.sql.quoting import quote
+from ldpsql.store import Batch, find_file, find_kind, open_store, read_store
+from ldpsql.store.opening import require_file
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device import errors
@@ -46,11 +48,11 @@ from ldpsql_device.errors import (
     NotSupportedError,
     OperationalError,
     ProgrammingError,
-    StoreError,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     from pyspark.sql import SparkSession
 
 __all__ = [
@@ -136,7 +138,7 @@ def connect(
     path: str | Path | None = None,
     *,
     read_only: bool | None = None,
-    must_exist: bool = False,
+    new: bool = False,
     token: str | None = None,
     confidence: float = CONFIDENCE,
     estimator: str | None = None,
@@ -164,11 +166,11 @@ def connect(
     that they are a sample.
 
     read_only: True for questions only. False holds the file for writing, which shuts out every
-    other writer. None, the default, makes the file if there is none and holds it for writing only
-    while `ingest` runs. Who asks holds nothing: every statement is answered from what was committed
-    before, whoever wrote it, and says so where another process is writing and may have committed
-    more.  must_exist: refuse a file that does not exist, as a misspelt one does not, and make none.
-    Raises OperationalError for a file that cannot be used.
+    other writer. None, the default, holds it for writing only while `ingest` runs. Who asks holds
+    nothing: every statement is answered from what was committed before, whoever wrote it, and says
+    so where another process is writing and may have committed more.  new: make the file if there is
+    none; without it, one that does not exist, as a misspelt one does not, is refused. Raises
+    OperationalError for a file that cannot be used.
 
     spark: a session that reads a folder of report files, in the place of a path (docs/store.md).
     reports: the folder.  survey: whose reports they are; None for the one that is known there.
@@ -196,13 +198,12 @@ def connect(
     elif find_kind(place) is not None:
         store = open_store(place, read_only=True) if read_only else read_store(place)
     else:
-        file = Path(place)
-        if must_exist and not file.exists():
-            raise StoreError(f"there is no store {file}; check the name")
+        file = Path(str(find_file(place)))
+        if new and not read_only:
+            open_store(file, read_only=False).close()
+        require_file(file, "connect(..., new=True)")
         if read_only is None:
             writes_to = file
-            if not file.exists():
-                open_store(file, read_only=False).close()
         store = open_store(file, read_only=False) if read_only is False else read_store(file)
     return Connection(
         store,
@@ -290,6 +291,10 @@ class Connection:
         `?` and `:name` as of `Cursor.execute`, which it raises errors as.
         """
         return Answer(self.session.execute(sql, parameters))
+
+    def table(self, name: str) -> Answer:
+        """What a survey or a look-up table declares, as DESCRIBE has it."""
+        return self.sql(f"DESCRIBE {quote(name)}")
 
     def ingest(
         self,
@@ -522,6 +527,18 @@ class Cursor:
     def df(self, *, intervals: bool = False) -> pd.DataFrame:
         """The whole answer as a pandas DataFrame; see `Answer.df`."""
         return self.answer.df(intervals=intervals)
+
+    def to_df(self, *, intervals: bool = False) -> pd.DataFrame:
+        """The whole answer as a pandas DataFrame; see `Answer.df`."""
+        return self.df(intervals=intervals)
+
+    def pl(self, *, intervals: bool = False) -> pl.DataFrame:
+        """The whole answer as a polars DataFrame; see `Answer.pl`."""
+        return self.answer.pl(intervals=intervals)
+
+    def show(self) -> None:
+        """Print the whole answer, with its notes."""
+        self.answer.show()
 
     @property
     def estimates(self) -> Estimates:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ldpsql.algebra.least_error import sign_bound
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.algebra.workload import QueryClass, Workload
+from ldpsql.algebra.workload import RATIO_COUNT, RATIO_SUM, Kind, QueryClass, Workload
 from ldpsql.designer.forecast import Forecast, draw_classes, sample_queries
 from ldpsql.designer.predicates import Shares
 from ldpsql.estimators.base import AnyDesign
@@ -29,6 +29,7 @@ from ldpsql.mechanisms.fourier.recipe import DEFAULT_BINS, find_fitting_group
 from ldpsql.mechanisms.fourier.spectra import class_power
 from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
 
 _MOST_FACES, _MOST_CELLS = 60, 1 << 22
 """For larger groups weights are those of ideal designs."""
@@ -100,20 +101,39 @@ def find_distances(
 def weigh_fairly(workload: Workload, epsilon: Epsilon) -> Workload:
     """The workload with fair weights of its classes, which keep their share of the whole.
 
-    A class without private predicates or measures is known exactly and keeps its own weight.
+    A class without private predicates or measures is known exactly and keeps its own weight. The
+    number of people who have a value of a measure is wanted for its mean, and counts beside its sum
+    as it does there.
     """
-    asked = tuple(e for e in workload.classes if e.predicates or e.measure is not None)
+    every = tuple(e for e in workload.classes if e.predicates or e.measure is not None)
+    means = {_as_sum(entry): entry for entry in every if _as_sum(entry) != entry.predicates}
+    asked = tuple(entry for entry in every if entry not in means.values())
     if len(asked) < 2:
         return workload
     classes = _reweigh(asked, Shares.of(asked, workload.domain).weigh_fairly())
-    group = find_fitting_group(workload.domain, workload, DEFAULT_BINS)
-    cells = sum(group.cells(block) for block in group.blocks)
-    if len(group.faces) <= _MOST_FACES and cells <= _MOST_CELLS:
+    try:
+        group = find_fitting_group(workload.domain, workload, DEFAULT_BINS)
+        cells = sum(group.cells(block) for block in group.blocks)
+    except SurveyError:  # so many codes that no design on circles takes them
+        group, cells = None, 0
+    if group is not None and len(group.faces) <= _MOST_FACES and cells <= _MOST_CELLS:
         best = np.array([own_best(entry, workload.domain, epsilon) for entry in classes])
         listed = find_equality_axes(workload)
         classes = _reweigh(asked, _balance(classes, group, best, float(epsilon.odds), listed))
-    known = (entry for entry in workload.classes if entry not in asked)
+    counts = [means[entry.predicates] for entry in classes if entry.predicates in means]
+    if counts:
+        weights = {entry.predicates: entry.weight for entry in classes}
+        beside = [weights[_as_sum(entry)] * RATIO_COUNT / RATIO_SUM for entry in counts]
+        own = np.array([*(entry.weight for entry in classes), *beside])
+        classes = _reweigh((*classes, *counts), own)
+    known = (entry for entry in workload.classes if entry not in every)
     return replace(workload, classes=(*known, *classes))
+
+
+def _as_sum(entry: QueryClass) -> tuple[tuple[int, Kind], ...]:
+    """The predicates of the sum of a measure over whose values a class counts; its own for any
+    other class."""
+    return tuple((axis, "level" if kind == "present" else kind) for axis, kind in entry.predicates)
 
 
 def _reweigh(classes: tuple[QueryClass, ...], weights: Reals) -> tuple[QueryClass, ...]:

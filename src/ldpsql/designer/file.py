@@ -1,7 +1,7 @@
 """Survey files: TOML with a table [survey], one table per column, and [workload].
 
 `read_file` reads one; `starter_text` writes one to begin with, from the names and types of the
-columns of a data file, of which no value is read.
+columns of a data file, of which no value is read unless somebody asks for `proposals`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
-from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.record_domain import TWO_LEVELS, RecordDomain
 from ldpsql.algebra.workload import KINDS, Kind, Workload
 from ldpsql.designer.predicates import default_predicates, largest_predicates
 from ldpsql.errors import did_you_mean
@@ -30,7 +30,7 @@ from ldpsql.survey import AUTO, check_users
 from ldpsql.wording.numbers import read_people
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError
-from ldpsql_device.schema import Measure, Schema, check_label, identifier, is_label
+from ldpsql_device.schema import ROLES, Schema, check_label, identifier, is_label
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import (
     ANY_DAY,
@@ -43,6 +43,8 @@ from ldpsql_device.survey import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from ldpsql.designer.proposals import Proposal
 
 
 TRUSTS = ("local", "shuffle")
@@ -80,12 +82,14 @@ _COLUMN_KEYS = {
         *("type", "label", "domain", "bin_width", "bins", "edges", "range", "unit", "values"),
         *("outside", "missing", "sensitive", "sensitive_missing"),
     ),
-    "measure": ("bounds", "label"),
+    "measure": ("bounds", "required", "missing_as", "label"),
     "public": ("type", "label", "bounds"),
 }
 """The keys of a column by its role; which of them go together, `Schema` says."""
 _DESIGNED = ("merged", "levels", "rounding")
 """Those that a design adds."""
+_SQUARED_LEVELS = (3, "quadratic")
+"""The levels of a measure that may be missing and whose squares are asked."""
 
 _EXACT = "nothing that reports must tell (COUNT(*) of everybody is exact, what cannot match is 0)"
 
@@ -215,9 +219,9 @@ def read_file(
         )
     _check_estimator(head.get("estimator"), name)
     _check_columns(data)
-    schema = Schema.from_keys(data)
+    schema = _read_schema(data)
     for measure in schema.measures:
-        if measure != Measure(measure.name, measure.bounds, measure.label):
+        if (measure.levels, measure.rounding) != TWO_LEVELS:
             raise SurveyError(
                 f"measure {measure.name}: how a measure is rounded is part of the design; leave "
                 "levels and rounding out"
@@ -228,6 +232,9 @@ def read_file(
                 f"{1.0 / _LEAST_BOUND}, so that squares of sums do not overflow; take another unit"
             )
     check_period(schema, ANY_DAY)  # `published_schema` adds the column of a period
+    if workload is not None:
+        asked = read_texts(_check("workload", workload))
+        schema = _round_for_squares(schema, head["table"], asked)
     return SurveyFile(
         table=head["table"],
         epsilon=Epsilon.parse(head["epsilon"]),
@@ -244,6 +251,71 @@ def read_file(
         label=head.get("label"),
         person=_read_person(head.get("person"), reduced, schema),
     )
+
+
+def _read_schema(data: Mapping[str, Any]) -> Schema:
+    """The columns of a survey file. Measures that may be missing come first: so a record domain
+    has them (`RecordDomain`). Errors as for `Schema.from_keys`."""
+    tables = {
+        role: dict(data[role]) if isinstance(data.get(role), Mapping) else data.get(role, {})
+        for role in ROLES
+    }
+    measures, dimensions = tables["measure"], tables["dimension"]
+    for name, keys in measures.items() if isinstance(measures, dict) else ():
+        if isinstance(keys, Mapping):
+            measures[name] = _read_missing(name, dict(keys))
+            beside = dimensions.get(name) if isinstance(dimensions, dict) else None
+            if measures[name].get("missing") == "code" and isinstance(beside, Mapping):
+                if beside.get("missing", "code") != "code":
+                    raise SurveyError(
+                        f"{name} is a dimension and a measure that may be missing: leave missing "
+                        f"out of [dimension.{name}], or write required = true in [measure.{name}]"
+                    )
+                dimensions[name] = {**beside, "missing": "code"}
+    schema = Schema.from_keys(tables)
+    return replace(schema, measures=tuple(sorted(schema.measures, key=lambda m: not m.has_null)))
+
+
+def _read_missing(name: str, keys: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a measure as a schema has them: what a missing value counts as."""
+    required, stated = keys.pop("required", False), "missing_as" in keys
+    if not isinstance(required, bool):
+        raise SurveyError(f"measure {name}: required must be true or false")
+    if not required:
+        if stated:
+            raise SurveyError(
+                f"measure {name}: missing_as is for required = true; without it a missing value is "
+                "NULL"
+            )
+        return {**keys, "missing": "code"}
+    low, high = keys["bounds"] if _is_pair(keys.get("bounds")) else (0, 0)
+    if not stated and not low <= 0 <= high:
+        raise SurveyError(
+            f"measure {name}: with required = true a missing value counts as 0, which is outside "
+            f"of bounds = [{low}, {high}]: write missing_as, the number that it counts as"
+        )
+    return {**keys, "missing_as": keys.get("missing_as", 0)}
+
+
+def _is_pair(bounds: Any) -> bool:
+    is_two = isinstance(bounds, list) and len(bounds) == 2
+    return is_two and all(type(bound) in (int, float) for bound in bounds)
+
+
+def _round_for_squares(schema: Schema, table: str, texts: Sequence[str]) -> Schema:
+    """The schema in which measures that may be missing have levels that tell squares, where some
+    SQL text asks for these. Errors as for `declare_queries`."""
+    from ldpsql.designer.questions import UndesignedSurvey, find_squared  # noqa: PLC0415
+
+    count, rounding = _SQUARED_LEVELS
+    finest = tuple(
+        replace(m, levels=count, rounding=rounding) if m.has_null else m for m in schema.measures
+    )
+    survey = UndesignedSurvey(table, replace(schema, measures=finest))
+    squared = {name for n, text in enumerate(texts, 1) for name in find_squared(text, n, survey)}
+    measures = zip(schema.measures, finest, strict=True)
+    chosen = (fine if own.name in squared else own for own, fine in measures)
+    return replace(schema, measures=tuple(chosen))
 
 
 def _read_users(users: Any) -> int | None:
@@ -436,17 +508,23 @@ def _read_classes(keys: Mapping[str, Any], schema: Schema) -> Workload:
 
 # -- a file to begin with -------------------------------------------------------------------------
 
-_HEAD = """\
-# A survey file to be completed by a person; then: ldpsql design FILE -o {table}.survey.json
-#
+_LEFT_OPEN = """\
 # Every bound is left empty on purpose. Fill in limits that are known without looking at
 # anybody's data (an age lies in [0, 120]): bounds, edges or categories that are taken from
 # private data would tell something about the people in it, outside of any epsilon.
+"""
+_PROPOSED = """\
+# WARNING: every bound, edge, value and missing code below was read from the rows of a data file.
+# If these are private, they tell something about the people in them, outside of any epsilon, to
+# everybody who sees this file or its survey. Confirm each from what is publicly known (an age
+# lies in [0, 120]), or keep them only if the file was public or made up; then delete this warning.
+"""
+_HEAD = """\
+# A survey file to be completed by a person; then: ldpsql design FILE -o {table}.survey.json
 #
+{limits}#
 # Delete the columns that nobody will ask about: every one that stays costs accuracy.
-# A number that is to be summed or averaged is also a measure:
-#   [measure.NAME]
-#   bounds = [low, high]
+# A number is a dimension to filter and group by it, a measure to sum and average it, or both.
 # A column that everybody may know is public instead, and travels in clear:
 #   [public.NAME]
 #   type = "int"        # int, float, text, bool, date or timestamp
@@ -485,6 +563,10 @@ _BODIES = {
     'unit = "hour"          # hour, day, week or month\n',
 }
 """The keys that a dimension of a type needs besides, all bounds left open."""
+_MEASURE = """\
+# [measure.{key}]          # to sum and average it; without [dimension.{key}] if that is all
+# {label}bounds = []          # [low, high]: values beyond count as the nearer one
+"""
 
 
 def column_types(data: Path) -> dict[str, pa.DataType]:
@@ -518,15 +600,20 @@ def column_types(data: Path) -> dict[str, pa.DataType]:
     return {field.name: field.type for field in columns}
 
 
-def starter_text(table: str, types: Mapping[str, pa.DataType]) -> str:
-    """The text of a survey file whose bounds are empty.
+def starter_text(
+    table: str,
+    types: Mapping[str, pa.DataType],
+    proposals: Mapping[str, Proposal] | None = None,
+) -> str:
+    """The text of a survey file whose bounds are empty; or, by column, those that are proposed.
 
     Names that a survey cannot have are written as identifiers like them, each once, and become
     labels, by which the columns of the data are found; those that no label can be are noted.
     """
     is_name = table.isascii() and table.lower() == identifier(table)
     own = _label_line(table) if not is_name and is_label(table.strip()) else ""
-    parts = [_HEAD.format(table=identifier(table), label=own)]
+    limits = _LEFT_OPEN if proposals is None else _PROPOSED
+    parts = [_HEAD.format(table=identifier(table), label=own, limits=limits)]
     taken = _name_columns(types)
     labels: set[str] = set(taken)
     for key, column in taken.items():
@@ -542,9 +629,35 @@ def starter_text(table: str, types: Mapping[str, pa.DataType]) -> str:
         if kind is None:
             line = "".join(c if c.isprintable() else " " for c in str(types[column]))
             parts.append(f"# {key} is of type {line}, which a survey cannot hold\n")
+        elif proposals is not None:
+            parts.append(_proposed(key, label, proposals[column]))
         else:
             parts.append(f'[dimension.{key}]\n{label}type = "{kind}"\n{_BODIES[kind]}')
+            if kind in ("int", "float"):
+                parts[-1] += _MEASURE.format(key=key, label=label and f"{label}# ")
     return "\n".join(parts)
+
+
+def _proposed(key: str, label: str, proposal: Proposal) -> str:
+    """The tables of a column as proposed."""
+    if proposal.dimension is None:
+        return f"# {key} is left out: {proposal.reason}\n"
+    text = f"[dimension.{key}]\n{label}{_lines(proposal.dimension)}"
+    if proposal.measure is not None:
+        text += f"[measure.{key}]\n{label}{_lines(proposal.measure)}"
+    return text
+
+
+def _lines(keys: Mapping[str, Any]) -> str:
+    # TOML writes these values as JSON does, but for one control character.
+    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in keys.items()}
+    return "".join(f"{key} = {text}\n" for key, text in texts.items()).replace("\x7f", "\\u007f")
+
+
+def types_of(types: Mapping[str, pa.DataType]) -> dict[str, str]:
+    """The types of dimensions, by the columns of a data file that can be one."""
+    kinds = {name: _type_of(kind) for name, kind in types.items()}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def _name_columns(columns: Iterable[str]) -> dict[str, str]:

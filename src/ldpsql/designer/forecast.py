@@ -17,11 +17,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side
+from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms
 from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload
+from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload, count_levels
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign as Design
 from ldpsql.estimators.base import DesignValue, hides_bias
@@ -74,7 +74,7 @@ class SampledQueries:
     @property
     def is_count(self) -> bool:
         """Whether people are counted, and no measure is summed."""
-        return self.queries[0].measure is None
+        return self.queries[0].measure is None and not self.is_about_middle
 
     @property
     def is_averaged(self) -> bool:
@@ -109,17 +109,25 @@ def sample_queries(workload: Workload, budget: int) -> tuple[SampledQueries, ...
     most = max(1, min(MOST_PER_CLASS, budget // max(kinds, 1)))
     samples = []
     for entry in classes:
-        what = " x ".join(f"{domain.names[i]} {_WORDS[kind]}" for i, kind in entry.predicates)
-        name, number = _target_name(entry.measure, domain), len(entry.predicates)
+        asked = [(i, kind) for i, kind in entry.predicates if i < domain.first_level_axis]
+        of_level = entry.predicates[len(asked) :]
+        what = " x ".join(f"{domain.names[i]} {_WORDS[kind]}" for i, kind in asked)
+        name, number = _target_name(entry.measure, domain), len(asked)
+        for axis, kind in of_level:
+            name = f"{'SUM' if kind == 'level' else 'COUNT'}({domain.names[axis]})"
         text = " by ".join(filter(None, [name, what]))
-        if entry.measure is None:
+        if entry.measure is None and not of_level:
             text = what or "everybody"
         group = f"{name}, {number} predicate{'' if number == 1 else 's'}"
         queries = tuple(
-            LinearQuery(((1.0, Box(sides).normal(domain.sizes)),), entry.measure)
-            for sides in _sample_sides(entry, domain, most)
+            LinearQuery(over_level(sides, of_level, domain), entry.measure)
+            for sides in _sample_sides(replace(entry, predicates=tuple(asked)), domain, most)
         )
-        samples.append(_sample(text, group, entry.weight, queries, domain))
+        sample = _sample(text, group, entry.weight, queries, domain)
+        if of_level and of_level[0][1] == "level":
+            low, high, *_ = domain.nullable[of_level[0][0] - domain.first_level_axis]
+            sample = replace(sample, is_about_middle=True, shown=(high - low) / 2.0)
+        samples.append(sample)
     for number, declared in groupby(workload.queries, key=lambda query: query.text):
         targets: dict[tuple[int | None, float, float, bool], list[DeclaredQuery]] = {}
         for query in declared:
@@ -140,6 +148,22 @@ def sample_queries(workload: Workload, budget: int) -> tuple[SampledQueries, ...
             )
             samples.append(_sample(text, group, weight, queries, domain, level, contrast))
     return tuple(samples)
+
+
+def over_level(
+    sides: tuple[Side, ...], of_level: Sequence[tuple[int, Kind]], domain: RecordDomain
+) -> Terms:
+    """A box as the terms of a count, or of what people count by a level of a measure that may be
+    missing."""
+    if not of_level:
+        return ((1.0, Box(sides).normal(domain.sizes)),)
+    [(axis, kind)] = of_level
+    counted = count_levels(kind, domain.sizes[axis]).tolist()
+    return tuple(
+        (amount, Box((*sides[:axis], ((code, code + 1),), *sides[axis + 1 :])).normal(domain.sizes))
+        for code, amount in enumerate(counted)
+        if amount
+    )
 
 
 def _target_name(measure: int | None, domain: RecordDomain) -> str:
@@ -376,7 +400,9 @@ class Forecast:
         kinds = [
             sample.queries
             for sample in self.samples
-            if sample.queries[0].measure == measure and not sample.queries[0].is_square
+            if sample.queries[0].measure == measure
+            and not sample.queries[0].is_square
+            and (measure is not None or sample.is_count)
         ]
         typical = [queries[len(queries) // 2] for queries in take_evenly(kinds, MOST_FORGED)]
         if not typical:

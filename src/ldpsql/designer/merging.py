@@ -59,7 +59,7 @@ def _merge(dimension: Dimension, sides: Iterable[CodeSet]) -> Dimension:
         # The code of other values stays their own.
         own = [*parts, *range(count, count + domain.size - dimension.declared)]
         merged = tuple(_number([own[code] for code in domain.codes]))
-        return replace(dimension, domain=Listed(domain.type, domain.values, merged))
+        return replace(dimension, domain=replace(domain, merged=merged))
     cuts = {end for side in sides for interval in side for end in interval}
     inner = sorted(cut for cut in cuts if 0 < cut < domain.size)
     if not inner or len(inner) + 1 == domain.size:

@@ -28,7 +28,7 @@ _TURNS, _CLOSE = 200, 1.01
 def default_predicates(domain: RecordDomain) -> int:
     """How many predicates a query may have where nobody says it: every pair of dimensions is a
     class of queries, which share the information of a report."""
-    return DEFAULT_PREDICATES if sum(size > 1 for size in domain.sizes) <= MOST_PAIRED else 1
+    return DEFAULT_PREDICATES if len(domain.asked) <= MOST_PAIRED else 1
 
 
 def largest_predicates(domain: RecordDomain, most: int) -> int:
@@ -36,12 +36,9 @@ def largest_predicates(domain: RecordDomain, most: int) -> int:
     designed: for so many sets of dimensions, and so many cells in all, dimensions in bins where
     they may be. SurveyError where it is none.
     """
-    cells = [
-        min(size, max(SMALL_BINS, domain.unordered_codes(i)))
-        for i, size in enumerate(domain.sizes)
-        if size > 1
-    ]
-    targets, signs = max(len(domain.bounds), 1), 2 if domain.bounds else 1
+    cells = [min(domain.sizes[i], max(SMALL_BINS, domain.unordered_codes(i))) for i in domain.asked]
+    targets = max(len(domain.bounds) + len(domain.nullable), 1)
+    signs = max(2 if domain.bounds else 1, *domain.sizes[domain.first_level_axis :], 1)
     for chosen in range(min(most, len(cells)), 1, -1):
         sets = math.comb(len(cells), chosen)
         # The elementary symmetric polynomial: the sum over all sets of the products of their cells.
@@ -66,8 +63,10 @@ def find_costs(workload: Workload, *, is_fair: bool) -> Mapping[int, float]:
     For a workload of classes alone; empty for any other, and where dimensions are too few. Numbers
     for which nothing can be designed are left out.
     """
-    kinds = dict(pair for entry in workload.classes for pair in entry.predicates)
-    own = max((len(entry.predicates) for entry in workload.classes), default=0)
+    first = workload.domain.first_level_axis
+    asked = [[pair for pair in entry.predicates if pair[0] < first] for entry in workload.classes]
+    kinds = dict(pair for pairs in asked for pair in pairs)
+    own = max(map(len, asked), default=0)
     if workload.queries or len(kinds) < 2:
         return {}
     errors = {}

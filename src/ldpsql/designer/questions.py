@@ -12,14 +12,20 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from ldpsql.algebra.boxes import Box, CodeSet
-from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.algebra.workload import DeclaredQuery
+from ldpsql.algebra.workload import RATIO_COUNT, RATIO_SUM, DeclaredQuery
 from ldpsql.designer.forecast import take_evenly
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser import parse
 from ldpsql.parser.query import ParsedSQL, Query
 from ldpsql.planner.disjoin import find_needed_sides
-from ldpsql.planner.plan import amounts_of, disjoint_slice, find_key_regions, linear, rows
+from ldpsql.planner.plan import (
+    amounts_of,
+    disjoint_slice,
+    find_key_regions,
+    linear,
+    over_levels,
+    rows,
+)
 from ldpsql.planner.where import slices
 from ldpsql.sql.aggregates import (
     Aggregate,
@@ -32,22 +38,24 @@ from ldpsql.sql.quoting import Scalar
 from ldpsql_device.schema import Schema
 
 MOST_PARTS = 256
-RATIO_COUNT, RATIO_SUM = 0.25, 0.75
-"""How a mean weighs its count and its sum about the middle (docs/spec/fourier.md#7)."""
 
 
 @dataclass(frozen=True)
 class UndesignedSurvey:
     """A survey whose schema can be asked before there is a design.
 
-    Measures are such that all may be asked of them: how they are rounded, the design decides.
+    Measures that cannot be missing are such that all may be asked of them: how they are rounded,
+    the design decides.
     """
 
     table: str
     schema: Schema
 
     def __post_init__(self) -> None:
-        measures = (replace(m, levels=3, rounding="quadratic") for m in self.schema.measures)
+        measures = (
+            m if m.has_null else replace(m, levels=3, rounding="quadratic")
+            for m in self.schema.measures
+        )
         object.__setattr__(self, "schema", replace(self.schema, measures=tuple(measures)))
 
     def find(self, name: str) -> UndesignedSurvey:
@@ -98,6 +106,16 @@ def declare_queries(sql: str, number: int, survey: UndesignedSurvey) -> tuple[De
     return tuple(replace(query, weight=query.weight / total) for query in queries)
 
 
+def find_squared(sql: str, number: int, survey: UndesignedSurvey) -> Iterator[str]:
+    """The measures whose squares one SQL text asks for. Errors as for `declare_queries`."""
+    with _name_question(number):
+        for query in survey.read(sql).bases:
+            for column in query.columns:
+                for target in targets_of(column.expression, survey.schema):
+                    if target.is_square and target.measure is not None:
+                        yield survey.schema.measures[target.measure].name
+
+
 def find_sides(sql: str, number: int, survey: UndesignedSurvey) -> tuple[frozenset[CodeSet], ...]:
     """Per dimension the sets of codes that one SQL text tells from all others: those of its
     conditions, a row of a GROUP BY, a value that is summed; of conditions that nobody meets none.
@@ -123,7 +141,7 @@ def _find_sides(query: Query, schema: Schema, sql: str) -> Iterator[Sequence[Ite
     else:
         for piece in pieces:
             for boxes in (piece.boxes, *piece.filtered):
-                yield find_needed_sides(boxes, RecordDomain.of(schema).sizes)
+                yield find_needed_sides(boxes, _sizes(schema))
     if any(piece.boxes for piece in pieces):
         yield from map(_sides_of, _find_boxes(query, schema, sql))
 
@@ -146,7 +164,7 @@ def _find_boxes(query: Query, schema: Schema, sql: str) -> Iterator[Box]:
 
 def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
     """The sums of one base query: by aggregate, row and slice, unless they are known exactly."""
-    sizes = RecordDomain.of(schema).sizes
+    sizes = _sizes(schema)
     found = slices(query.predicate, schema, sql, query.filters)
     pieces = [disjoint_slice(piece, sizes) for piece in found if piece.boxes]
     if not pieces:
@@ -159,12 +177,14 @@ def _declare(query: Query, schema: Schema, sql: str) -> Iterator[DeclaredQuery]:
         for aggregate in aggregates(column.expression)
     }
     for aggregate in asked.values():
-        for share, target, level, contrast in _sums_of(aggregate, schema):
+        for share, target, *counted in _sums_of(aggregate, schema):
             weight = share / (len(asked) * len(parts))
             amounts = amounts_of(target, schema, sql)
+            scaled, level, contrast = _scale(schema, target, *counted)
             largest = max((abs(amount) for amount, _ in amounts), default=1.0)
             for piece, row in parts:
-                linear_query = linear(piece, row, target, amounts)
+                of_people = linear(piece, row, target, amounts)
+                linear_query = over_levels(of_people, target, scaled)
                 terms = tuple((factor / largest, box.sides) for factor, box in linear_query.terms)
                 is_exact = linear_query.measure is None and any(
                     box.is_whole for _, box in linear_query.terms
@@ -184,25 +204,50 @@ def _sums_of(aggregate: Aggregate, schema: Schema) -> list[tuple[float, Target, 
     """The sums that an aggregate takes: the share of each, the sum over people, and their level and
     contrast."""
     targets = targets_of(aggregate, schema)
-    measure = targets[0].measure
     if any(target.is_square for target in targets):
         # Sums about the middle of the bounds, and of squares about it, weigh alike.
         return [
-            (1.0 / len(targets), target, *((1.0, 0.0) if target.measure is None else (0.0, 1.0)))
+            (1.0 / len(targets), target, *((0.0, 1.0) if _is_summed(target) else (1.0, 0.0)))
             for target in targets
         ]
     if not isinstance(aggregate.column, Amount):
-        if measure is None:
+        if not _is_summed(targets[0]):
             return [(1.0, targets[-1], 1.0, 0.0)]
         if len(targets) > 1:
             total, count = targets
             return [(RATIO_COUNT, count, 1.0, 0.0), (RATIO_SUM, total, 0.0, 1.0)]
-    return [(1.0 / len(targets), target, *_levels(target.measure, schema)) for target in targets]
+    return [(1.0 / len(targets), target, *_levels(target, schema)) for target in targets]
 
 
-def _levels(measure: int | None, schema: Schema) -> tuple[float, float]:
+def _is_summed(target: Target) -> bool:
+    """Whether it is a sum of a measure, or of its square."""
+    return target.measure is not None and not target.is_present
+
+
+def _levels(target: Target, schema: Schema) -> tuple[float, float]:
     """The amount that a person adds to a sum, in units of the largest bound: the middle of the
     bounds, and half their distance more or less by the sign."""
-    low, high = (1.0, 1.0) if measure is None else schema.measures[measure].bounds
+    low, high = 1.0, 1.0
+    if target.measure is not None and _is_summed(target):
+        low, high = schema.measures[target.measure].bounds
     largest = max(abs(low), abs(high))
     return (high + low) / 2.0 / largest, (high - low) / 2.0 / largest
+
+
+def _sizes(schema: Schema) -> tuple[int, ...]:
+    return tuple(dimension.size for dimension in schema.dimensions)
+
+
+def _scale(
+    schema: Schema, target: Target, level: float, contrast: float
+) -> tuple[Schema, float, float]:
+    """The schema in which the levels of a target's measure, if that may be missing, stand for what
+    a person is to count; with the level and contrast that are left."""
+    own = None if target.measure is None else schema.measures[target.measure]
+    if own is None or not own.has_null:
+        return schema, level, contrast
+    if target.is_present:
+        return schema, 1.0, 0.0
+    scaled = replace(own, bounds=(level - contrast, level + contrast), missing_as=None)
+    measures = tuple(scaled if each is own else each for each in schema.measures)
+    return replace(schema, measures=measures), 1.0, 0.0

@@ -7,7 +7,7 @@ A step takes a draft and what the reports say, and fills in more of the draft.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql import limits
-from ldpsql.algebra.estimate import Array, Estimates
+from ldpsql.algebra.estimate import Array, Estimates, share_error
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.evidence import Evidence, Subject
 from ldpsql.engine.notes import (
     impossible_sums,
     notes_on_bounds,
+    notes_on_choice,
     notes_on_error_bars,
     notes_on_estimator,
     notes_on_missing,
@@ -167,16 +168,31 @@ def make_propagation(draft: Draft, evidence: Evidence) -> Propagation:
         return bool(evidence.sizes(subjects[table], both or None).sum())
 
     numbers = {name: number for number, name in enumerate(draft.relations)}
+    relations, level = list(draft.relations.values()), evidence.confidence
+    if candidates := count_candidates(draft):
+        level = share_error(level, candidates)
+        relations = [relation.at(level) for relation in relations]
     return Propagation(
         [(numbers[base.relation], place) for base, place in number_terms(bases)],
         Covariances(
-            list(draft.relations.values()),
+            relations,
             lambda table, chosen: evidence.estimators(subjects[table], chosen),
             shares,
         ),
-        evidence.confidence,
+        level,
         draft.statement.reasons,
     )
+
+
+def count_candidates(draft: Draft) -> int:
+    """Of how many rows LIMIT shows some that estimates have chosen; 0 where they choose none.
+
+    The intervals of those shown then hold together, each as if all candidates were shown
+    (Bonferroni): what a choice by the estimates themselves cannot break.
+    """
+    rows = [int(relation.source.is_group.sum()) for relation in draft.relations.values()]
+    is_cut = draft.table is not None and draft.table.num_rows < max(rows, default=0)
+    return sum(rows) if draft.statement.is_ranked and is_cut else 0
 
 
 def add_notes(draft: Draft, evidence: Evidence) -> Draft:
@@ -192,6 +208,8 @@ def add_notes(draft: Draft, evidence: Evidence) -> Draft:
     notes += notes_on_error_bars(outputs, draft.lost, bars)
     notes += notes_on_bounds(outputs, cut)
     notes += notes_on_missing(relations)
+    if columns := [outputs[place].name for place in draft.columns]:
+        notes += notes_on_choice(columns, count_candidates(draft), evidence.confidence)
     notes += [note for relation in relations for note in notes_on_query(relation.plan)]
     return replace(draft, notes=(*notes, *_note_reports(draft, evidence)))
 
@@ -256,11 +274,21 @@ def answer(draft: Draft, evidence: Evidence) -> Result:
         evidence,
         made.table,
         made.notes,
+        scales=_find_scales(made, evidence, known),
         intervals=intervals,
         typical=typical,
         estimates=made.estimates,
         forged=made.influences,
     )
+
+
+def _find_scales(draft: Draft, evidence: Evidence, places: Iterable[int]) -> dict[int, Array]:
+    """What the intervals of some columns are measured by; see `Propagation.scales`."""
+    assert draft.propagation is not None
+    bases = draft.statement.bases
+    people = [sum(evidence.people(draft.subjects[t]) for t in base.tables) for base in bases]
+    columns = ((place, draft.columns[place].gradients) for place in places)
+    return {place: draft.propagation.scales(own, people) for place, own in columns}
 
 
 def make_result(

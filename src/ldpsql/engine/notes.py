@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ldpsql.algebra.estimate import Array
 from ldpsql.engine.propagation import ErrorBars
-from ldpsql.engine.relation import Relation
+from ldpsql.engine.relation import Relation, ends_of
 from ldpsql.errors import list_some, pluralize
 from ldpsql.mechanisms.base import find_epsilon
 from ldpsql.parser.query import Comparison, Membership, Output, atoms
@@ -23,6 +23,7 @@ from ldpsql.sql.domains import (
     domain_labels,
     extent,
     find_dimension,
+    find_measure,
     find_public_column,
     is_listed_out,
     is_outside,
@@ -93,11 +94,49 @@ def notes_on_missing(relations: Collection[Relation]) -> list[str]:
     ]
 
 
+def notes_on_choice(names: Sequence[str], candidates: int, level: float) -> list[str]:
+    """What to know of rows that were chosen by estimates; candidates: 0 where none were."""
+    if not candidates:
+        return []
+    column = " of each column" if len(names) > 1 else f" of {names[0]:.60}"
+    return [
+        f"estimates chose these rows among {candidates:,}: the intervals{column} hold together at "
+        f"{level:.4g}, as LIMIT keeps the luckiest estimates, which tend to be too high (too low "
+        "where the lowest are kept)"
+    ]
+
+
 def notes_on_query(plan: QueryPlan) -> list[str]:
     """Where a person counts several times, and where nobody can be found."""
     outside = _on_domains(plan) or _on_nobody(plan)
     found = [*_on_joins(plan), *_on_periods(plan), *outside, *_on_days(plan)]
-    return [*found, *_on_keys(plan), *_on_bins(plan), *_on_orders(plan)]
+    return [*found, *_on_keys(plan), *_on_bins(plan), *_on_orders(plan), *_on_measures(plan)]
+
+
+def _on_measures(plan: QueryPlan) -> list[str]:
+    """What values outside of the bounds of a measure count as, and missing ones that are no NULL.
+
+    Surveys of earlier files say neither; there a missing value counts as the middle of the bounds.
+    """
+    schema, notes = plan.survey.schema, list[str]()
+    leaves = [leaf for column in plan.query.columns for leaf in aggregates(column.expression)]
+    named = (find_measure(schema, leaf.column) for leaf in leaves if isinstance(leaf.column, str))
+    asked = {*named, *(target.measure for target in plan.targets)}
+    for measure in (own for number, own in enumerate(schema.measures) if number in asked):
+        if not (measure.has_null or measure.missing_as is not None):
+            continue
+        low, high = measure.bounds
+        note = (
+            f"values of {measure.name} outside of [{low:g}, {high:g}] count as the nearer bound; "
+            "reports cannot tell how many there are"
+        )
+        if measure.missing_as is not None:
+            note += (
+                f". A missing one counts as {measure.missing_as:g} (required = true), and "
+                f"COUNT({measure.name}) counts everybody"
+            )
+        notes.append(note)
+    return notes
 
 
 def _on_orders(plan: QueryPlan) -> list[str]:
@@ -275,13 +314,7 @@ def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str
     for place, target in enumerate(plan.targets):
         if target.weight is not None:
             continue
-        factors = [plan.pairs * amount for amount, _ in plan.amounts[place]] or [0.0]
-        bounds = (1.0,) if target.measure is None else design.domain.bounds[target.measure]
-        if target.is_square:
-            bounds = (0.0, ((bounds[-1] - bounds[0]) / 2.0) ** 2)
-        # What one person may add, besides nothing.
-        each = [end * factor for end in bounds for factor in (min(factors), max(factors))]
-        least, most = min(0.0, *each) * people, max(0.0, *each) * people
+        least, most = (end * people for end in ends_of(plan, place))
         values = relation.sums.values[:, place]
         beyond = np.maximum(least - values, values - most)
         far = np.flatnonzero(_is_far(beyond, variances[:, place], most - least))[:_MOST_SUSPECTS]

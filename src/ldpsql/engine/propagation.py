@@ -368,6 +368,20 @@ class Propagation:
             low[rows], high[rows] = relation.bounds[place]
         return low, high
 
+    def scales(self, gradients: Gradients, people: Sequence[int]) -> Array:
+        """What the intervals of a column are measured by, shape (R,): of one estimate its own
+        scale, of several the sizes of the parts that they add. people: those asked, by relation."""
+        found, is_alone = np.zeros(len(gradients.unknown)), gradients.counts == 1
+        for (number, place), own, base in self._by_measurement(gradients):
+            relation, rows = self.covariances.relations[number], gradients.rows[own]
+            part, alone = (
+                relation.scales(place, people[number], is_alone=each)[base]
+                for each in (False, True)
+            )
+            sizes = np.where(is_alone[rows], alone, part)
+            np.add.at(found, rows, np.abs(gradients.slopes[own]) * sizes)
+        return found
+
     def _by_measurement(
         self, gradients: Gradients
     ) -> Iterator[tuple[tuple[int, int], Integers, Integers]]:

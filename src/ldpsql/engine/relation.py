@@ -23,7 +23,18 @@ from ldpsql.engine.sample import SumSource
 from ldpsql.errors import QueryError
 from ldpsql.parser.binder import list_relation_types
 from ldpsql.planner.plan import QueryPlan
-from ldpsql.sql.aggregates import Aggregate, Arithmetic, Expression, Target, expand, find_aggregate
+from ldpsql.sql.aggregates import (
+    Aggregate,
+    Arithmetic,
+    Expression,
+    Number,
+    Ordering,
+    Ranked,
+    Target,
+    ends_of_codes,
+    expand,
+    find_aggregate,
+)
 from ldpsql.sql.aggregates import leaves as sums_of
 from ldpsql.sql.arrow_arrays import make_array
 from ldpsql.sql.domains import find_public_column
@@ -65,6 +76,12 @@ class Relation:
         values, covariance, replicates = self.source.sums()
         return Sums(values, covariance, self.level, replicates)
 
+    def at(self, level: float) -> Relation:
+        """The same estimates with intervals at another level."""
+        made = replace(self, level=level)
+        vars(made).update(sums=replace(self.sums, level=level))
+        return made
+
     @cached_property
     def _expressions(self) -> list[Expression]:
         """Each measurement as a function of the plan's targets."""
@@ -89,6 +106,42 @@ class Relation:
     def bounds(self) -> tuple[tuple[float, float], ...]:
         """Between which values every measurement must lie."""
         return tuple(bounds_of(column.expression, self.plan) for column in self.plan.query.columns)
+
+    def scales(self, index: int, people: int, *, is_alone: bool = True) -> Array:
+        """What the intervals of a measurement are measured by, shape (R,).
+
+        Half of the range of what can be averaged, or be a quantile; of a number of people or a sum
+        its size, or if that is more the part of one row in all that these people can add up to;
+        of anything else the sizes of the parts that it adds up. So a difference near zero, or a
+        rare answer, is not weak for being small. is_alone: whether it is not a part itself, which
+        counts with its size.
+        """
+        expression, sizes = self.plan.query.columns[index].expression, np.zeros(len(self))
+        room = _half_range(expression, self.bounds[index], self.plan)
+        if room is not None and is_alone:
+            return sizes + room
+        if isinstance(expression, Aggregate) and expression.function in ("COUNT", "SUM"):
+            target = expand(expression, self.plan.survey.schema)
+            if isinstance(target, Target) and target.weight is None:
+                ends = ends_of(self.plan, self.plan.targets.index(target))
+                sizes = sizes + max(map(abs, ends)) * people / max(len(self), 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.maximum(sizes, self._size(expression))
+
+    def _size(self, expression: Expression) -> Array:
+        """The absolute value of an expression, or the sizes of its terms, added; constant terms
+        are left out."""
+        if not isinstance(expression, Arithmetic):
+            own = expand(expression, self.plan.survey.schema)
+            return np.abs(form_of(own, self.plan.targets, self.sums).value)
+        sides = (expression.left, expression.right)
+        left, right = map(self._size, sides)
+        if expression.op == "*":
+            return left * right
+        if expression.op == "/":
+            return left / right
+        left, right = ((not isinstance(side, Number)) * self._size(side) for side in sides)
+        return left + right
 
     @cached_property
     def _biases(self) -> NDArray[np.bool_]:
@@ -183,8 +236,9 @@ def bounds_of(expression: Expression, plan: QueryPlan) -> tuple[float, float]:
     counted = sum(_volume(amounts[each], plan) for each in people)
     low, high = 0.0, 0.0
     for target in total:
-        measures = plan.survey.design.domain.bounds
-        ends = (1.0,) if target.measure is None else measures[target.measure]
+        ends: tuple[float, ...] = (1.0,)
+        if target.measure is not None and not target.is_present:
+            ends = plan.schema.measures[target.measure].bounds
         if target.weight is not None:
             column = find_public_column(plan.survey.schema, target.weight.column)
             if column is None or column.bounds is None or target.weight.kind != "value":
@@ -195,6 +249,35 @@ def bounds_of(expression: Expression, plan: QueryPlan) -> tuple[float, float]:
             each.append(0.0)  # somebody who counts may add nothing
         low, high = low + min(each, default=0.0), high + max(each, default=0.0)
     return low, high
+
+
+def _half_range(
+    expression: Expression, bounds: tuple[float, float], plan: QueryPlan
+) -> float | None:
+    """Half of the range of a bounded average, a share, a quantile or a mode; None for others."""
+    low, high = bounds
+    kind = find_aggregate(expression.function) if isinstance(expression, Aggregate) else None
+    if kind is not None and kind.takes in ("order", "share"):
+        assert isinstance(expression, Aggregate)
+        column = expression.column
+        ordered = column.column if isinstance(column, Ranked) else column
+        assert isinstance(ordered, str | Ordering)
+        _, lowest, highest = ends_of_codes(plan.survey.schema, ordered)
+        low, high = lowest[0], highest[-1]
+    return (high - low) / 2 if high - low < inf else None
+
+
+def ends_of(plan: QueryPlan, place: int) -> tuple[float, float]:
+    """The least and the most that one person may add to a sum without public weights."""
+    target = plan.targets[place]
+    bounds: tuple[float, ...] = (1.0,)
+    factors = [plan.pairs * amount for amount, _ in plan.amounts[place]] or [0.0]
+    if target.measure is not None and not target.is_present:
+        bounds = plan.schema.measures[target.measure].bounds
+    if target.is_square:
+        bounds = (0.0, ((bounds[-1] - bounds[0]) / 2.0) ** 2)
+    each = [end * factor for end in bounds for factor in (min(factors), max(factors))]
+    return min(0.0, *each), max(0.0, *each)
 
 
 def _is_share(expression: Expression, plan: QueryPlan) -> bool:

@@ -15,7 +15,7 @@ from ldpsql.engine.arithmetic import Interval
 from ldpsql.sql.arrow_arrays import make_array
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
-from ldpsql.wording.numbers import Figure, about, plain
+from ldpsql.wording.numbers import Figure, in_words, plain
 from ldpsql_device.errors import NotSupportedError
 
 GUARANTEE_KEY = "ldpsql.guarantee"
@@ -43,6 +43,7 @@ class Result:
     promised and got, survey by survey.  level: of the intervals.  forged: computes, for the index
     of every output column that is an estimate, the least and the most by which one forged report
     can move a number of it; NaN where that is not known, infinite where nothing limits it.
+    scales: for the same indices what the intervals are measured by, shape (rows,); see `Figure`.
     """
 
     table: pa.Table
@@ -57,11 +58,24 @@ class Result:
     guarantees: tuple[StatedGuarantee, ...] = ()
     level: float = CONFIDENCE
     forged: Callable[[], Mapping[int, tuple[float, float]]] = dict
+    scales: Mapping[int, Array] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[pa.Field]:
         """Names, which may repeat, and Arrow types of the output."""
         return list(self.table.schema)
+
+    @property
+    def coded(self) -> frozenset[int]:
+        """Indices of the output columns whose numbers are codes of a category and have no order:
+        those that bear the name of such a dimension."""
+        names = {
+            dimension.name
+            for survey in self.surveys
+            for dimension in survey.schema.dimensions
+            if dimension.domain.type == "category"
+        }
+        return frozenset(i for i, column in enumerate(self.columns) if column.name in names)
 
     @property
     def promised(self) -> tuple[StatedGuarantee, ...]:
@@ -101,35 +115,39 @@ class Result:
     def figures(self, index: int) -> list[Figure | None]:
         """The estimates of one output column, row by row; None for NULL."""
         values = self.table.column(index).to_pylist()
-        rows = zip(values, *self.errors(index).values(), strict=True)
+        scales = self.scales.get(index, [None] * len(values))
+        rows = zip(values, scales, *self.errors(index).values(), strict=True)
         return [
             None
             if value is None or math.isnan(value)
-            else Figure(float(value), *map(float, errors))
-            for value, *errors in rows
+            else replace(Figure(float(value), *map(float, errors)), scale=scale)
+            for value, scale, *errors in rows
         ]
 
     def weak_notes(self) -> list[str]:
-        """At most one note: how many numbers are weak, and what would make them strong."""
+        """How many numbers are weak and what would make them strong, and how many are too noisy."""
         known = [figure for index in self.intervals for figure in self.figures(index) if figure]
-        weak = [figure for figure in known if figure.is_weak]
-        if not weak:
-            return []
-        said = "weak (~)" if len(known) == 1 else f"{len(weak)} of {len(known)} numbers weak (~)"
-        said += ": standard error above a fifth of the value"
-        if any(figure.is_impossible for figure in weak):
-            said += ", or nothing that is possible in the interval"
-        usual = [figure for figure in weak if not figure.is_impossible]
-        if not usual:
-            return [said]
-        needed = sorted(figure.count_needed(self.reports) for figure in usual if figure.value)
-        if not needed:
-            return [f"{said}; an estimate of 0 stays weak with any number of reports"]
-        counts = " to ".join(dict.fromkeys(about(count) for count in (needed[0], needed[-1])))
-        which = "it" if len(weak) == 1 else "them" if len(needed) == len(weak) else "those not 0"
-        return [
-            f"{said}; about {counts} reports would make {which} strong (there are {self.reports:,})"
-        ]
+        noisy = [figure for figure in known if figure.is_too_noisy]
+        weak = [figure for figure in known if figure.is_weak and not figure.is_too_noisy]
+        there = f"(there are {in_words(self.reports)})"
+        notes = list[str]()
+        if noisy:
+            several = "" if len(known) == 1 else f"{len(noisy)} of {len(known)} numbers "
+            notes.append(
+                f"{several}too noisy to use (~): more than 100 times the reports would be needed "
+                f"{there}"
+            )
+        if weak:
+            several = "" if len(known) == 1 else f"{len(weak)} of {len(known)} numbers "
+            said = f"{several}weak (~): ± above a third of what they are measured by"
+            if any(figure.is_impossible for figure in weak):
+                said += ", or nothing that is possible in the interval"
+            times = sorted(figure.times for figure in weak if not figure.is_impossible)
+            if times:
+                ends = (in_words(self.reports * each) for each in (times[0], times[-1]))
+                said += f"; about {' to '.join(dict.fromkeys(ends))} reports would do {there}"
+            notes.append(said)
+        return notes
 
     def notes_for_readers(self) -> list[str]:
         """The lines below the cells: what ± means, the notes, and what is weak."""
@@ -144,7 +162,9 @@ class Result:
             for index, whole in self.intervals.items()
         }
         typical = {index: errors[:rows] for index, errors in self.typical.items()}
-        return replace(self, table=self.table.slice(0, rows), intervals=bars, typical=typical)
+        scales = {index: whole[:rows] for index, whole in self.scales.items()}
+        table = self.table.slice(0, rows)
+        return replace(self, table=table, intervals=bars, typical=typical, scales=scales)
 
     def cells(self) -> tuple[list[str], list[list[str]], list[bool]]:
         """Headings, rows as people read them, and which columns stand at the right."""

@@ -22,6 +22,7 @@ from ldpsql.estimators.base import (
     MANY_SETS,
     AnyDecoder,
     AnyEstimator,
+    CodeDecoder,
     PlannedQuery,
     SetChooser,
     hides_bias,
@@ -110,7 +111,13 @@ class Estimators(Mapping[Key, AnyEstimator]):
     def answer_all(self, rows: Sequence[Sequence[PlannedQuery]]) -> tuple[Array, Array] | None:
         """All answers to some rows, as `Decoder.answer_sets` gives them; None where one after the
         other is faster."""
-        found = self.found
+        found, design = self.found, self.design
+        if isinstance(design, CodeDecoder) and len(self) and all(map(self.people, self)):
+            of_codes = [design.answer_codes(self[key], rows) for key in self]
+            known = [own for own in of_codes if own is not None]
+            if len(known) == len(self):
+                values, covariances = zip(*known, strict=True)
+                return np.stack(values), np.stack(covariances)
         if not isinstance(found, Histograms):
             if len(found) != 1:
                 return None
@@ -118,7 +125,7 @@ class Estimators(Mapping[Key, AnyEstimator]):
             if not isinstance(people, Histogram) or not people.people:
                 return None
             found = Histograms.of_one(key, people)
-        design, is_faster = self.design, len(found) >= MANY_SETS
+        is_faster = len(found) >= MANY_SETS
         if not is_faster and isinstance(design, SetChooser):
             is_faster = design.prefers_sets(found, rows)
         return design.answer_sets(self.name, found, rows) if is_faster else None

@@ -361,3 +361,21 @@ class SetChooser(ABC):
     @abstractmethod
     def prefers_sets(self, histograms: Histograms, rows: Sequence[Sequence[Any]]) -> bool:
         """Whether `Decoder.answer_sets` is faster than one histogram after the other."""
+
+
+class CodeDecoder(ABC):
+    """A decoder that answers about the people of every code of a dimension at once."""
+
+    @abstractmethod
+    def prepare_codes(
+        self, query: LinearQuery, axis: int, codes: Codes
+    ) -> Sequence[tuple[Any, ...]] | None:
+        """A query that does not constrain a dimension as a row for each of some of its codes, whose
+        people alone the row counts; None where they are answered one by one."""
+
+    @abstractmethod
+    def answer_codes(
+        self, estimator: AnyEstimator, rows: Sequence[Sequence[Any]]
+    ) -> tuple[Array, Array] | None:
+        """The answers to rows of `prepare_codes`: values (R, 1) and covariances (R, 1, 1), the same
+        as one by one; None for other rows."""

@@ -1,4 +1,7 @@
-"""The same queries about many disjoint sets of people at once, such as those of a GROUP BY.
+"""The same queries about many sets of people at once, such as those of a GROUP BY.
+
+Sets with reports of their own (`GroupedSource`) are those of public columns; those of the codes of
+a dimension (`CodeSource`) are told apart by the nodes that a query looks at.
 
 Each set may have a few reports only, so nothing here has a number per node and set, but where a
 variance needs it (`cells`): a report adds what it contributes to each query, and contributions are
@@ -8,6 +11,7 @@ added up by set. The numbers are those that the estimator gives for one set afte
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -111,6 +115,72 @@ class GroupedSource(Source):
         products = (left[:, None, :] * right[None, :, :]).reshape(-1, len(nodes))
         found = self.weigh(group, nodes, products, pair)
         return found.reshape(-1, len(left), len(right))
+
+
+@dataclass(frozen=True, eq=False)
+class CodeRows(Sequence[tuple[CellQuery, ...]]):
+    """A row with one query for every code of a dimension, made when it is asked for.
+
+    first: that of code 0; strides: by group how far the nodes of the next code are; codes: (R,).
+    """
+
+    first: CellQuery
+    strides: Codes
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[number] for number in range(len(self))[place]]
+        code = self.codes[place]
+        moved = tuple(
+            tuple(replace(c, nodes=c.nodes + self.strides[c.group] * code) for c in alternative)
+            for alternative in self.first.alternatives
+        )
+        return (replace(self.first, alternatives=moved),)
+
+
+class CodeSource(Source):
+    """One set of people as seen from every code, which is one number of the shape (R,)."""
+
+    def __init__(self, source: Source, rows: CodeRows) -> None:
+        people: Any = np.full(len(rows), source.people)
+        super().__init__(people, source.sizes, source.answers)
+        self.shape = (len(rows),)  # type: ignore[misc]
+        self._source, self._rows = source, rows
+
+    def size(self, group: int) -> Any:
+        """People in a group, the same for every code."""
+        return np.full(len(self._rows), self._source.size(group))
+
+    def pseudo_count(self, group: int, pair: Pair) -> float:
+        """That of the people."""
+        return self._source.pseudo_count(group, pair)
+
+    def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
+        """By code, at the nodes moved to it; 0 where a group has nobody."""
+        moved = nodes + (self._rows.strides[group] * self._rows.codes)[:, None]
+        if not self._source.size(group):
+            return np.zeros(moved.shape)
+        return self._source.at(group, moved.ravel(), pair).reshape(moved.shape)
+
+    def weigh(self, group: int, nodes: Codes, weights: Array, pair: Pair) -> Array:
+        """Weighted and added, shape (R, m)."""
+        return np.asarray(self.at(group, nodes, pair) @ weights.T)
+
+    def weigh_products(
+        self, group: int, nodes: Codes, left: Array, right: Array, pair: Pair
+    ) -> Array:
+        """The same, shape (R, k, l)."""
+        at = self.at(group, nodes, pair)
+        return np.asarray(np.einsum("rc,kc,lc->rkl", at, left, right))
+
+
+def answer_codes(linear: LinearEstimator, rows: CodeRows) -> tuple[Array, Array]:
+    """The answers to all rows, values (R, 1) and covariances within rows (R, 1, 1)."""
+    return _answer_row(replace(linear, source=CodeSource(linear.source, rows)), [rows.first])
 
 
 def answer_sets(

@@ -58,15 +58,24 @@ def weigh_evenly(combinations: Iterable[Combination]) -> tuple[LevelGroup, ...]:
     return tuple(LevelGroup(*each, common // counts[each[2]]) for each in chosen)
 
 
-def all_levels(trees: Sequence[Tree]) -> list[Levels]:
-    """Every level combination of the trees, the all-root one first."""
-    combinations = math.prod(len(tree.counts) for tree in trees)
+def all_levels(trees: Sequence[Tree], domain: RecordDomain) -> list[Levels]:
+    """Every level combination of the trees, the all-root one first. No query is about two measures
+    that may be missing, so one of these trees at most is below its root."""
+    first = domain.first_level_axis
+    roots = (0,) * len(domain.nullable)
+    below = [
+        (*roots[:place], level, *roots[place + 1 :])
+        for place, tree in enumerate(trees[first:])
+        for level in range(1, len(tree.counts))
+    ]
+    combinations = math.prod(len(tree.counts) for tree in trees[:first]) * (1 + len(below))
     if combinations > LARGEST_GROUPS:
         raise SurveyError(
             f"{combinations} level combinations are more than {LARGEST_GROUPS}; "
             "use a larger fanout or fewer dimensions"
         )
-    return list(product(*(range(len(tree.counts)) for tree in trees)))
+    plain = product(*(range(len(tree.counts)) for tree in trees[:first]))
+    return [(*levels, *own) for levels, own in product(plain, [roots, *below])]
 
 
 @dataclass(frozen=True)
@@ -189,6 +198,11 @@ class GroupTable:
                 step *= tree.counts[level]
             half[row] = 0 if group.sign is None else step
         return widths, strides, half
+
+    @property
+    def strides(self) -> Codes:
+        """How far a group's nodes of neighbouring codes of a dimension are, shape (groups, d)."""
+        return self._columns[1]
 
     def spread_evenly(self, group: int, nodes: Codes) -> Array:
         """The share of people at nodes of a group where all records are equally likely, shape (c,).

@@ -9,17 +9,18 @@ fewest nodes that cover it (`NodeDesign`), or answered by least squares over all
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpsql.algebra.boxes import LinearQuery, cardinality, codes_of
+from ldpsql.algebra.boxes import Box, LinearQuery, cardinality, codes_of
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.estimators.base import Codes, Estimator, Q
+from ldpsql.estimators.base import AnyEstimator, CodeDecoder, Codes, Estimator, Q
+from ldpsql.estimators.grouped import CodeRows, answer_codes
 from ldpsql.estimators.groups import GroupTable
 from ldpsql.estimators.linear import (
     Alternative,
@@ -179,12 +180,37 @@ def _collect(
 
 
 @dataclass(frozen=True)
-class NodeDesign(GroupDesign[CellQuery]):
+class NodeDesign(GroupDesign[CellQuery], CodeDecoder):
     """Boxes are answered from the fewest nodes that cover them."""
 
     def prepare(self, query: LinearQuery) -> CellQuery:
         """The nodes that answer a query, in every sub-survey that can answer it."""
         return cover_query(query, self.table, self.domain)
+
+    def prepare_codes(self, query: LinearQuery, axis: int, codes: Codes) -> CodeRows | None:
+        """Where a tree has no levels between its root and its codes."""
+        tree = self.table.trees[axis]
+        is_free = all(box.sides[axis] is None for _, box in query.terms)
+        if (
+            query.weight is not None
+            or not is_free
+            or tree.counts not in ((tree.size,), (1, tree.size))
+        ):
+            return None
+        sides = ((share, box.sides) for share, box in query.terms)
+        first = tuple(
+            (share, Box((*own[:axis], ((0, 1),), *own[axis + 1 :]))) for share, own in sides
+        )
+        planned = self.prepare(replace(query, terms=first))
+        return CodeRows(planned, self.table.strides[:, axis], codes)
+
+    def answer_codes(
+        self, estimator: AnyEstimator, rows: Sequence[Sequence[Any]]
+    ) -> tuple[Array, Array] | None:
+        """From estimates at all nodes of a group."""
+        if not isinstance(rows, CodeRows) or not isinstance(estimator, LinearEstimator):
+            return None
+        return answer_codes(estimator, rows)
 
     def solve(self, source: Source) -> Estimator[CellQuery]:
         """Directly."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import Box, Side, codes_of
 from ldpsql.algebra.numerics import Array
+from ldpsql.algebra.workload import Kind, count_levels
 from ldpsql_device.errors import SurveyError
 
 LARGEST_PADDING = 1024
@@ -210,11 +211,16 @@ def _weigh_ends(kind: str, size: int) -> tuple[Array, Array]:
     return np.ones(size), (size - codes) / size
 
 
-def average_cover(tree: Tree, kind: str) -> Array:
+def average_cover(tree: Tree, kind: Kind) -> Array:
     """Mean number of nodes per level that cover a predicate, shape (levels,).
 
-    A node belongs to the cover iff the predicate holds its codes and not its parent's.
+    A node belongs to the cover iff the predicate holds its codes and not its parent's. Of the
+    levels of a measure every code is a node, and counts by the square of its amount.
     """
+    if kind in ("level", "present"):
+        cover = np.zeros(len(tree.counts))
+        cover[-1] = np.sum(count_levels(kind, tree.size) ** 2)
+        return cover
     left, right = _weigh_ends(kind, tree.size)
     chances = []
     for width, count in zip(tree.widths, tree.counts, strict=True):
@@ -230,13 +236,18 @@ def average_cover(tree: Tree, kind: str) -> Array:
     return cover
 
 
-def average_energies(tree: Tree, kind: str) -> Array:
+def average_energies(tree: Tree, kind: Kind) -> Array:
     """Mean of `AxisDetails.energies` over the predicates, shape (levels,).
 
     The norm of a level is the sum over its nodes of (codes inside)^2 / width, hence of the chances
     of all pairs of a node's codes to be inside together; padding is inside with the last code.
     """
     codes = np.minimum(np.arange(tree.padded), tree.size - 1)
+    if kind in ("level", "present"):
+        counted = count_levels(kind, tree.size)[codes]
+        means = [counted.reshape(-1, width).mean(axis=1) for width in tree.widths]
+        norms = [np.sum(mean**2) * w for mean, w in zip(means, tree.widths, strict=True)]
+        return np.diff(norms, prepend=0.0)
     norms = []
     for width in tree.widths:
         nodes = codes.reshape(-1, width)

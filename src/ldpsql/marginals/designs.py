@@ -293,9 +293,9 @@ class MarginalDesign(CollectedMarginals):
         """Mean variance per report of a cell's frequency, for records spread evenly."""
         variances = []
         for answer, size in zip(self.answers, self.sizes, strict=True):
-            p, q = answer.oracle.p, answer.oracle.q
-            seen = q + (p - q) / size
-            variances.append(seen * (1.0 - seen) / (p - q) ** 2)
+            moments, mean = answer.moments, 1.0 / size
+            own = (moments.own + 2.0 * moments.cross) * mean
+            variances.append(moments.node_variance + own - mean**2)
         return float(np.mean(variances))
 
     def to_json(self) -> Mapping[str, Any]:

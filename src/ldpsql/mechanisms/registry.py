@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from itertools import chain
 from typing import Any
 
 from ldpsql import extensions
@@ -128,8 +129,11 @@ def mechanism(name: str) -> AnyRecipe:
     for package, names in ROOMS.items():
         if name in names:
             raise SurveyError(f"mechanism {name} is in {package}, which is not installed")
+    # Never one that promises less than local differential privacy of every value.
+    weaker = {"lgrr", "lgrr-fd", *chain(*ROOMS.values())}
+    alike = [each for each in MECHANISMS if each not in weaker]
     raise SurveyError(
-        f"unknown mechanism {name!r:.60}; {did_you_mean(name, list(MECHANISMS))}there are "
+        f"unknown mechanism {name!r:.60}; {did_you_mean(name, alike)}there are "
         f"{', '.join(MECHANISMS)}"
     )
 

@@ -75,7 +75,8 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         )
         traced = query.sql(dialect="duckdb", comments=False)
     reasons, asks_catalog = tuple(tracer.reasons), reader.asks_catalog
-    return ParsedSQL(sql, mode, bases, outer, outputs, traced, reasons, None, asks_catalog, tables)
+    more = (None, asks_catalog, tables, tracer.is_ranked)
+    return ParsedSQL(sql, mode, bases, outer, outputs, traced, reasons, *more)
 
 
 def _projection(query: exp.Query) -> tuple[tuple[str, str], ...] | None:

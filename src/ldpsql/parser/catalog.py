@@ -205,7 +205,7 @@ def describe(schema: Schema) -> Iterator[dict[str, Any]]:
             "type": "float",
             "data_type": "DOUBLE",
             "domain": f"[{low:g}, {high:g}]",
-            "is_nullable": "NO",
+            "is_nullable": "YES" if measure.has_null else "NO",
             **_rules(schema, measure),
         }
     for column in schema.public:

@@ -3,6 +3,7 @@ they play."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,15 +13,27 @@ from sqlglot import exp
 from ldpsql.errors import Place, did_you_mean, list_some
 from ldpsql.parser.source import Refusal, SourceText, refuse, wrong
 from ldpsql.sql.domains import find_dimension, find_measure, find_public_column, is_listed_out
-from ldpsql.sql.quoting import Join
+from ldpsql.sql.quoting import Join, literal
 from ldpsql_device.description import Edges
-from ldpsql_device.schema import Schema
+from ldpsql_device.schema import OTHER, Schema
 from ldpsql_device.values import Listed, Value
 
 if TYPE_CHECKING:
     from ldpsql.sql.lookups import PublicTable
 
 _LISTED = 20
+_WHOLE = re.compile(r"\s*[-+]?\d{1,18}\s*", re.ASCII)
+
+
+def _as_written(domain: Listed, value: Value | None) -> Value | None:
+    """A whole number in a text as a number, or a number as the text that says it, where the values
+    of a domain are of the other type; any other literal as it is."""
+    if isinstance(domain.values[0], str) and type(value) is int:
+        said = [each for each in domain.values if _WHOLE.fullmatch(str(each))]
+        own = [each for each in said if int(str(each)) == value]
+        return (own or [str(value)])[0] if {*domain.values} <= {*said, OTHER} else value
+    is_text = isinstance(value, str) and type(domain.values[0]) is int
+    return int(str(value)) if is_text and _WHOLE.fullmatch(str(value)) else value
 
 
 class LookupColumn(exp.Expression, exp.Func):
@@ -161,7 +174,8 @@ class Columns:
             raise wrong(
                 f"{name} is a measure, not a dimension: it can be summed, not compared or grouped",
                 node,
-                f"declare [dimension.{name}] in the survey to ask this of later reports",
+                f"ask AVG({name}) of everybody, or declare [dimension.{name}] in the survey to ask "
+                "this of later reports",
             )
         if takes == "number" and public and not public.is_numeric:
             raise wrong(f"{name} is of type {public.type}: it has no sum", node)
@@ -169,11 +183,20 @@ class Columns:
             raise wrong(
                 f"{name} is a dimension, not a measure, and cannot be summed",
                 node,
-                f"declare [measure.{name}] with bounds in the survey to sum it in later reports",
+                f"{self._instead_of_sum(name)}, or declare [measure.{name}] with bounds in the "
+                "survey to sum it in later reports",
             )
         if takes in ("order", "share"):
             self._check_order(name, node)
         return name
+
+    def _instead_of_sum(self, name: str) -> str:
+        """What can be asked of a dimension that cannot be summed."""
+        index = find_dimension(self.schema, name)
+        assert index is not None
+        if self.schema.dimensions[index].domain.type == "float":
+            return f"ask MEDIAN({name})"
+        return f"ask SELECT {name}, COUNT(*) FROM {self.table} GROUP BY {name}"
 
     def _check_order(self, name: str, node: exp.Expr) -> None:
         """Refuse a column whose people cannot be put in order by a number."""
@@ -182,7 +205,10 @@ class Columns:
             hint = f"group by {name} and compute this in an outer query"
             raise refuse(f"{name} is public: its order is not kept", node, hint)
         if index is None:
-            hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
+            hint = (
+                f"ask AVG({name}), or declare [dimension.{name}] in the survey to ask this of "
+                "later reports"
+            )
             raise refuse(f"{name} is a measure: reports give its sum, not its order", node, hint)
         domain = self.schema.dimensions[index].domain
         first = domain.values[0] if isinstance(domain, Listed) else Edges(domain)[0]
@@ -196,23 +222,35 @@ class Columns:
         """The error for a name that is not a column, with the names that come close."""
         names = [*self.names, *(name for rows in self.rows for name, _ in rows.columns)]
         names = list(dict.fromkeys(names))
-        hint = f"{did_you_mean(node.name, names)}there are {list_some(names, _LISTED)}"
+        hint = self._text_meant(node.name)
+        hint = hint or f"{did_you_mean(node.name, names)}there are {list_some(names, _LISTED)}"
         tables = " and ".join([self.table, *(rows.alias for rows in self.rows)])
         verb = "have" if self.rows else "has"
         return wrong(f"{tables} {verb} no column {node.name!r}", node, hint)
 
-    def check_declared(self, name: str, value: Value | None, node: exp.Expr) -> None:
-        """Refuse a literal, at its node, that no declared value of a listed dimension equals.
+    def _text_meant(self, name: str) -> str:
+        """A hint where a name that is no column is a declared text, which takes single quotes."""
+        for dimension in self.schema.dimensions:
+            values = dimension.domain.values if isinstance(dimension.domain, Listed) else ()
+            meant = next((v for v in values if str(v).lower() == name.lower()), None)
+            if isinstance(meant, str):
+                return f"write {literal(meant)}, a value of {dimension.name}, in single quotes"
+        return ""
+
+    def check_declared(self, name: str, value: Value | None, node: exp.Expr) -> Value | None:
+        """A literal, as the declared values of a listed dimension are written: 1 and '1' are
+        equal, as in DuckDB. Refuses one, at its node, that no declared value equals.
 
         One of another type is left to whoever compares it.
         """
         index = find_dimension(self.schema, name)
         domain = None if index is None else self.schema.dimensions[index].domain
-        if not isinstance(domain, Listed) or type(value) is not type(domain.values[0]):
-            return
+        if not isinstance(domain, Listed):
+            return value
+        value = _as_written(domain, value)
+        if type(value) is not type(domain.values[0]) or value in domain.values:
+            return value
         assert value is not None
-        if domain.has(value):
-            return
         meant = ""
         if isinstance(value, str):
             meant = did_you_mean(value.strip(), map(str, domain.values), repr)

@@ -148,7 +148,8 @@ class Tracer:
     """Writes gradients into one outer query, in place.
 
     reasons: why single values may have no error bar; the first stands for the number UNKNOWN in
-    their gradients, the next for one less, and so on.
+    their gradients, the next for one less, and so on.  is_ranked: whether LIMIT keeps rows in an
+    order of estimates, as far as queries were traced.
     """
 
     def __init__(self, bases: Sequence[Query], others: Mapping[str, Sequence[str]]) -> None:
@@ -156,7 +157,7 @@ class Tracer:
 
         others: the columns of other relations, whose values are known, by name.
         """
-        self.reasons = [TOO_FEW]
+        self.reasons, self.is_ranked = [TOO_FEW], False
         self._others, self._bases = others, dict[str, Table]()
         measured = number_terms(bases)
         for base in bases:
@@ -345,7 +346,9 @@ class Tracer:
                 traces.append(named[item.this.name.lower()])
             else:
                 traces.append(self._trace(item.this, scope))
-        return not all(trace.is_exact for trace in traces)
+        is_limited = not all(trace.is_exact for trace in traces)
+        self.is_ranked = self.is_ranked or is_limited
+        return is_limited
 
     # -- expressions ----------------------------------------------------------------------
 

@@ -72,7 +72,8 @@ class _Surveys:
         """With the columns that all of them declare alike; an error where that are none."""
         first, *others = (survey.schema for survey in surveys)
         if len({survey.table for survey in surveys}) < len(surveys):
-            raise wrong("UNION ALL names a survey twice", where, "its people would count twice")
+            reason = "UNION ALL names a survey twice, whose people would count twice"
+            raise wrong(reason, where, f"write FROM {surveys[0].table}")
         measures = [{measure.name for measure in other.measures} for other in others]
         try:
             schema = Schema(
@@ -296,7 +297,8 @@ class OuterReader:
                 raise refuse(
                     f"{survey.table} is joined with {whom}: no report says whose it is",
                     join.this,
-                    "ask it twice in two CTEs and join their results"
+                    f"ask it in CTEs: WITH a AS (SELECT COUNT(*) AS n FROM {survey.table}) "
+                    "SELECT * FROM a, a AS b"
                     if is_same
                     else f"{way_out}, or all as one by UNION ALL",
                 )

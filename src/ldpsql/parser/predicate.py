@@ -7,6 +7,7 @@ condition is an expression that is evaluated over the declared values of the col
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -115,7 +116,7 @@ def _comparison(node: exp.Expr, columns: Columns) -> Predicate:
     column = _column(left, node, columns)
     value = fold(right)
     if op in ("=", "<>"):
-        columns.check_declared(column, value, right)
+        value = columns.check_declared(column, value, right)
     return _compare(column, op, value, node, columns)
 
 
@@ -153,7 +154,8 @@ def _between(node: exp.Expr, columns: Columns) -> Predicate:
 
     def between(low: Value | None, high: Value | None) -> And:
         sides = ((">=", low), ("<=", high))
-        return And(tuple(_compare(column, op, end, node, columns) for op, end in sides))
+        compared = (_compare(column, op, end, node, columns) for op, end in sides)
+        return And(tuple(replace(each, ends=(low, high)) for each in compared))
 
     if node.args.get("symmetric"):
         return Or((between(*ends), between(*reversed(ends))))
@@ -167,9 +169,7 @@ def _membership(node: exp.Expr, columns: Columns) -> Predicate:
         raise wrong("IN needs at least one value", node)
     column = _column(node.this.unnest(), node, columns)
     items = [item.unnest() for item in node.expressions]
-    literals = tuple(fold(item) for item in items)
-    for item, value in zip(items, literals, strict=True):
-        columns.check_declared(column, value, item)
+    literals = tuple(columns.check_declared(column, fold(item), item) for item in items)
     return Membership(column, literals, columns.place(node))
 
 
@@ -180,14 +180,15 @@ def _is(node: exp.Expr, columns: Columns) -> Predicate:
     if isinstance(value, exp.Null) or (isinstance(value, exp.Boolean) and columns.is_bool(column)):
         return _same(node, columns)
     reason = "IS takes NULL, or TRUE and FALSE for a bool column"
-    raise refuse(reason, node, "write = or <>")
+    is_text = isinstance(value, exp.Literal)
+    written = f"write {column} = {columns.source.text(value)}"
+    raise refuse(reason, node, written if is_text else "write = or <>")
 
 
 def _same(node: exp.Expr, columns: Columns) -> Predicate:
     """IS NOT DISTINCT FROM: equality that takes NULL for a value, so that it is never NULL."""
     column, place = _column(node.this.unnest(), node, columns), columns.place(node)
-    value = fold(node.expression.unnest())
-    columns.check_declared(column, value, node.expression)
+    value = columns.check_declared(column, fold(node.expression.unnest()), node.expression)
     is_null = NullTest(column, place)
     return is_null if value is None else And((Comparison(column, "=", value, place), Not(is_null)))
 

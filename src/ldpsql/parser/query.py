@@ -42,6 +42,7 @@ class Comparison:
 
     ends_day: whether the comparison was written with a date and <= or >, which in SQL tell the
     first moment of that day from the rest of it; what stands here is < or >=.
+    ends: those of the BETWEEN that it is a side of.
     """
 
     column: str
@@ -49,6 +50,7 @@ class Comparison:
     literal: Value | None
     place: Place = field(compare=False)
     ends_day: bool = field(default=False, compare=False)
+    ends: tuple[Value | None, Value | None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,7 @@ class ParsedSQL:
     projection: (column, name) pairs where `outer` only picks and names columns of the one relation,
     so that there is nothing to trace, else None.  asks_catalog: whether `outer` also reads the
     relations of `catalog`.  tables: the look-up tables that it reads.
+    is_ranked: whether LIMIT keeps rows in an order of estimates.
     """
 
     sql: str
@@ -253,6 +256,7 @@ class ParsedSQL:
     projection: tuple[tuple[str, str], ...] | None = None
     asks_catalog: bool = False
     tables: tuple[PublicTable, ...] = ()
+    is_ranked: bool = False
 
 
 def number_terms(bases: Sequence[Query]) -> list[tuple[Query, int]]:

@@ -47,6 +47,8 @@ OPERATORS: Mapping[type[exp.Expr], str] = {
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 NOW = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.Localtimestamp)
 WRITE_A_DAY = "write the day itself, such as DATE '2026-01-31', or pass it as a parameter"
+_MEASURED = "is_measured"
+"""Of a column that is a measure and a dimension: here it is the measure."""
 MOST_JOINED = 16
 """How often texts may be joined in one expression, or in all queries over results together: with
 every name for a longer text, texts may double each time."""
@@ -172,7 +174,8 @@ def _of_outer_rows(query: exp.Query, tables: Collection[PublicTable]) -> list[ex
 
 
 def check_declared(node: exp.Expr, columns: Columns) -> None:
-    """Refuse a comparison of a listed dimension with a literal that no declared value equals."""
+    """Refuse a comparison of a listed dimension with a literal that no declared value equals, and
+    write others as the declared values are."""
     compared: list[exp.Expr] = []
     if isinstance(node, exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ):
         compared = [node.this, node.expression]
@@ -186,7 +189,10 @@ def check_declared(node: exp.Expr, columns: Columns) -> None:
         named = [columns.find(each.name) for each in operands if isinstance(each, exp.Column)]
         for each in operands:
             if named and named[0] and is_constant(each):
-                columns.check_declared(named[0], fold(each), each)
+                given = fold(each)
+                value = columns.check_declared(named[0], given, each)
+                if type(value) is not type(given):
+                    each.replace(exp.convert(value))
 
 
 def read_amount(
@@ -194,9 +200,79 @@ def read_amount(
 ) -> Amount:
     """The expression that a node is to be summed, or only counted.
 
-    present: public columns that are not NULL; of the others there is one at most. An error as for
-    `read_scalar`, and where it is not linear in measures and public columns.
+    A column that is a measure and a dimension is the measure where it is added up, and the
+    dimension elsewhere, or everywhere if this is all that has an answer.
+    present: public columns that are not NULL; of the others, and of measures that may be missing,
+    there is one at most. An error as for `read_scalar`, and where it is not linear in measures and
+    public columns.
     """
+    measured, names = _mark_measures(node, columns)
+    try:
+        return _read_amount(measured, columns, is_summed, present)
+    except Refusal:
+        if not names or not all(_is_listed_out(name, columns) for name in names):
+            raise
+    return _read_amount(node, columns, is_summed, present)
+
+
+def _mark_measures(node: exp.Expr, columns: Columns) -> tuple[exp.Expr, list[str]]:
+    """The expression with columns that are measures and dimensions marked as the former where they
+    are added up, and their names."""
+    root, names = exp.Paren(this=node.copy()), dict[str, None]()
+    waiting: list[exp.Expr] = [root]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
+            name = columns.find(part.name) or ""
+            schema = columns.schema
+            if find_dimension(schema, name) is not None and find_measure(schema, name) is not None:
+                part.meta[_MEASURED] = True
+                names[name] = None
+        elif isinstance(part, exp.Mul):
+            factors = [each for each in (part.this, part.expression) if _is_summable(each, columns)]
+            waiting += factors if len(factors) == 1 else []
+        else:
+            waiting += _added_up(part)
+    return root.this, [*names]
+
+
+def _added_up(node: exp.Expr) -> list[exp.Expr]:
+    """The parts of a node in which it is linear, but for the factors of a product."""
+    if isinstance(node, exp.Case):
+        return [*(branch.args["true"] for branch in node.args["ifs"]), *_given(node, "default")]
+    if isinstance(node, exp.If):
+        return _given(node, "true", "false")
+    if isinstance(node, exp.Paren | exp.Neg | exp.Add | exp.Sub):
+        return list(node.iter_expressions())
+    return [node.this] if isinstance(node, exp.Div | exp.Coalesce) else []
+
+
+def _given(node: exp.Expr, *parts: str) -> list[exp.Expr]:
+    return [node.args[part] for part in parts if node.args.get(part)]
+
+
+def _is_summable(node: exp.Expr, columns: Columns) -> bool:
+    """Whether a node holds a measure or a public column."""
+    names = [columns.find(part.name) or "" for part in own_columns(node)]
+    schema = columns.schema
+    return any(find_measure(schema, each) is not None or _public(each, columns) for each in names)
+
+
+def _is_listed_out(name: str, columns: Columns) -> bool:
+    """Whether the dimension of this name has a code for every value."""
+    index = find_dimension(columns.schema, name)
+    return index is not None and domains.is_listed_out(columns.schema.dimensions[index].domain)
+
+
+def _is_of_dimension(node: exp.Expr, columns: Columns) -> bool:
+    """Whether a column stands for the values of a dimension."""
+    return _MEASURED not in node.meta and find_dimension(columns.schema, node.name) is not None
+
+
+def _read_amount(
+    node: exp.Expr, columns: Columns, is_summed: bool, present: Collection[str] = ()
+) -> Amount:
+    """As `read_amount`, of an expression whose measures are marked."""
     found = list(dict.fromkeys(_collect(node, columns)))
     _check_linear(node, columns)
 
@@ -205,7 +281,7 @@ def read_amount(
         tree = exp.Paren(this=node.copy())
         for part in list(outside_queries(tree, exp.Column)):
             name = columns.find(part.name) or ""
-            if name in found:
+            if name in found and not _is_of_dimension(part, columns):
                 part.replace(exp.cast(exp.convert(values.get(name, 0.0)), "DOUBLE"))
         return scalar_of(tree.this, node, columns)
 
@@ -217,17 +293,23 @@ def read_amount(
         Share(_difference(with_values(**{name: 1.0}), at_zero), name) for name in found if is_summed
     ]
     counted = [Share(_is_known(at_zero))]
-    nullable = [name for name in found if _public(name, columns) and name not in present]
+    nullable = [name for name in found if _is_nullable(name, columns) and name not in present]
     if len(nullable) > 1:
         reason = f"{nullable[0]} and {nullable[1]} may both be NULL: this is not supported"
-        raise refuse(reason, node, "write COUNT, SUM or AVG of their sum")
+        hint = "write COUNT, SUM or AVG of their sum"
+        if not all(_public(name, columns) for name in nullable):
+            hint = f"sum each of them: SUM({nullable[0]}) + SUM({nullable[1]})"
+        raise refuse(reason, node, hint)
     for name in nullable:
         at_null = with_values(**{name: None})
-        counted = [
-            Share(_difference(_is_known(at_zero), _is_known(at_null)), name, "present"),
-            Share(_is_known(at_null)),
-        ]
-        shares.append(Share(_difference(at_zero, at_null), name, "present"))
+        for place, other in enumerate(found if is_summed and len(found) > 1 else ()):
+            if other != name and not _public(name, columns):
+                beside = _difference(with_values(**{name: None, other: 1.0}), at_null)
+                factor = _where_present(shares[place].factor, beside, name, node, columns)
+                shares[place] = Share(factor, other)
+        more = _difference(_is_known(at_zero), _is_known(at_null))
+        counted = [_of_present(more, name, columns), Share(_is_known(at_null))]
+        shares.append(_of_present(_difference(at_zero, at_null), name, columns))
         everywhere = [at_null]
         if is_product:
             counted.pop()
@@ -256,12 +338,31 @@ def read_moments(
     """Products of numbers, by letters that stand for them, of people for whom all are known.
 
     Numbers over dimensions are taken from their value in the middle of the declared domain.
-    An error as for `read_amount`, and for the product of two measures or public columns.
+    A column that is a measure and a dimension is the measure if its levels tell squares, or its
+    values are not listed out. An error as for `read_amount`, and for the product of two measures or
+    public columns.
     """
-    amounts = {
-        letter: read_amount(node, columns, is_summed=True) for letter, node in factors.items()
-    }
+    marked = {letter: _mark_measures(node, columns) for letter, node in factors.items()}
+    names = {name for _, own in marked.values() for name in own}
+    are_listed = all(_is_listed_out(name, columns) for name in names)
+    if names and (not are_listed or all(_has_squares(name, columns) for name in names)):
+        try:
+            measured = {letter: node for letter, (node, _) in marked.items()}
+            return _read_moments(measured, products, columns)
+        except Refusal:
+            if not are_listed:
+                raise
+    return _read_moments(factors, products, columns)
+
+
+def _read_moments(
+    factors: Mapping[str, exp.Expr], products: Collection[str], columns: Columns
+) -> ProductMoments:
+    """As `read_moments`, of expressions whose measures are marked."""
+    amounts = {letter: _read_amount(node, columns, True) for letter, node in factors.items()}
     collected = {letter: _collect(node, columns) for letter, node in factors.items()}
+    measured = {name for names in collected.values() for name in names}
+    nullable = {name for name in measured if _is_nullable(name, columns)}
     squared: set[str] = set()
     for product in products:
         names = [collected[letter] for letter in product if collected[letter]]
@@ -298,12 +399,14 @@ def read_moments(
             map(number, product[:1] if is_square else product),
         )
         for other in factors.keys() - set(product):
-            if not _is_measure(factors[other], columns):  # which may be NULL: then so is the sum
+            # Where another number is NULL, so is the sum.
+            if not _is_measure(factors[other], columns) or collected[other][0] in nullable:
                 nothing = exp.Mul(this=exp.Literal.number(0), expression=number(other))
                 tree = exp.Add(this=tree, expression=nothing)
-        made[product] = read_amount(tree, columns, is_summed=True)
+        made[product] = _read_amount(tree, columns, True)
         if is_square:
-            [own] = [share for share in made[product].summed if share.column is not None]
+            shares = made[product].summed
+            [own] = [each for each in shares if each.column is not None and each.kind == "value"]
             text = f"POWER({made[product].text}, 2)"
             squares = (replace(own, kind="square"),)
             made[product] = replace(made[product], text=text, summed=squares)
@@ -356,22 +459,26 @@ def _centre(node: exp.Expr, columns: Columns) -> float:
 
 def _collect(node: exp.Expr, columns: Columns) -> list[str]:
     """The measures and public columns in an expression."""
-    names = [columns.name(part) for part in own_columns(node)]
-    return [name for name in names if find_dimension(columns.schema, name) is None]
+    named = [(part, columns.name(part)) for part in own_columns(node)]
+    return [name for part, name in named if not _is_of_dimension(part, columns)]
 
 
 def _is_measure(node: exp.Expr, columns: Columns) -> bool:
-    """Whether a node is a measure, which is never NULL."""
+    """Whether a node is a measure."""
     if not isinstance(node, exp.Column):
         return False
-    return find_dimension(columns.schema, node.name) is None and not _public(
-        columns.find(node.name) or "", columns
-    )
+    is_dimension = _is_of_dimension(node, columns)
+    return not is_dimension and not _public(columns.find(node.name) or "", columns)
 
 
 def _tells_squares(node: exp.Expr, columns: Columns) -> bool:
     """Whether a node is a measure that is rounded so that its levels tell squares."""
-    measure = find_measure(columns.schema, node.name) if _is_measure(node, columns) else None
+    return _is_measure(node, columns) and _has_squares(node.name, columns)
+
+
+def _has_squares(name: str, columns: Columns) -> bool:
+    """Whether the levels of a measure tell squares."""
+    measure = find_measure(columns.schema, name)
     return measure is not None and columns.schema.measures[measure].rounding == "quadratic"
 
 
@@ -382,6 +489,8 @@ def _no_product(product: str, name: str, node: exp.Expr, columns: Columns) -> Re
         return refuse(reason, node, f"group by {name} and compute this in an outer query")
     reason = f"reports give sums of the measure {name}, not its {what}"
     hint = f"declare [dimension.{name}] in the survey to ask this of later reports"
+    if find_dimension(columns.schema, name) is not None:
+        hint = f"give every value of [dimension.{name}] a code of its own in a later survey"
     if what == "squares":
         hint += f", or design it for VAR_POP({name}) in [workload] queries"
     return refuse(reason, node, hint)
@@ -436,6 +545,40 @@ def _is_known(scalar: Scalar) -> Scalar:
     return _convert(scalar, "{} IS NOT NULL")
 
 
+def _of_present(factor: Scalar, name: str, columns: Columns) -> Share:
+    """The share of those who have a value of a column. Of a measure that is also a dimension the
+    latter tells it, as for COUNT of it."""
+    if not _has_null_code(name, columns):
+        return Share(factor, name, "present")
+    return Share(_by_presence(factor, "NULL", name))
+
+
+def _where_present(
+    factor: Scalar, beside: Scalar, name: str, node: exp.Expr, columns: Columns
+) -> Scalar:
+    """What multiplies a column in an expression: beside a value of a measure that may be missing,
+    and beside NULL. Only a dimension tells which; else both must be the same."""
+    if _has_null_code(name, columns):
+        return _by_presence(factor, beside.text, name)
+    for part in outside_queries(exp.Paren(this=node.copy()), exp.Add, exp.Sub):
+        inside = set(_collect(part, columns))
+        if name in inside and len(inside) > 1:
+            reason = f"{name} may be NULL, and then so is its sum with {min(inside - {name})}"
+            raise refuse(reason, node, "sum each of them, and add the sums")
+    return factor
+
+
+def _by_presence(factor: Scalar, beside: str, name: str) -> Scalar:
+    text = f"CASE WHEN {quote(name)} IS NOT NULL THEN {factor.text} ELSE {beside} END"
+    return replace(factor, text=text, columns=(*dict.fromkeys((*factor.columns, name)),))
+
+
+def _has_null_code(name: str, columns: Columns) -> bool:
+    """Whether there is a dimension of this name with a code for NULL."""
+    index = find_dimension(columns.schema, name)
+    return index is not None and columns.schema.dimensions[index].has_null
+
+
 def _difference(left: Scalar, right: Scalar) -> Scalar:
     """The difference of two expressions over the same columns, NULL counting as 0."""
     texts = [f"COALESCE(CAST(({each.text}) AS DOUBLE), 0)" for each in (left, right)]
@@ -444,6 +587,12 @@ def _difference(left: Scalar, right: Scalar) -> Scalar:
     tables = dict.fromkeys((*left.tables, *right.tables))
     read = tuple(joins), tuple(tables)
     return Scalar(" - ".join(texts), tuple(names), "DOUBLE", left.place, *read)
+
+
+def _is_nullable(name: str, columns: Columns) -> bool:
+    """Whether a measure or public column may be NULL."""
+    measure = find_measure(columns.schema, name)
+    return measure is None or columns.schema.measures[measure].has_null
 
 
 def _public(name: str, columns: Columns) -> PublicColumn | None:
@@ -463,7 +612,7 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
     """Whether an expression holds measures or public columns; an error if it is not linear."""
     if isinstance(node, exp.Column):
         name = columns.name(node)
-        if find_dimension(columns.schema, name) is not None:
+        if _is_of_dimension(node, columns):
             return False
         public = _public(name, columns)
         if public is not None and not public.is_numeric:
@@ -472,22 +621,13 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
         return True
     if isinstance(node, exp.Query):
         return False
-    children = list(node.iter_expressions())
+    linear = _added_up(node)
+    if isinstance(node, exp.Mul):
+        linear = [node.this if _check_linear(node.this, columns) else node.expression]
+    parts = list(node.iter_expressions())
     if isinstance(node, exp.Case):
-        branches = [branch.args["true"] for branch in node.args["ifs"]]
-        linear = [*branches, *filter(None, [node.args.get("default")])]
-        others = [node.this] if node.this else []
-        others += [branch.this for branch in node.args["ifs"]]
-    elif isinstance(node, exp.If):
-        linear, others = [*filter(None, map(node.args.get, ("true", "false")))], [node.this]
-    elif isinstance(node, exp.Paren | exp.Neg | exp.Add | exp.Sub):
-        linear, others = children, []
-    elif isinstance(node, exp.Mul | exp.Div):
-        linear, others = [node.this], [node.expression]
-        if isinstance(node, exp.Mul) and not _check_linear(node.this, columns):
-            linear, others = [node.expression], [node.this]
-    else:
-        linear, others = [], children
+        parts = [*_given(node, "this"), *(branch.this for branch in node.args["ifs"])]
+    others = [each for each in parts if not any(each is own for own in linear)]
     for other in others:
         if _check_linear(other, columns):
             is_quotient = isinstance(node, exp.Div) and _check_linear(node.this, columns)

@@ -117,7 +117,7 @@ class SelectReader:
         self._write_out_windows()
         self._unfold_distributions()
         where, having = args.get("where"), args.get("having")
-        condition = read_predicate(where.this, self.columns) if where else None
+        condition = read_predicate(self._name_meant(where.this), self.columns) if where else None
         self._read_keys()
         self._mark_totals()
         rest = exp.Select(
@@ -161,6 +161,16 @@ class SelectReader:
             self.columns.joins,
         )
         return query, rest
+
+    def _name_meant(self, condition: exp.Expr) -> exp.Expr:
+        """WHERE with what the aliases of keys in it stand for, as DuckDB reads it."""
+        for part in list(outside_queries(condition, exp.Column)):
+            meant = self._key_meant(part)
+            if meant is not part and not has_aggregate(meant):
+                meant = exp.Paren(this=meant.copy())
+                condition = meant if part is condition else condition
+                part.replace(meant)
+        return condition
 
     def _are_rows_shown_apart(self, rest: exp.Select) -> bool:
         """Whether all keys are shown, so that no two rows are equal, whatever the estimates."""
@@ -483,6 +493,9 @@ class SelectReader:
         call = node.this
         if not isinstance(call, exp.Func) or not is_outer(call):
             raise self._refusal(call)
+        if isinstance(call, exp.Count) and isinstance(call.this, exp.Star):
+            reason = "COUNT(*) OVER would count single people"
+            raise refuse(reason, call, "write SUM(COUNT(*))")
         parts = {part: self._rebuild(value) for part, value in call.args.items() if value}
         check_parts(node, ("this", "partition_by", "order", "spec", "over"))
         order = node.args.get("order")
@@ -726,20 +739,17 @@ class SelectReader:
         return refuse(
             f"{function_name(node)}(DISTINCT ...) is not supported",
             node,
-            "GROUP BY the column and count its rows in an outer query"
+            f"ask SELECT COUNT(*) FROM (SELECT {names[0]} FROM {self.columns.table} GROUP BY "
+            f"{names[0]})"
             if names and is_public
-            else "reports cannot tell which declared values occur; write COUNT(column)",
+            else "reports cannot tell which declared values occur; write COUNT("
+            f"{next(iter(names), '*')})",
         )
 
     def _refusal(self, node: exp.Expr) -> Refusal:
         """Why a node does not stand beside aggregates, and what to write instead."""
         if isinstance(node, exp.Column | LookupColumn) and not isinstance(node.this, exp.Star):
-            is_bare = isinstance(node, exp.Column) and not node.table
-            if is_bare and self.columns.find(node.name) is None and self._aliases:
-                return self.columns.unknown(node)
-            name = self.columns.name(node) if isinstance(node, exp.Column) else node.name
-            reason = f"{name} stands outside of an aggregate and is not a GROUP BY key"
-            return refuse(reason, node, f"add GROUP BY {name}, or aggregate it")
+            return self._refuse_column(node)
         for kinds, reason, hint in _REFUSED_NODES:
             if isinstance(node, kinds):
                 return refuse(reason, node, hint)
@@ -762,6 +772,27 @@ class SelectReader:
         if isinstance(call, exp.DPipe | exp.Concat):
             what, hint = "joining texts", "join them in a query around this one"
         return refuse(f"{what} is not supported here", node, hint)
+
+    def _refuse_column(self, node: exp.Expr) -> Refusal:
+        """Why a column does not stand beside aggregates, and what to write instead."""
+        is_bare = isinstance(node, exp.Column) and not node.table
+        if is_bare and self.columns.find(node.name) is None and self._aliases:
+            error = self.columns.unknown(node)
+            meant = did_you_mean(node.name, self._aliases)
+            return wrong(error.reason, node, meant + error.hint)
+        name, schema = node.name, self.columns.schema
+        if isinstance(node, exp.Column):
+            name = self.columns.name(node)
+        hint = f"add GROUP BY {name}, or aggregate it"
+        if find_measure(schema, name) is not None and find_dimension(schema, name) is None:
+            hint = f"write AVG({name})"
+        for window in outside_queries(self.select, exp.Window):
+            if _kind_of(window.this) is not None:
+                call = window.this.sql(dialect="duckdb", comments=False)
+                hint = f"ask SELECT {name}, {call} FROM {self.columns.table} GROUP BY {name}"
+        return refuse(
+            f"{name} stands outside of an aggregate and is not a GROUP BY key", node, hint
+        )
 
     def _instead_of_extreme(self, node: exp.Min | exp.Max) -> str:
         """A hint at what can be asked instead of MIN or MAX of a column."""

@@ -195,11 +195,12 @@ def _check_one_query(tokens: Sequence[Token]) -> None:
             raise wrong(
                 f"no query starts with {first.text[:40]!r}", first, "write SELECT ... FROM <survey>"
             )
-        raise refuse(
-            f"{word[:40]} is not supported",
-            first,
-            "only queries are: write SELECT ... FROM <survey>",
-        )
+        hint = "only queries are: write SELECT ... FROM <survey>"
+        words = [token.text for token in tokens]
+        if word == "PIVOT" and [each.upper() for each in words[2:5:2]] == ["ON", "USING"]:
+            call = "".join(words[5:])
+            hint = f"write SELECT {words[3]}, {call} FROM {words[1]} GROUP BY {words[3]}"
+        raise refuse(f"{word[:40]} is not supported", first, hint)
     for token, following in pairwise(tokens):
         if token.token_type == TokenType.SEMICOLON:
             raise refuse("more than one statement", following, "send one query at a time")

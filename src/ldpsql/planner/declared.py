@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ldpsql.algebra import boxes
 from ldpsql.algebra.boxes import Box, CodeSet
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.parser.query import ROW
@@ -32,6 +33,7 @@ from ldpsql_device.values import Listed, Value, int_domain
 MAX_CELLS = 1 << 20
 """The most combinations of values over which one expression is evaluated."""
 _HOUR = 3_600_000_000
+_MOST_RANGES = 3
 
 Codes = NDArray[np.int64]
 Region = tuple[Value | None, tuple[Box, ...]]
@@ -55,7 +57,10 @@ def _regions(scalar: Scalar, schema: Schema) -> list[Region]:
     found = _evaluate(scalar, grid).dictionary_encode()
     values: list[Value | None] = [*found.dictionary.to_pylist(), None]
     numbers = np.asarray(found.indices.fill_null(len(values) - 1)).reshape(grid.sizes)
-    cells = _by_code(numbers, dimensions, [codes for codes, _ in grid.columns])
+    truth = np.array([value is True for value in values])[numbers]
+    is_condition = scalar.kind == "BOOLEAN" and len(axes) == 1
+    columns = [codes for codes, _ in grid.columns]
+    cells = _by_code(numbers, dimensions, columns, truth if is_condition else None)
     boxes: dict[int, list[Box]] = {}
     sizes = [dimension.size for dimension in schema.dimensions]
     for place, (number, piece) in enumerate(pieces(cells)):
@@ -261,8 +266,16 @@ def _sandbox() -> Sandbox:
     return Sandbox(what="this expression", over="declared values")
 
 
-def _by_code(numbers: Codes, dimensions: Sequence[Dimension], codes: Sequence[Codes]) -> Codes:
-    """The value of every cell, from that of every combination of values."""
+def _by_code(
+    numbers: Codes,
+    dimensions: Sequence[Dimension],
+    codes: Sequence[Codes],
+    truth: NDArray[np.bool_] | None,
+) -> Codes:
+    """The value of every cell, from that of every combination of values.
+
+    truth: of a condition on one dimension, where it is TRUE; a hint then says what comes near.
+    """
     for axis, (dimension, own) in enumerate(zip(dimensions, codes, strict=True)):
         _, firsts = np.unique(own, return_index=True)
         if len(firsts) == len(own):
@@ -275,10 +288,32 @@ def _by_code(numbers: Codes, dimensions: Sequence[Dimension], codes: Sequence[Co
             raise UnsupportedSQL(
                 f"this has no exact answer: it is not the same for all values of {dimension.name} "
                 f"in {extent}, which share one code",
-                hint=f"compare {dimension.name} with the edges of its bins",
+                hint=_hint(dimension, own, truth),
             )
         numbers = by_code
     return numbers
+
+
+def _hint(dimension: Dimension, codes: Codes, truth: NDArray[np.bool_] | None) -> str:
+    """What can be asked instead of an expression that cuts bins: ranges of whole bins, the larger
+    one and the smaller one; or the bins themselves. codes: of every value."""
+    domain = dimension.domain
+    if truth is None or isinstance(domain, Listed):
+        return f"GROUP BY {dimension.name}, of which the bins are told apart"
+    some, every = (
+        boxes.codes(code for code in np.unique(own).tolist() if code < domain.size)
+        for own in (codes[truth], np.setdiff1d(codes, codes[~truth]))
+    )
+    is_told = (
+        own and len(own) <= _MOST_RANGES and own != ((0, domain.size),) for own in (some, every)
+    )
+    found = [
+        domains.list_ranges(dimension, own)
+        for own, told in zip((some, every), is_told, strict=True)
+        if told
+    ]
+    words = f"compare {dimension.name} with the edges of its bins"
+    return f"write {', or '.join(dict.fromkeys(found))}" if found else words
 
 
 def pieces(cells: Codes) -> Iterator[tuple[int, tuple[CodeSet, ...]]]:

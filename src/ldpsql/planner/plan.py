@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms, codes_of, meet, multiply
+from ldpsql.algebra.record_domain import centre_levels
 from ldpsql.errors import QueryError, UnsupportedSQL
-from ldpsql.estimators.base import PlannedQuery
+from ldpsql.estimators.base import CodeDecoder, PlannedQuery
 from ldpsql.limits import check, in_time
 from ldpsql.parser.query import And, GroupKey, Predicate, Query
 from ldpsql.planner.declared import MAX_CELLS, Region, join_schema, pieces, regions
@@ -30,10 +31,13 @@ from ldpsql.sql.aggregates import Target, targets_of
 from ldpsql.sql.domains import find_dimension
 from ldpsql.sql.quoting import Scalar
 from ldpsql.survey import Survey
-from ldpsql_device.schema import Schema
+from ldpsql_device.schema import Measure, Schema
 from ldpsql_device.values import Value
 
-MAX_ROWS = 100_000
+MAX_ROWS, MAX_CODES = 100_000, 1 << 20
+"""Rows of a GROUP BY, and of one by a single dimension."""
+_MANY_CODES = 256
+"""Rows of a single dimension from which on all are answered at once, where the design can."""
 _MAX_STEPS = 2_000_000
 _ROWS_AT_ONCE = 16
 
@@ -57,7 +61,8 @@ class QueryPlan:
     is grouped).
     targets: what each row needs; the arithmetic of the query is over these.  amounts: for each
     target what a person adds, or what multiplies that, by disjoint boxes; nothing outside of them.
-    planned: after `cells`, planned[slice][row][target] is the design's form of the linear query.
+    planned: after `cells`, planned[slice][row][target] is the design's form of the linear query;
+    rows may be made when they are looked at.
     """
 
     survey: Survey
@@ -68,7 +73,7 @@ class QueryPlan:
     private_rows: tuple[Row, ...]
     targets: tuple[Target, ...]
     amounts: tuple[Terms, ...]
-    planned: tuple[tuple[tuple[PlannedQuery, ...], ...], ...] = ()
+    planned: tuple[Sequence[tuple[PlannedQuery, ...]], ...] = ()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -142,10 +147,36 @@ def cells(plan: QueryPlan) -> QueryPlan:
     """
     prepare = plan.survey.design.prepare
     planned = tuple(
-        tuple(tuple(map(prepare, row)) for row in make_linear_queries(plan, piece))
+        _prepare_codes(plan, piece)
+        or tuple(tuple(map(prepare, row)) for row in make_linear_queries(plan, piece))
         for piece in plan.slices
     )
     return replace(plan, planned=planned)
+
+
+def _prepare_codes(plan: QueryPlan, piece: Slice) -> Sequence[tuple[PlannedQuery, ...]] | None:
+    """The rows of a GROUP BY one dimension alone, where the design answers them all at once."""
+    design, schema, rows = plan.survey.design, plan.schema, plan.private_rows
+    axis = _find_only_dimension(plan.query, schema)
+    is_one = len(plan.targets) == 1 and schema is plan.survey.schema and axis is not None
+    if not isinstance(design, CodeDecoder) or not is_one or len(rows) < _MANY_CODES:
+        return None
+    (target,), (amounts,) = plan.targets, plan.amounts
+    if target.over is not None or axis is None:
+        return None
+    everybody = (Box.whole(len(schema.dimensions)),)
+    query = over_levels(linear(piece, everybody, target, amounts), target, schema)
+    sides = [box.sides[axis] for _, (box,) in rows]
+    codes = np.array([side[0][0] for side in sides if side is not None], dtype=np.int64)
+    return design.prepare_codes(query, axis, codes)
+
+
+def _find_only_dimension(query: Query, schema: Schema) -> int | None:
+    """The dimension whose codes are the private rows of a query; None where these are others."""
+    private = [key for key in query.keys if key.is_private(schema)]
+    if len(private) != 1 or query.sets is not None or private[0].scalar or private[0].width:
+        return None
+    return find_dimension(schema, private[0].column)
 
 
 def make_linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQuery]]:
@@ -157,7 +188,10 @@ def make_linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQu
         if not row % _ROWS_AT_ONCE:
             check()
         pairs = (linear(piece, by_keys[own.over][row], own, terms) for own, terms in asked)
-        yield [of_people(query, sizes, people) for query in pairs]
+        yield [
+            over_levels(of_people(query, sizes, people), target, plan.schema)
+            for query, (target, _) in zip(pairs, asked, strict=True)
+        ]
 
 
 def _joined_rows(plan: QueryPlan, over: tuple[str, ...] | None) -> Sequence[tuple[Box, ...]]:
@@ -222,7 +256,8 @@ def linear(piece: Slice, row: Sequence[Box], target: Target, amounts: Terms) -> 
         if len(terms) * len(more) > _MAX_STEPS:
             raise too_many_boxes()
         terms = multiply(terms, more)
-    return LinearQuery(terms, target.measure, target.weight, target.is_square)
+    measure = None if target.is_present else target.measure
+    return LinearQuery(terms, measure, target.weight, target.is_square)
 
 
 def of_people(query: LinearQuery, sizes: Sequence[int], people: int) -> LinearQuery:
@@ -259,6 +294,45 @@ def of_people(query: LinearQuery, sizes: Sequence[int], people: int) -> LinearQu
     return replace(query, terms=tuple(terms))
 
 
+def over_levels(query: LinearQuery, target: Target, schema: Schema) -> LinearQuery:
+    """A linear query over a record domain: the sum of a measure that may be missing as amounts of
+    its levels, to which NULL adds nothing; schema: of the measures."""
+    nullable = [measure.has_null for measure in schema.measures]
+    free: tuple[Side, ...] = (None,) * sum(nullable)
+    if not free:
+        return query
+    measure = None if target.measure is None else schema.measures[target.measure]
+    if measure is None or target.measure is None or not measure.has_null:
+        terms = tuple((amount, Box((*box.sides, *free))) for amount, box in query.terms)
+        own = None if query.measure is None else query.measure - len(free)
+        return replace(query, terms=terms, measure=own)
+    amounts = [
+        (by_level, (*free[: target.measure], codes, *free[target.measure + 1 :]))
+        for by_level, codes in amounts_of_levels(target, measure)
+    ]
+    terms = tuple(
+        (amount * by_level, Box((*box.sides, *sides)))
+        for amount, box in query.terms
+        for by_level, sides in amounts
+    )
+    return LinearQuery(terms, None, query.weight)
+
+
+def amounts_of_levels(target: Target, measure: Measure) -> list[tuple[float, CodeSet]]:
+    """What each level of a measure that may be missing adds to a sum, unless that is nothing."""
+    if target.is_present:
+        return [(1.0, ((0, measure.levels),))]
+    (low, high), levels = measure.bounds, centre_levels(measure.levels, measure.rounding)
+    middle, half = (low + high) / 2.0, (high - low) / 2.0
+    amounts = middle + half * levels
+    if target.is_square:
+        # The mean square of a level is a quarter of a step's square above that of its numbers.
+        amounts = half**2 * (levels**2 - 1.0 / (measure.levels - 2) ** 2)
+    return [
+        (amount, ((level, level + 1),)) for level, amount in enumerate(amounts.tolist()) if amount
+    ]
+
+
 def _members(side: Side, size: int) -> NDArray[np.int64]:
     """The codes of a side as an array."""
     return np.concatenate([np.arange(low, high) for low, high in codes_of(side, size)])
@@ -269,7 +343,7 @@ def rows(query: Query, schema: Schema, sql: str, met: Sequence[Slice] = ()) -> t
 
     With grouping sets those of one set after the other; a key that is not in a set is NULL.
     met: slices of which any must have people in a row.  UnsupportedSQL for more than MAX_ROWS
-    combinations.
+    combinations, or MAX_CODES codes of one dimension.
     """
     private = [place for place, key in enumerate(query.keys) if key.is_private(schema)]
     labels = {place: find_key_regions(query.keys[place], schema, sql) for place in private}
@@ -277,10 +351,11 @@ def rows(query: Query, schema: Schema, sql: str, met: Sequence[Slice] = ()) -> t
     sets = query.sets if query.sets is not None else (tuple(range(len(query.keys))),)
     by_set = [[labels[p] if p in own else everybody for p in private] for own in sets]
     count = sum(prod(map(len, each)) for each in by_set)
-    if count > MAX_ROWS:
+    most = MAX_ROWS if _find_only_dimension(query, schema) is None else MAX_CODES
+    if count > most:
         many = f"{count:,}" if count < 10**12 else "over a trillion"
         raise UnsupportedSQL(
-            f"GROUP BY would give {many} rows, the limit is {MAX_ROWS:,}",
+            f"GROUP BY would give {many} rows, the limit is {most:,}",
             sql=sql,
             place=query.keys[private[0]].place,
             hint="group by fewer columns, or by bin(column, width)",
@@ -293,7 +368,7 @@ def _list_rows(
 ) -> Iterator[Row]:
     """The rows of some combinations of keys; an error as soon as the deadline is over."""
     for each in in_time(keys):
-        inside = _intersect(each or everybody)
+        inside = each[0][1] if len(each) == 1 else _intersect(each or everybody)
         if inside and (not met or any(piece.meets(inside) for piece in met)):
             yield tuple(value for value, _ in each), inside
 
@@ -318,15 +393,25 @@ def find_key_regions(key: GroupKey, schema: Schema, sql: str) -> Sequence[Region
     found: list[tuple[Value | None, CodeSet]]
     try:
         if key.width is None:
-            values = enumerate(domains.labels(dimension))
-            found = [(value, ((code, code + 1),)) for code, value in values]
-        else:
-            found = [*domains.bins(dimension.domain, key.width)]
-            nulls = domains.null_codes(dimension)
-            found += [(None, nulls)] if nulls else []
+            return _list_codes(schema, index)
+        found = [*domains.bins(dimension.domain, key.width)]
+        nulls = domains.null_codes(dimension)
+        found += [(None, nulls)] if nulls else []
     except QueryError as error:
         raise error.at(sql, key.place) from None
     return [(value, (_constrain(schema, index, codes),)) for value, codes in found]
+
+
+def _list_codes(schema: Schema, index: int) -> list[Region]:
+    """The values of one dimension with their boxes; it may have a million."""
+    dimension = schema.dimensions[index]
+    left, right = (None,) * index, (None,) * (len(schema.dimensions) - index - 1)
+    if dimension.size == 1:
+        return [(value, (Box((*left, None, *right)),)) for value in domains.labels(dimension)]
+    return [
+        (value, (Box((*left, ((code, code + 1),), *right)),))
+        for code, value in enumerate(domains.labels(dimension))
+    ]
 
 
 def _constrain(schema: Schema, index: int, codes: CodeSet) -> Box:

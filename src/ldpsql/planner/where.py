@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import chain
 from typing import Literal
 
@@ -43,11 +43,12 @@ from ldpsql.parser.query import (
 from ldpsql.planner.declared import regions
 from ldpsql.planner.disjoin import cut, outside
 from ldpsql.sql import domains
-from ldpsql.sql.domains import find_dimension, find_public_column
+from ldpsql.sql.domains import find_dimension, find_public_column, nearest_ranges
 from ldpsql.sql.quoting import Scalar, literal
+from ldpsql_device.description import Edges
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Dimension, PublicColumn, Schema
-from ldpsql_device.values import Listed, Value
+from ldpsql_device.values import Listed, Ordered, Value, microseconds
 
 MAX_SLICES = 256
 _COMPACTED = 64
@@ -221,7 +222,7 @@ class _Compiler:
                 raise InternalError(f"the survey has no column {atom.column!r} to compare")
             text = condition(atom, lambda _, value: _literal_for(value, column))
         except QueryError as error:
-            hint = None if index is None else _day_hint(atom, self.schema.dimensions[index])
+            hint = None if index is None else _hint(atom, self.schema.dimensions[index])
             raise (QueryError(error.reason, hint=hint) if hint else error).at(
                 self.sql, atom.place
             ) from None
@@ -413,15 +414,45 @@ def _codes(atom: OfColumn, dimension: Dimension, wanted: bool) -> CodeSet:
     return true if wanted else complement(true, domain.size)
 
 
-def _day_hint(atom: OfColumn, dimension: Dimension) -> str | None:
-    """A hint where moments are compared with a whole day, which SQL takes for its midnight."""
-    if dimension.domain.type != "timestamp" or not isinstance(atom, Comparison):
+def _hint(atom: OfColumn, dimension: Dimension) -> str | None:
+    """Conditions that have an answer in place of one that cuts bins, or compares other types."""
+    domain, name = dimension.domain, dimension.name
+    if isinstance(atom, NullTest):
         return None
-    day = domains.as_day(atom.literal)
+    op = atom.op if isinstance(atom, Comparison) else "="
+    values = [v for v in _literals(atom) if v is not None]
+    if isinstance(domain, Listed):
+        meant = {"true": "TRUE", "1": "TRUE", "false": "FALSE", "0": "FALSE"}
+        word = meant.get(str(values[0]).strip().lower()) if domain.type == "bool" else None
+        return f"write {name} {op} {word}" if word else None
+    try:
+        if isinstance(atom, Comparison) and atom.ends is not None:
+            ends = zip((">=", "<="), atom.ends, strict=True)
+            found = nearest_ranges(dimension, [(op, v) for op, v in ends if v is not None])
+        elif domain.type == "timestamp" and (day := _whole_day(domain, values[0])) is not None:
+            return f"for the whole day write CAST({name} AS DATE) {op} {literal(day)}"
+        else:
+            found = nearest_ranges(dimension, [(op, value) for value in values])
+    except QueryError:  # the literal is of another type
+        first, text = Edges(domain)[0], str(values[0]).strip()
+        if isinstance(first, date):
+            return f"write a day as {literal(first)}" if isinstance(values[0], str) else None
+        is_number = text.replace(".", "", 1).removeprefix("-").isdecimal()
+        return f"write {name} {op} {text}" if is_number else None
+    return f"write {', or '.join(filter(None, found))}" if any(found) else None
+
+
+def _literals(atom: Comparison | Membership) -> tuple[Value | None, ...]:
+    return (atom.literal,) if isinstance(atom, Comparison) else atom.literals
+
+
+def _whole_day(domain: Ordered, value: Value) -> date | None:
+    """The day that a value names, where bins of moments begin and end with it."""
+    day = domains.as_day(value)
     if day is None:
         return None
-    cast = f"CAST({dimension.name} AS DATE)"
-    return f"for the whole day write {cast} {atom.op} {literal(day)}"
+    ends = [microseconds(day), microseconds(day + timedelta(days=1))]
+    return day if all(end in domain.points for end in ends) else None
 
 
 def _literal_for(value: Value | None, column: PublicColumn) -> str:

@@ -33,6 +33,8 @@ from ldpsql_device.values import Listed, Ordered, Value
 MOST_CELLS = 1000
 """The most combinations of strata."""
 _SAME_TOTAL, _LISTED = 0.01, 4
+_MOST_PEOPLE = 1e15
+"""In a stratum: more than can be, and few enough for the squares of their sums."""
 _RANGE = re.compile(r"(.+?)\s*\.\.\s*(.+)|(\d+)\s*[-\u2013]\s*(\d+)")
 _HALF_OPEN = re.compile(r"\[\s*(.+?)\s*,\s*(.+?)\s*([)\]])")
 _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
@@ -250,8 +252,10 @@ def _count(margin: Margin, text: str) -> float:
         number = float(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
     except ValueError:
         number = math.nan
-    if not 0.0 <= number < math.inf:
-        raise DataError(f"{margin.name}: {text[:40]!r} is not a number of people")
+    if not 0.0 <= number <= _MOST_PEOPLE:
+        raise DataError(
+            f"{margin.name}: {text[:40]!r} is not a number of people (0 to {_MOST_PEOPLE:g})"
+        )
     return number
 
 

@@ -96,7 +96,7 @@ def measure_numbers(measure: Measure, column: pa.Array) -> EncodedColumn:
 
 
 def round_to_levels(measure: Measure, numbers: NDArray[np.float64], words: Words) -> Integers:
-    """`measure.level(measure.threshold(number), word)` of many people, shape (n,), for numbers
+    """`measure.code(*measure.threshold(number), word)` of many people, shape (n,), for numbers
     within bounds or NaN.
 
     A number's place among the steps is off by a few roundings of 2^-53 relative to all steps, and
@@ -105,7 +105,8 @@ def round_to_levels(measure: Measure, numbers: NDArray[np.float64], words: Words
     """
     (low, high), steps = measure.bounds, measure.steps
     places = (numbers - low) / (high - low) * steps
-    places[np.isnan(places)] = steps / 2.0
+    missing = np.isnan(places)
+    places[missing] = (measure.stand_in - low) / (high - low) * steps
     shares = np.ldexp(words.astype(np.float64), -64)
     if measure.rounding == "linear":
         # As many levels are passed as whole numbers j have j + share < place.
@@ -123,6 +124,8 @@ def round_to_levels(measure: Measure, numbers: NDArray[np.float64], words: Words
     for row in np.flatnonzero(gaps <= _CLOSE * steps):
         threshold, _ = measure.threshold(float(numbers[row]))
         levels[row] = measure.level(threshold, int(words[row]))
+    if measure.has_null:
+        levels[missing] = measure.levels
     return levels
 
 
@@ -208,7 +211,7 @@ def _listed_codes(name: str, domain: Listed, column: pa.Array) -> tuple[Integers
         if not len(of_entry):
             return np.full(len(column), -1, dtype=np.int64), None
         return of_entry[entries], None if readable is None else readable[entries]
-    values, readable = pa.array(domain.values), None
+    values, readable = pa.array(domain.recorded[: -1 if domain.is_whole else None]), None
     if pa.types.is_integer(values.type):
         points, readable = _int_points(name, column)
         column = pa.array(points)

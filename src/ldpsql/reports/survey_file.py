@@ -136,6 +136,8 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
         for key in ("domain", "edges", "bounds", "sensitive"):
             if key in table:
                 table[key] = [_write_number(number, is_real) for number in table[key]]
+        if "missing_as" in table:
+            table["missing_as"] = _write_number(table["missing_as"], is_real=True)
     return {role: [{"name": name, **table} for name, table in keys[role].items()] for role in ROLES}
 
 
@@ -163,6 +165,10 @@ def _measure_keys(measure: Measure) -> dict[str, Any]:
         keys["levels"] = measure.levels
     if measure.rounding != "linear":
         keys["rounding"] = measure.rounding
+    if measure.has_null:
+        keys["missing"] = "code"
+    if measure.missing_as is not None:
+        keys["missing_as"] = measure.missing_as
     return keys
 
 
@@ -171,7 +177,7 @@ def _dimension_keys(dimension: Dimension) -> dict[str, Any]:
     domain = dimension.domain
     if isinstance(domain, Listed):
         others = dimension.outside == "other"
-        values: Sequence[Value] = domain.values[: len(domain.values) - others]
+        values: Sequence[Value] = domain.recorded[: len(domain.values) - others]
         keys: dict[str, Any] = {} if domain.type == "bool" else {"values": list(values)}
         if domain.merged:
             keys["merged"] = list(domain.merged[: len(values)])

@@ -32,6 +32,7 @@ _SOON = timedelta(14)
 
 @click.command()
 @options.database
+@click.option("--new", is_flag=True, help="Make the file of --db where there is none.")
 @click.option(
     "--survey",
     "surveys",
@@ -90,6 +91,7 @@ _SOON = timedelta(14)
 @options.option("--tls-certificate", needs=["--tls-key"], type=options.EXISTING, help="For https.")
 def serve(
     database: Path,
+    new: bool,
     surveys: tuple[Path, ...],
     statements: tuple[Path, ...],
     host: str,
@@ -135,6 +137,9 @@ def serve(
         shown = address.replace("http:", "https:", 1) if tls else address
         click.echo(f"{database} at {shown} (Ctrl-C stops it)", err=True)
 
+    if not (new or database.exists()):
+        ways = "start an empty one with --new" + (", or `ldpsql ingest` reports" * (folder is None))
+        raise StoreError(f"there is no {database}; {ways}, or name another file")
     with ExitStack() as opened:
         if folder is None:
             receiver: Receiver = open_store(database, read_only=False, memory=memory)

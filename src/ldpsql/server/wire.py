@@ -46,6 +46,7 @@ def pack(result: Result, smallest: Mapping[str, int | None], handle: str | None 
     for place in result.intervals:
         for name, errors in result.errors(place).items():
             arrays[f"{place}_{name}"] = pa.array(errors)
+    arrays |= {f"{place}_scale": pa.array(each) for place, each in result.scales.items()}
     said = {
         "columns": [column.name for column in result.columns],
         "notes": result.notes,
@@ -101,6 +102,11 @@ def unpack(
                 intervals[place] = Interval(*ends)
             if f"{place}_typical" in table.column_names:
                 typical[place] = table.column(f"{place}_typical").to_numpy()
+        scales = {
+            place: table.column(f"{place}_scale").to_numpy()
+            for place in range(len(names))
+            if f"{place}_scale" in table.column_names
+        }
         asked = tuple(map(survey_of, said["surveys"]))
         handle = said["handle"]
         forged = {
@@ -125,6 +131,7 @@ def unpack(
         tuple(guarantees),
         said["level"],
         lambda: forged,
+        scales,
     )
 
 
@@ -237,7 +244,10 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
         cells = zip(*map(result.texts, places), strict=True)
         shown = {"texts": list(map(list, cells)), "weak": result.weak_notes()}
     return {
-        "columns": [{"name": column.name, "type": str(column.type)} for column in result.columns],
+        "columns": [
+            {"name": column.name, "type": str(column.type), "coded": place in result.coded}
+            for place, column in enumerate(result.columns)
+        ],
         "rows": list(map(list, rows)),
         "intervals": bars,
         "level": result.level,

@@ -48,9 +48,9 @@ class Share:
     """The amount that a person adds to a sum: an expression over dimensions, NULL for nothing,
     times a column.
 
-    column: a measure or a numeric public column, or None for 1.  kind: of a public column whether
-    its value counts (0 for NULL), or 1 where it has one; of a measure whether its value counts, or
-    the square of its distance from the middle of its bounds.
+    column: a measure or a numeric public column, or None for 1.  kind: whether its value counts (0
+    for NULL), or 1 where it has one; or of a measure the square of its distance from the middle of
+    its bounds.
     """
 
     factor: Scalar
@@ -166,11 +166,12 @@ class Aggregate(Node):
 class Target(Node):
     """A sum over people that the reports must give; with all defaults, how many people there are.
 
-    measure: index of the private measure that is summed.  weight: the public column that is
-    summed.  amounts: what each person adds, or what multiplies that: (dimension, ((amount, codes),
-    ...)), the amount that belongs to the code of one dimension, nothing for codes that are not
-    listed; or an expression over dimensions.  filter, over: as of `Aggregate`.  is_square: as of
-    `LinearQuery`.
+    measure: index of the private measure that is summed.  is_square: whether that is the square of
+    its distance from the middle of its bounds; is_present: or 1 for who has a value of it.  weight:
+    the public column that is summed.  amounts: what each person adds, or what multiplies that:
+    (dimension, ((amount, codes), ...)), the amount that belongs to the code of one dimension,
+    nothing for codes that are not listed; or an expression over dimensions.  filter, over: as of
+    `Aggregate`.
     label: the sum in words, for EXPLAIN; two targets may differ in it and be the same sum.
     """
 
@@ -181,6 +182,7 @@ class Target(Node):
     over: tuple[str, ...] | None = None
     label: str = field(default="COUNT(*)", compare=False)
     is_square: bool = False
+    is_present: bool = False
 
 
 @dataclass(frozen=True)
@@ -443,7 +445,8 @@ def people_with(schema: Schema, column: Column) -> Expression:
     """How many people have a value in a column, or how many there are where it is None.
 
     NULLs are left out as SQL has it: of a dimension by asking only for codes that are not NULL,
-    of a public column by its weight. A measure is never NULL.
+    of a public column by its weight, of a measure by its levels if it may be missing. Of a measure
+    that is also a dimension with a code for NULL, the dimension tells it.
     """
     if isinstance(column, ProductMoments):
         column = max(column.products.items(), key=lambda item: len(set(item[0])))[1]
@@ -454,19 +457,26 @@ def people_with(schema: Schema, column: Column) -> Expression:
         return _count_codes(schema, column, code_set(known), "IS NOT NULL")
     if isinstance(column, Amount):
         return _total(column.counted, f"COUNT({column})", schema)
-    if column is None or find_measure(schema, column) is not None:
+    if column is None:
         return Target()
-    index = find_dimension(schema, column)
-    if index is not None:
+    public = find_public_column(schema, column)
+    if public is not None:
+        return Target(weight=Weight(public.name, "present"), label=f"COUNT({public.name}), public")
+    return _people_with_private(schema, column)
+
+
+def _people_with_private(schema: Schema, column: str) -> Target:
+    index, measure = find_dimension(schema, column), find_measure(schema, column)
+    if index is not None and schema.dimensions[index].has_null:
         dimension = schema.dimensions[index]
-        if not domains.null_codes(dimension):
-            return Target()
         amounts = ((1.0, domains.present_codes(dimension)),)
         return Target(amounts=(index, amounts), label=f"COUNT({dimension.name})")
-    public = find_public_column(schema, column)
-    if public is None:
+    if measure is not None and schema.measures[measure].has_null:
+        name = schema.measures[measure].name
+        return Target(measure=measure, is_present=True, label=f"COUNT({name})")
+    if index is None and measure is None:
         raise InternalError(f"the survey has no column {column!r}")
-    return Target(weight=Weight(public.name, "present"), label=f"COUNT({public.name}), public")
+    return Target()
 
 
 def sum_of(schema: Schema, column: Column) -> Expression:
@@ -489,12 +499,23 @@ def _total(shares: tuple[Share, ...], label: str, schema: Schema) -> Expression:
     for share in shares:
         measure = find_measure(schema, share.column or "")
         is_public = share.column is not None and measure is None
-        is_square = share.kind == "square"
+        is_square, is_present = share.kind == "square", share.kind == "present"
         weight = None
         if is_public:
             assert share.kind != "square"
             weight = Weight(str(share.column), share.kind)
-        targets.append(Target(measure, weight, share.factor, label=label, is_square=is_square))
+        if is_present and measure is not None and not schema.measures[measure].has_null:
+            measure = None
+        targets.append(
+            Target(
+                measure,
+                weight,
+                share.factor,
+                label=label,
+                is_square=is_square,
+                is_present=is_present and measure is not None,
+            )
+        )
     return reduce(lambda left, right: Arithmetic("+", left, right), targets)
 
 

@@ -19,6 +19,8 @@ from typing import Any
 
 from ldpsql.algebra.boxes import NOTHING, CodeSet, code_set, codes, complement
 from ldpsql.errors import QueryError, list_some
+from ldpsql.sql.quoting import literal as sql_literal
+from ldpsql.sql.quoting import quote
 from ldpsql_device.description import Edges, values_of
 from ldpsql_device.schema import Attribute, Dimension, PublicColumn, Schema
 from ldpsql_device.values import Domain, Listed, Ordered, Value, microseconds
@@ -166,6 +168,52 @@ def divide(domain: Domain, literals: Sequence[Value]) -> Domain:
             points.update(ends if domain.is_discrete else (point,))
     inner: Sequence[Any] = sorted(point for point in points if first <= point <= last)
     return Ordered(domain.type, inner, ()) if len(inner) > len(domain.points) else domain
+
+
+def list_ranges(dimension: Dimension, wanted: CodeSet) -> str:
+    """SQL that holds for some codes of an ordered dimension, in ranges from edge to edge."""
+    domain, name = dimension.domain, _write_name(dimension)
+    assert isinstance(domain, Ordered)
+    edges, parts = Edges(domain), list[str]()
+    for low, high in wanted:
+        is_closed = not domain.is_discrete and high == domain.size
+        ends = [f"{name} >= {sql_literal(edges[low])}"] * (low > 0 or high == domain.size)
+        ends += [f"{name} {'<=' if is_closed else '<'} {sql_literal(edges[high])}"] * (
+            high < domain.size or low == 0
+        )
+        parts.append(" AND ".join(ends))
+    return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
+
+
+def nearest_ranges(dimension: Dimension, asked: Sequence[tuple[str, Value]]) -> list[str]:
+    """Conditions at edges that are near some comparisons with an ordered dimension, joined by AND,
+    or by OR where all are equalities; the nearest first. QueryError where one has another type."""
+    domain = dimension.domain
+    assert isinstance(domain, Ordered)
+    points, size = domain.points, domain.size
+    if all(op in ("=", "<>") for op, _ in asked):
+        inside = [_point(domain, value) for _, value in asked]
+        held = codes(
+            bisect_right(points[:-1], point) - 1
+            for point in inside
+            if points[0] <= point <= points[-1]
+        )
+        is_negative = asked[0][0] == "<>"
+        return [list_ranges(dimension, complement(held, size) if is_negative else held)]
+    ends: list[list[int]] = [[0], [size]]
+    for op, value in asked:
+        point = _point(domain, value)
+        code = min(max(bisect_right(points, point) - 1, 0), size - 1)
+        near = sorted((code, code + 1), key=lambda edge: abs(float(points[edge]) - float(point)))
+        ends[op in ("<", "<=")] = [min(max(edge, 0), size) for edge in near]
+    found = [(low, high) for low in ends[0] for high in ends[1] if low < high]
+    whole = (0, size)
+    ranges = [list_ranges(dimension, (each,)) for each in found if each != whole]
+    return list(dict.fromkeys(ranges))[:2]
+
+
+def _write_name(dimension: Dimension) -> str:
+    return dimension.name if dimension.name.isidentifier() else quote(dimension.name)
 
 
 def is_outside(domain: Domain, comparison: str, literal: Value) -> bool:

@@ -22,6 +22,7 @@ __all__ = [
     "Imported",
     "Selection",
     "StoredBatch",
+    "find_file",
     "find_kind",
     "merge_stores",
     "open_store",
@@ -44,7 +45,11 @@ def find_kind(url: str | Path | None) -> type[Any] | None:
     scheme = _SCHEME.match(str(url))  # of a Path too, in which a URL keeps one of its slashes
     if scheme is None:
         return None
-    found: type[Any] | None = extensions.load(KINDS, scheme[1].lower(), StoreError)
+    name = scheme[1].lower()
+    found: type[Any] | None = extensions.load(KINDS, name, StoreError)
+    if found is not None and not callable(getattr(found, "open_address", None)):
+        owner = extensions.installed(KINDS)[name]
+        raise StoreError(f"store {name}: what {owner} brings is no store; update or uninstall it")
     return found
 
 
@@ -71,7 +76,7 @@ def open_store(
     kind = find_kind(url)
     if kind is not None and issubclass(kind, Store):
         return kind.open_address(str(url), read_only=read_only, memory=memory)
-    return Store(_find_file(url), read_only=read_only, patience=patience, memory=memory)
+    return Store(find_file(url), read_only=read_only, patience=patience, memory=memory)
 
 
 def read_store(url: str | Path, *, patience: float = PATIENCE, memory: int | None = None) -> Store:
@@ -87,7 +92,7 @@ def read_store(url: str | Path, *, patience: float = PATIENCE, memory: int | Non
         return store
     from ldpsql.store.reader import Reader  # noqa: PLC0415
 
-    return Reader(Path(str(_find_file(url))), patience=patience, memory=memory)
+    return Reader(Path(str(find_file(url))), patience=patience, memory=memory)
 
 
 def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
@@ -103,7 +108,7 @@ def merge_stores(sources: Sequence[str | Path], target: Path) -> list[Imported]:
         try:
             with open_store(unfinished, read_only=False) as store:
                 for source in sources:
-                    done += store.import_surveys(Path(str(_find_file(source))))
+                    done += store.import_surveys(Path(str(find_file(source))))
         finally:
             companion.remove(unfinished)
         if unfinished.with_name(f"{unfinished.name}.wal").exists():
@@ -122,7 +127,7 @@ def vacuum_store(url: str | Path, *, patience: float = PATIENCE) -> None:
     """
     from ldpsql.store.copying import vacuum  # noqa: PLC0415
 
-    path = Path(str(_find_file(url)))
+    path = Path(str(find_file(url)))
     if not path.exists():
         raise StoreError(f"there is no store {path}; name another file")
     vacuum(path, patience)
@@ -130,7 +135,7 @@ def vacuum_store(url: str | Path, *, patience: float = PATIENCE) -> None:
         open_store(path, read_only=False, patience=patience).close()
 
 
-def _find_file(url: str | Path | None) -> str | Path | None:
+def find_file(url: str | Path | None) -> str | Path | None:
     """The file behind a URL or path; StoreError for a kind of store that ldpsql does not know."""
     scheme = _SCHEME.match(str(url))
     if scheme is not None:

@@ -149,12 +149,11 @@ def disconnect(connection: Connection, path: Path | None) -> None:
             _let_go(os.path.realpath(path))
 
 
-def require_file(path: Path) -> None:
-    """StoreError where there is no store to read."""
+def require_file(path: Path, other_way: str | None = None) -> None:
+    """StoreError where there is no store to read. other_way: to make one, beside `ingest`."""
     if _is_missing(path):
-        raise StoreError(
-            f"there is no store {path}; make one with `ldpsql ingest`, or name another"
-        )
+        ways = " or ".join(filter(None, ("`ldpsql ingest`", other_way)))
+        raise StoreError(f"there is no store {path}; make one with {ways}, or name another")
 
 
 def find_state(path: Path) -> str:

@@ -3,9 +3,9 @@
 A dimension is asked alone in up to 256 *bins* of neighbouring codes (a category in all its values),
 and together with others in a few *groups* of bins that hold about as many people each. Groups keep
 tables of several columns small; the column alone is kept bin by bin. A measure has two cells, its
-bounds. Public values travel in clear, so their joint distribution is known exactly: people are
-drawn from its combinations, and a few public columns with few combinations are one more axis, on
-which private columns may depend.
+bounds, and one more for NULL where it may be missing. Public values travel in clear, so their joint
+distribution is known exactly: people are drawn from its combinations, and a few public columns with
+few combinations are one more axis, on which private columns may depend.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ LEAST_GROUPS, LARGEST_GROUPS = 4, 16
 LARGEST_PUBLIC = 16
 PEOPLE = f"{RESERVED_PREFIX}people"
 _STEEPEST = 1e4
+NULL_CELL = 2
+"""Of a measure."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class ModelAxis:
 
     kind, index, name: a dimension or measure of the schema by its index; the public columns
     together are one axis.  size: number of cells.  sides: the codes of each cell, for a dimension.
+    Cells of a measure are its lower and its upper bound, and that of NULL if it may be missing.
     """
 
     kind: Kind
@@ -205,14 +208,18 @@ def values_of(dimension: Dimension, codes: Integers, random: np.random.Generator
 # -- measures -------------------------------------------------------------------------------------
 
 
-def amounts_of(measure: Measure, chances: Array, random: np.random.Generator) -> pa.Array:
-    """Amounts between a measure's bounds with mean low + (high - low) * chance, person by person.
+def amounts_of(
+    measure: Measure, chances: Array, random: np.random.Generator, cells: Integers | None = None
+) -> pa.Array:
+    """Amounts between a measure's bounds with mean low + (high - low) * chance, person by person;
+    NULL in the third of the cells.
 
     Their law is the one of greatest entropy with that mean: a truncated exponential.
     """
     low, high = measure.bounds
     fractions = truncated_exponential(chances, random.random(len(chances)))
-    return pa.array(np.clip(low + (high - low) * fractions, low, high), type=pa.float64())
+    amounts = np.clip(low + (high - low) * fractions, low, high)
+    return pa.array(amounts, pa.float64(), mask=None if cells is None else cells == NULL_CELL)
 
 
 def truncated_exponential(means: Array, uniform: Array) -> Array:

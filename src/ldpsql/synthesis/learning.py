@@ -19,9 +19,11 @@ from ldpsql import limits
 from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery
 from ldpsql.algebra.estimate import Estimates
 from ldpsql.algebra.numerics import Array
+from ldpsql.algebra.record_domain import centre_levels
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyEstimator, make_estimator
 from ldpsql.mechanisms.rounds import count_earlier
+from ldpsql.sql.domains import find_dimension
 from ldpsql.store.base import ReportSource, Selection
 from ldpsql.survey import Survey
 from ldpsql.synthesis.columns import (
@@ -87,7 +89,7 @@ class ReportedShares:
         """The shares of the people by cells of dimensions, at most one measure and one public
         axis, in this order; None where the design cannot plan them, or the reports cannot tell.
 
-        The two cells of a measure are the lower and the upper bound: how many people at each
+        The first two cells of a measure are the lower and the upper bound: how many people at each
         would have the same sum.
         """
         dimensions = [axis for axis in axes if axis.kind == "dimension"]
@@ -100,7 +102,8 @@ class ReportedShares:
             answers = [estimator.answer_rows(rows) for estimator in limits.in_time(estimators)]
         except UnsupportedSQL:
             return None
-        for measure in measures:
+        nullable = len(self.survey.design.domain.nullable)
+        for measure in (each - nullable for each in measures if each >= nullable):
             answers = [[self._split_at_bounds(each, measure) for each in part] for part in answers]
         # Cells of dimensions, then those of the measure, then those of the public axis.
         found = np.array([[(each.values, each.stderr) for each in part] for part in answers])
@@ -119,11 +122,27 @@ class ReportedShares:
             return answer.map(to_bounds)
 
     def _plan(self, cell: Sequence[tuple[int, CodeSet]], measures: Sequence[int]) -> list[Any]:
-        """The count of a cell, and the sum of the measure in it if there is one."""
-        design = self.survey.design
-        sizes = design.domain.sizes
-        box = Box.of(len(sizes), dict(cell)).normal(sizes)
-        queries = [LinearQuery.count(box), *(LinearQuery.sum(m, box) for m in measures)]
+        """The count of a cell, and the sum of the measure in it if there is one; of a measure that
+        may be missing the people at each bound, by their levels, and those without a value."""
+        design, domain = self.survey.design, self.survey.design.domain
+        sizes, sides, nullable = domain.sizes, dict(cell), len(domain.nullable)
+        if measures and measures[0] < nullable:
+            axis = domain.first_level_axis + measures[0]
+            *_, count, rounding = domain.nullable[measures[0]]
+            upper = np.append((1.0 + centre_levels(count, rounding)) / 2.0, 0.0)
+            missing = np.arange(count + 1) == count
+            boxes = [
+                Box.of(len(sizes), {**sides, axis: ((code, code + 1),)}).normal(sizes)
+                for code in range(count + 1)
+            ]
+            queries = [
+                LinearQuery(tuple((a, b) for a, b in zip(row.tolist(), boxes, strict=True) if a))
+                for row in (1.0 - upper - missing, upper, 1.0 * missing)
+            ]
+        else:
+            box = Box.of(len(sizes), sides).normal(sizes)
+            sums = (LinearQuery.sum(measure - nullable, box) for measure in measures)
+            queries = [LinearQuery.count(box), *sums]
         return [design.prepare(query) for query in queries]
 
 
@@ -156,11 +175,11 @@ def learn(reported: ReportedShares, public: PublicPeople | None) -> Learned:
     # So many groups per dimension that all pairs can be asked.
     groups = min(LARGEST_GROUPS, math.isqrt(MOST_CELLS // max(math.comb(count, 2), 1)))
     cut = [_cut(reported, index, groups) for index in range(count)]
-    domain = reported.survey.design.domain
+    schema = reported.survey.schema
     axes = [bins.axis for bins, _ in cut]
-    for index, name in enumerate(domain.measure_names):
-        if domain.measured[index] is None:  # else it is a dimension as well
-            axes.append(ModelAxis("measure", index, name, 2))
+    for index, measure in enumerate(schema.measures):
+        if find_dimension(schema, measure.name) is None:  # else it is a dimension as well
+            axes.append(ModelAxis("measure", index, measure.name, 2 + measure.has_null))
     if public is not None and public.keys:
         name = public.keys[0] if len(public.keys) == 1 else f"({', '.join(public.keys)})"
         axes.append(ModelAxis("public", 0, name, len(public.shares)))

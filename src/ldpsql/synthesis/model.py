@@ -181,7 +181,8 @@ class Model:
         return samplers
 
     def chances(self, axis: int, cells: Cells) -> Array:
-        """Probability of cell 1 of an axis of two cells, given the cells of all other axes."""
+        """Probability of cell 1 of an axis, given that it is this or cell 0 and the cells of all
+        other axes."""
         odds = np.zeros(len(next(iter(cells.values()))))
         for clique, separator, belief in zip(
             self.tree.cliques, self.tree.separators, self.beliefs, strict=True

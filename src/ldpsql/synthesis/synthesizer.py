@@ -118,7 +118,8 @@ class Synthesizer:
                 columns[axis.name] = values_of(schema.dimensions[axis.index], codes, random)
             elif axis.kind == "measure":
                 chances = model.chances(place, cells)
-                columns[axis.name] = amounts_of(schema.measures[axis.index], chances, random)
+                measure = schema.measures[axis.index]
+                columns[axis.name] = amounts_of(measure, chances, random, cells[place])
             else:
                 public_cells = cells[place]
         if self.public is not None:

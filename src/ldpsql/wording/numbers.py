@@ -10,14 +10,18 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-WEAK = 5.0  # an answer is weak where its standard error exceeds a fifth of its value
+WEAK = 1 / 3
+"""A number is weak where half of its interval exceeds this share of its scale: a coefficient of
+variation of about a sixth, above which statistical offices warn of an estimate."""
+_TOO_NOISY = 100.0  # times the reports
 
 
 @dataclass(frozen=True)
 class Figure:
     """An estimate, its standard error, and its interval; NaN where unknown.
 
-    typical: the typical error of a post-processed estimate, else None.
+    typical: the typical error of a post-processed estimate, else None.  scale: what its interval
+    is measured by; None for its value.
     """
 
     value: float
@@ -25,21 +29,32 @@ class Figure:
     low: float
     high: float
     typical: float | None = None
+    scale: float | None = None
 
     @property
     def is_weak(self) -> bool:
-        """Whether the standard error exceeds a fifth of the value, or nothing of the interval was
-        possible, so that only the nearest possible number is left of it."""
-        return self.stderr * WEAK > abs(self.value) or self.is_impossible
+        """Whether half of the interval exceeds a third of the scale, or nothing of the interval
+        was possible, so that only the nearest possible number is left of it."""
+        return self.times > 1.0 or self.is_impossible
+
+    @property
+    def is_too_noisy(self) -> bool:
+        """Whether a hundred times as many reports would still leave it weak."""
+        return self.times > _TOO_NOISY and not self.is_impossible
 
     @property
     def is_impossible(self) -> bool:
         """Whether no possible number was within the interval."""
         return self.low == self.high and self.stderr > 0
 
-    def count_needed(self, reports: int) -> float:
-        """How many reports would make it strong, if it is weak with `reports`."""
-        return reports * (WEAK * self.stderr / self.value) ** 2 if self.value else math.inf
+    @property
+    def times(self) -> float:
+        """How many times as many reports it takes for half of the interval to be a third of the
+        scale; NaN where the interval is unknown."""
+        half = (self.high - self.low) / 2
+        half = half if math.isfinite(half) else 2 * self.stderr
+        scale = WEAK * (abs(self.value) if self.scale is None else self.scale)
+        return (half / scale) ** 2 if scale else math.inf if half > 0 else 0.0
 
     def __str__(self) -> str:
         """`value ± half-width`, or `value [low, high]` where the interval is lopsided.
@@ -109,6 +124,15 @@ def about(count: float) -> str:
     """A count rounded up to two significant digits: about this many."""
     scale = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
     return f"{math.ceil(count / scale) * scale:,d}"
+
+
+def in_words(count: float) -> str:
+    """A count rounded up to two significant digits, with at most three digits: 4 million."""
+    size = int(about(count).replace(",", ""))
+    for power, name in ((9, "billion"), (6, "million"), (3, "thousand")):
+        if size >= 10**power:
+            return f"{size / 10**power:g} {name}" if size < 10**12 else "more than 999 billion"
+    return str(size)
 
 
 def tell_forged(least: float, most: float, unit: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,7 +50,7 @@ def _panels(result: Result) -> list[Panel]:
     keys = [place for place in range(table.num_columns) if place not in result.intervals]
     if not (result.intervals and keys and table.num_rows > 1):
         raise NotSupportedError("a picture shows estimates of groups; GROUP BY a column")
-    over, places = _axis(table, keys)
+    over, places = _axis(table, keys, result.coded)
     rows = _rows_of_curves(table, over, [key for key in keys if key != over], places)
     kinds = list(dict.fromkeys(place for place in places if isinstance(place, str)))
     if len(rows) > _MOST_CURVES or len(kinds) > _MOST_KINDS:
@@ -85,13 +85,20 @@ def _rows_of_curves(
     return rows
 
 
-def _axis(table: pa.Table, keys: Sequence[int]) -> tuple[int, list[Place | None]]:
+def _axis(
+    table: pa.Table, keys: Sequence[int], coded: Container[int]
+) -> tuple[int, list[Place | None]]:
     """The key along which an answer is drawn, a time before a number before a text, and the place
-    of every row; None for NULL among times and numbers, which has no place there."""
+    of every row; None for NULL among times and numbers, which has no place there.
+
+    coded: keys whose numbers only name something, as texts do.
+    """
     numbers = are_numbers(table)
 
     def rank(key: int) -> int:
-        return 0 if pa.types.is_temporal(table.column(key).type) else 1 if numbers[key] else 2
+        if pa.types.is_temporal(table.column(key).type):
+            return 0
+        return 1 if numbers[key] and key not in coded else 2
 
     key = min(keys, key=rank)
     values = table.column(key).to_pylist()

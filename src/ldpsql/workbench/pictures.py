@@ -1,4 +1,4 @@
-"""The picture of a designed survey: what is asked, what a report tells, and errors to expect."""
+"""The picture of a designed survey: errors to expect; what is asked and what a report tells."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 20
 
 
-def draw_survey(designed: DesignedSurvey) -> Figure:
-    """Panels of what is asked, what a report tells (Fourier designs only), and expected errors."""
+def draw_survey(designed: DesignedSurvey, *, is_verbose: bool = False) -> Figure:
+    """A panel of expected errors; before it, if verbose, panels of what is asked and of what a
+    report tells (Fourier designs only)."""
     survey, domain = designed.survey, designed.survey.design.domain
     names = [
         f"{name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + '…'} ({size} values)"
@@ -34,11 +35,12 @@ def draw_survey(designed: DesignedSurvey) -> Figure:
         shown = tuple(Curve(names[c.dimension], c.x.tolist(), c.y.tolist()) for c in curves)
         return Panel(title, x_label, unit, shown, log_x=2, log_y=True)
 
-    demand = demand_curves(survey.design, designed.workload)
-    panels = [
-        frequencies("What the questions need", "mean energy γ of the questions", demand),
-    ]
-    if information := information_curves(survey.design):
+    panels = []
+    if is_verbose:
+        demand = demand_curves(survey.design, designed.workload)
+        unit = "mean energy γ of the questions"
+        panels.append(frequencies("What the questions need", unit, demand))
+    if is_verbose and (information := information_curves(survey.design)):
         unit = "information λ (1: records in clear)"
         panels.append(frequencies("What one report tells", unit, information))
     errors = tuple(

@@ -52,8 +52,12 @@ def publish(
     asked = read_queries(queries)
     options.check_writable(target)
     check_target(target)
-    with closing(open_to_ask(database)) as store, Progress("answering", sys.stderr) as progress:
-        session = make_session(store, weights, **settings)
-        tables = answer_queries(session, asked, progress.advance)
-    write_tables(tables, target)
+    with Progress("publishing", sys.stderr) as progress:
+        progress.show(f"opening {database}")
+        with closing(open_to_ask(database)) as store:
+            session = make_session(store, weights, **settings)
+            progress.show("answering")
+            tables = answer_queries(session, asked, progress.advance)
+        progress.show(f"writing {target}")
+        write_tables(tables, target)
     click.echo(f"{target}: {pluralize(len(asked), 'table')}", err=True)

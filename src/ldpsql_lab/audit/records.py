@@ -92,7 +92,7 @@ _KINDS = {INSIDE: "a value of its domain", OUTSIDE: "a value outside", MISSING: 
 def declared_values(dimension: Dimension) -> tuple[Any, ...]:
     """A value of every declared code."""
     domain = dimension.domain
-    values = domain.values if isinstance(domain, Listed) else Edges(domain)
+    values = domain.recorded if isinstance(domain, Listed) else Edges(domain)
     return tuple(values[: dimension.declared])
 
 
@@ -113,7 +113,7 @@ def _beside(column: Dimension | Measure) -> Iterator[Any]:
         first, last = Edges(column.domain)[0], Edges(column.domain)[-1]
         if isinstance(first, int | float) and isinstance(last, int | float):
             yield from (first - 1, last + 1)
-    elif isinstance(text := column.domain.values[0], str):
+    elif isinstance(text := column.domain.recorded[0], str):
         yield from (text + " ", text.swapcase(), "\u0430")
 
 

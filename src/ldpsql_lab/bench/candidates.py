@@ -21,8 +21,8 @@ class CandidateSpec:
     """A mechanism with options and an estimator, as it is asked for.
 
     options: in JSON, so that they can be compared and hashed.  estimator: None for the
-    mechanism's own first.  is_named: whether somebody asked for it by name; one that nobody named
-    is left out where it does not fit.
+    mechanism's own first.  is_named: whether somebody asked for it by name, which some
+    mechanisms wait for.
     """
 
     mechanism: str

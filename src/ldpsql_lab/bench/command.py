@@ -179,18 +179,21 @@ def bench(
         aggregates = ("count",)  # there is nothing to sum
     workloads = workloads or ("ranges",)
     wanted = Wanted((), predicates, volume, count, aggregates, seed)
-    comparison = ComparisonPlan(
-        file,
-        People.read(file.schema, source, seed, file.person),
-        _questions(workloads, wanted, file),
-        read_candidates(mechanisms or ()),
-        tuple(dict.fromkeys(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),))),
-        users or (None,),
-        repetitions,
-        seed,
-        confidence,
-        include_unsound,
-    )
+    with Progress("reading", sys.stderr):
+        comparison = ComparisonPlan(
+            file,
+            People.read(file.schema, source, seed, file.person),
+            _questions(workloads, wanted, file),
+            read_candidates(mechanisms or ()),
+            tuple(
+                dict.fromkeys(str(Epsilon.parse(text)) for text in epsilon or (str(file.epsilon),))
+            ),
+            users or (None,),
+            repetitions,
+            seed,
+            confidence,
+            include_unsound,
+        )
     made_up = tuple(kind for kind in workloads if kind in KINDS)
     notes = [*replace(wanted, kinds=made_up).not_asked(file)] if made_up else []
     misfits = misfit_notes(file.schema, comparison.people.tally)
@@ -231,14 +234,17 @@ def _results(comparison: ComparisonPlan, folder: Path | None, jobs: int) -> list
 
         outcomes = compare(comparison, folder or Path(temporary), jobs=jobs, say=say)
     before = f" ({kept} done before)" if kept else ""
+    left_out, results = refusals(outcomes), lines(outcomes)
+    if all(outcome.refused is not None for _, outcome in outcomes) and len(left_out) == 1:
+        ((label, reason),) = left_out.items()
+        raise SurveyError(f"{label} does not fit this survey: {reason}")
     click.echo(f"{len(outcomes)} of {len(outcomes)} runs{before}", err=True)
-    for label, reason in refusals(outcomes).items():
+    for label, reason in left_out.items():
         show_line(f"left out: {label}: {reason}")
-    results = lines(outcomes)
     if not results:
-        left_out = all(outcome.refused is not None for _, outcome in outcomes)
-        what = "no mechanism fits this survey" if left_out else "the answers have no rows"
-        raise SurveyError(what)
+        raise SurveyError(
+            "no mechanism fits this survey" if left_out else "the answers have no rows"
+        )
     return results
 
 

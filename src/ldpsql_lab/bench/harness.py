@@ -42,7 +42,7 @@ from ldpsql.reports.survey_file import schema_to_keys
 from ldpsql.sql.aggregates import label
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import Error, InternalError, OperationalError, SurveyError
+from ldpsql_device.errors import Error, InternalError, OperationalError
 from ldpsql_lab.bench.candidates import CandidateSpec
 from ldpsql_lab.bench.questions import Question
 from ldpsql_lab.bench.truth import Answers, People, Truth
@@ -301,19 +301,15 @@ def compare(
 ) -> list[tuple[Case, Outcome]]:
     """Run every case that `folder` does not hold yet, and give all of them in order.
 
-    jobs: worker processes; 1 runs all in this one. SurveyError for a candidate that was asked for
-    by name and does not fit; OperationalError where the machine is at fault.
+    jobs: worker processes; 1 runs all in this one. OperationalError where the machine is at fault.
     """
     cases, key = comparison.cases, comparison.key
     folder.mkdir(parents=True, exist_ok=True)
     paths = {case: folder / _file_name(case, key) for case in cases}
     outcomes = {case: kept for case in cases if (kept := _read_finished(paths[case])) is not None}
-    for case, outcome in outcomes.items():
-        _require(case, outcome)
     missing = [case for case in cases if case not in outcomes]
     started = time.perf_counter()
     for run, (case, outcome) in enumerate(_run_all(comparison, missing, jobs), start=1):
-        _require(case, outcome)
         outcome.write(paths[case])
         outcomes[case] = Outcome.read(paths[case])
         left = (time.perf_counter() - started) / run * (len(missing) - run)
@@ -333,15 +329,6 @@ def _read_finished(path: Path) -> Outcome | None:
         return Outcome.read(path)
     except (pa.ArrowException, OSError, LookupError, TypeError, ValueError):
         return None
-
-
-def _require(case: Case, outcome: Outcome) -> None:
-    """SurveyError where somebody asked by name for what does not fit."""
-    reason, candidate = outcome.refused, case.candidate
-    if reason is not None and candidate.is_named:
-        # With the name before it, unless it starts with that.
-        is_said = reason.startswith(f"{candidate.mechanism} ")
-        raise SurveyError(reason if is_said else f"{candidate.label}: {reason}")
 
 
 def _run_all(

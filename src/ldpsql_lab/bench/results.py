@@ -82,7 +82,8 @@ def _group_lines(
 
 
 def _error_rows(members: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of one table, the most accurate sound mechanism first."""
+    """Head and rows of one table: sound mechanisms first, of these the ones that answer most, of
+    these the most accurate."""
     epsilons = sorted({line.epsilon for line in members})
     has_null = any(line.errors.undetermined > 0 for line in members)
     columns = [f"eps {epsilon:g}" for epsilon in epsilons]
@@ -100,10 +101,13 @@ def _error_rows(members: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
     return head + (["NULL"] if has_null else []), rows
 
 
-def _rank(own: Sequence[Line]) -> tuple[bool, float]:
+def _rank(own: Sequence[Line]) -> tuple[bool, float, float]:
+    """What answers only easy questions has small errors in the others, so NULLs, in whole per cent
+    as they are shown, come before errors."""
     shown = [error_of(line) for line in own]
     known = [math.log(max(error, 1e-12)) for error in shown if math.isfinite(error)]
-    return not own[0].sound, _mean(known) if known else math.inf
+    unanswered = round(100 * _mean([line.errors.undetermined for line in own]))
+    return not own[0].sound, unanswered, _mean(known) if known else math.inf
 
 
 def _short(value: float) -> str:

@@ -59,7 +59,8 @@ class People:
     """People as a survey sees them: its declared columns, as the types that it declares.
 
     Where a value is outside its domain or missing, a value of the code stands that it is given
-    (which may be drawn, once for all comparisons), or NULL. A measure lies between its bounds.
+    (which may be drawn, once for all comparisons), or NULL. A measure lies between its bounds;
+    where it is missing it is NULL, or what it counts as.
     tally: how many such values there were; of nobody for a sample.  persons: whose every row is, as
     numbers from 0, ascending, shape (n,); None where every row is a person's own.
     """
@@ -93,7 +94,9 @@ class People:
         encoded = encode_table(schema, table, lambda word, rows: words[rows, word])
         columns: dict[str, pa.Array] = {**encoded.public}
         for measure, numbers in zip(schema.measures, encoded.numbers.T, strict=True):
-            columns[measure.name] = pa.array(numbers, from_pandas=True)
+            column = pa.array(numbers, from_pandas=True)
+            known = column if measure.has_null else column.fill_null(measure.stand_in)
+            columns[measure.name] = known
         for dimension, codes in zip(schema.dimensions, encoded.codes.T, strict=True):
             name, kind = dimension.name, arrow_type(dimension)
             drawn = pa.array(labels(dimension), kind).take(pa.array(codes))
@@ -295,15 +298,17 @@ class Truth:
 
     def _write_summand(self, name: Column) -> str:
         """A column or expression as a number; a measure by itself clamped to its bounds, and
-        halfway between them where it is missing, as it counts then."""
+        where it is missing NULL, or what it counts as."""
         if not isinstance(name, str):
             return f"({name})::DOUBLE"
         index, column = find_measure(self._schema, name), f"{quote(name)}::DOUBLE"
         if index is None:
             return column
-        low, high = self._schema.measures[index].bounds
+        measure = self._schema.measures[index]
+        low, high = measure.bounds
         clamped = f"greatest({low!r}::DOUBLE, least({high!r}::DOUBLE, {column}))"
-        return f"CASE WHEN {column} IS NULL THEN {low / 2 + high / 2!r}::DOUBLE ELSE {clamped} END"
+        missing = "NULL" if measure.has_null else repr(measure.stand_in)
+        return f"CASE WHEN {column} IS NULL THEN {missing}::DOUBLE ELSE {clamped} END"
 
 
 def _expect(function: str, columns: Sequence[str]) -> str:

@@ -49,6 +49,8 @@ values = ["CA", "NY"]
 
 [measure.purchase]
 bounds = [1, 4]
+required = true
+missing_as = 1
 """
 
 T_APP = pa.table(

@@ -121,10 +121,10 @@ def _describe(designed: DesignedSurvey) -> Iterator[str]:
 def _serve(database: Path, survey: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`ldpsql serve` and its address, on any free port where the wanted one is taken. It ends with
     this process, however that ends: the pipe to it is closed then."""
-    command = [sys.executable, "-m", "ldpsql_lab.demo.collector", "serve", "--db", str(database)]
+    command = [sys.executable, "-m", "ldpsql_lab.demo.collector", "serve", "--new"]
     with ExitStack() as ending:
         for wanted in (port, 0):
-            here = [*command, "--survey", str(survey), "--port", str(wanted)]
+            here = [*command, "--db", str(database), "--survey", str(survey), "--port", str(wanted)]
             server = ending.enter_context(_running(here, stdin=subprocess.PIPE))
             said = _pipe(server.stderr).readline().strip()
             if "in use" not in said:

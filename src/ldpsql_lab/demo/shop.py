@@ -28,6 +28,7 @@ values = ["CA", "FL", "IL", "NY", "PA", "TX"]
 
 [measure.purchase]
 bounds = [0, 500]
+required = true
 """
 
 QUESTIONS = (

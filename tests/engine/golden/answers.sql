@@ -6,26 +6,36 @@ SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age BETWEEN 26 AND 41
 arr-ss        | 1930.68 +/- 183.7 | 106092 +/- 1.079e+04 | 54.9505 +/- 2.77
 cprr          | 1837.74 +/- 468.1 | 91604.5 +/- 2.724e+04 | 49.8462 +/- 7.333
 ehio          | 2113.82 +/- 249.2 | 84202.5 +/- 2.453e+04 | 39.8343 +/- 12.52
+ehio          | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 fourier       | 1985.46 +/- 197.8 | 88650 +/- 1.553e+04 | 44.6496 +/- 6.057
+fourier       | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 graded        | 1634.92 +/- 467.5 | 66431.6 +/- 2.713e+04 | 40.6329 +/- 8.817
 grr           | 2286.47 +/- 903 | 144273 +/- 7.413e+04 | 63.0985 +/- 26.01
 grr           | note: AVG(pay) (in 1 of 1 row): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
+grr           | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 hi            | 2964.8 +/- 906 | -29910.9 +/- 9.64e+04 | 0 +/- 32.66
 hi            | note: AVG(pay) (in 1 of 1 row): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
+hi            | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 hrr           | 336.137 +/- 742.7 | 71429.1 +/- 5.251e+04 | None +/- nan
 hrr           | note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
+hrr           | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 jd-grr        | 1837.74 +/- 468.1 | 91604.5 +/- 2.724e+04 | 49.8462 +/- 7.333
 jurr          | 2548.71 +/- 386.2 | 137260 +/- 2.266e+04 | 53.8545 +/- 4.123
 jurr-g        | 2548.71 +/- 386.2 | 137260 +/- 2.266e+04 | 53.8545 +/- 4.123
 lgrr          | 1984 +/- 122.9 | 91200 +/- 8453 | 45.9677 +/- 5.206
+lgrr          | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 lgrr          | note: app: estimator by_share is biased: leaves are answered as even shares of their parents
 lgrr          | note: app: not differentially private (lgrr)
 lgrr-fd       | 2188.31 +/- 170.3 | 112031 +/- 1.3e+04 | 51.1952 +/- 7.227
+lgrr-fd       | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 lgrr-fd       | note: app: not differentially private (lgrr-fd)
 lgrr-repaired | 1777.18 +/- 388.5 | 126087 +/- 4.047e+04 | 70.9477 +/- 27.55
 lgrr-repaired | note: AVG(pay) (in 1 of 1 row): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
+lgrr-repaired | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 olh           | 1901.72 +/- 375.7 | 78968.8 +/- 3.045e+04 | 41.5249 +/- 12.73
+olh           | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 oue           | 2413.53 +/- 485.1 | 156391 +/- 3.442e+04 | 64.7976 +/- 10.49
+oue           | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 oue-ms        | 2205.3 +/- 255.4 | 104124 +/- 1.481e+04 | 47.2153 +/- 3.409
 psrr-ss       | 1996.72 +/- 201.6 | 110889 +/- 1.18e+04 | 55.5353 +/- 3.001
 solh          | 1924.5 +/- 190.2 | 105020 +/- 1.114e+04 | 54.57 +/- 2.934
@@ -42,10 +52,12 @@ ehio          | NY | 1768.31 +/- 214 | 42.4759 +/- 12.45
 ehio          | WA | 757.141 +/- 176.1 | 42.5454 +/- 25.75
 ehio          | None | 688.198 +/- 172.8 | 79.8074 +/- 34.27
 ehio          | note: AVG(pay) (in 2 of 4 rows): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
+ehio          | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 fourier       | CA | 1966.29 +/- 114 | 50.8624 +/- 3.582
 fourier       | NY | 1562.19 +/- 110.5 | 42.5879 +/- 4.336
 fourier       | WA | 999.841 +/- 104.9 | 52.0043 +/- 6.329
 fourier       | None | 471.676 +/- 98.89 | 52.9387 +/- 12.44
+fourier       | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 
 SELECT bin(age, 10), COUNT(*) FROM app WHERE state IN ('CA', 'NY') GROUP BY bin(age, 10)
 ehio          | 10 | -31.1702 +/- 282.2
@@ -63,13 +75,17 @@ SELECT day, COUNT(*), SUM(pay) FROM app WHERE age < 40 GROUP BY day ORDER BY day
 ehio          | 2026-03-01 | 1133.57 +/- 243.6 | 31581.8 +/- 2.412e+04
 ehio          | 2026-03-02 | 1167.48 +/- 249 | 50262.5 +/- 2.4e+04
 ehio          | 2026-03-03 | 748.105 +/- 231.3 | 20749.9 +/- 2.311e+04
+ehio          | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 fourier       | 2026-03-01 | 969.104 +/- 113.8 | 49651.1 +/- 9198
 fourier       | 2026-03-02 | 1155.64 +/- 116.3 | 57693.7 +/- 9376
 fourier       | 2026-03-03 | 970.629 +/- 114.7 | 54778.2 +/- 9282
+fourier       | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 
 SELECT STDERR(COUNT(*)), CI_LOW(SUM(pay), 0.9), CI_HIGH(SUM(pay), 0.9) FROM app WHERE state IS NULL
 ehio          | 172.784 | 23446 | 86400.5
+ehio          | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 fourier       | 98.8938 | 12356.9 | 37583
+fourier       | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 
 EXPLAIN SELECT COUNT(*), SUM(pay) FROM app WHERE age BETWEEN 26 AND 41 AND NOT state = 'CA'
 ehio          | survey app: ehio, epsilon 2
@@ -180,6 +196,7 @@ fourier       |   no box: nothing can match, an exact 0
 
 SELECT AVG(state = 'NY') AS share, SUM(pay * length(state)) AS letters, AVG(age // 10 * 10) AS decade FROM app
 fourier       | 0.344983 +/- 0.02307 | 437074 +/- 2.244e+04 | 31.5598 +/- 1.093
+fourier       | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 
 SELECT COUNT(*), COUNT_IF(state LIKE '%A') AS n FROM app WHERE age % 4 < 2
 fourier       | 2848.68 +/- 380 | 995.013 +/- 557.5
@@ -189,6 +206,7 @@ fourier       | east | 984.161 +/- 234.1 | 51.2449 +/- 12.68 | 18699.1 +/- 4447
 fourier       | west | 2333.47 +/- 278.5 | 45.7207 +/- 6.624 | 68638.8 +/- 8930
 fourier       | None | -3.90717 +/- 221.5 | None +/- nan | 0 +/- 0
 fourier       | note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
+fourier       | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 
 SELECT tag, COUNT(*) FROM app, (VALUES ('CA', 'sun'), ('CA', 'sea'), ('WA', 'sea')) AS t(code, tag) WHERE state = code GROUP BY tag
 fourier       | sea | 2966.13 +/- 122
@@ -210,12 +228,13 @@ fourier       |     one forged report can add up to 3.42 people, or take away up
 fourier       |     table state of 4 cells, box of 2
 
 SELECT VAR_POP(age // 2), STDDEV(age // 2), VAR_POP(age) FILTER (WHERE state = 'NY') FROM app
-fourier       | refused: this has no exact answer: it is not the same for all values of age in 18..19, which share one code at 1:53; compare age with the edges of its bins
-hio           | refused: this has no exact answer: it is not the same for all values of age in 18..19, which share one code at 1:53; compare age with the edges of its bins
+fourier       | refused: this has no exact answer: it is not the same for all values of age in 18..19, which share one code at 1:53; GROUP BY age, of which the bins are told apart
+hio           | refused: this has no exact answer: it is not the same for all values of age in 18..19, which share one code at 1:53; GROUP BY age, of which the bins are told apart
 
 SELECT STDDEV(age // 2), REGR_SLOPE(pay, age // 2), CORR(age // 2, length(state)) FROM app
 fourier       | 5.81942 +/- 0.1738 | -0.833413 +/- 0.8504 | None +/- nan
 fourier       | note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
+fourier       | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 hio           | 5.92006 +/- 0.3293 | -0.284145 +/- 0.5838 | None +/- nan
 hio           | note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
 
@@ -270,58 +289,69 @@ ahead         | 26 | 516.443 +/- 192.7
 ahead         | 28 | 483.843 +/- 191.4
 ahead         | 50 | 468.613 +/- 200.4
 ahead         | 48 | 438.034 +/- 259.9
+ahead         | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 ahead         | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 ahead         | note: app: estimator adaptive is biased: frequencies are made non-negative and leaves that were not split are spread evenly; the errors hold noise, sampling and what the grid lets expect of this bias
 arr-ss        | 50 | 362.94 +/- 79.72
 arr-ss        | 22 | 357.184 +/- 79.52
 arr-ss        | 54 | 339.914 +/- 78.95
 arr-ss        | 44 | 316.889 +/- 78.17
+arr-ss        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 arr-ss        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 cprr          | 42 | 601.557 +/- 214.7
 cprr          | 36 | 493.385 +/- 213.1
 cprr          | 54 | 425.778 +/- 210.8
 cprr          | 52 | 371.693 +/- 209.6
+cprr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 cprr          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 graded        | 42 | 601.557 +/- 215.9
 graded        | 52 | 560.992 +/- 215
 graded        | 54 | 452.821 +/- 212.5
 graded        | 48 | 398.736 +/- 211.9
+graded        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 graded        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 grr           | 44 | 1161.5 +/- 427
 grr           | 52 | 979.199 +/- 422
 grr           | 36 | 588.557 +/- 411.1
 grr           | 28 | 484.385 +/- 408.2
+grr           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 grr           | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 hi            | 18 | 1815.08 +/- 747.1
 hi            | 50 | 1138.55 +/- 747.3
 hi            | 34 | 800.292 +/- 747.4
 hi            | 30 | 736.868 +/- 747.4
+hi            | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 hi            | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 hrr           | 48 | 1176.48 +/- 262.1
 hrr           | 54 | 819.334 +/- 262.4
 hrr           | 28 | 556.727 +/- 262.5
 hrr           | 40 | 546.223 +/- 262.5
+hrr           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 hrr           | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 jd-grr        | 42 | 601.557 +/- 214.7
 jd-grr        | 36 | 493.385 +/- 213.1
 jd-grr        | 54 | 425.778 +/- 210.8
 jd-grr        | 52 | 371.693 +/- 209.6
+jd-grr        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 jd-grr        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 jurr          | 56 | 635.256 +/- 186.8
 jurr          | 26 | 565.488 +/- 189.6
 jurr          | 40 | 465.421 +/- 179.8
 jurr          | 20 | 452.792 +/- 182.5
+jurr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 jurr          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 jurr-g        | 56 | 635.256 +/- 186.8
 jurr-g        | 26 | 565.488 +/- 189.6
 jurr-g        | 40 | 465.421 +/- 179.8
 jurr-g        | 20 | 452.792 +/- 182.5
+jurr-g        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 jurr-g        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 lgrr          | 42 | 298
 lgrr          | 44 | 298
 lgrr          | 46 | 298
 lgrr          | 48 | 298
 lgrr          | note: no error bar for n: it has a bias of which reports do not tell the size
+lgrr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 lgrr          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 lgrr          | note: app: estimator by_share is biased: leaves are answered as even shares of their parents
 lgrr          | note: app: not differentially private (lgrr)
@@ -329,67 +359,80 @@ lgrr-fd       | 36 | 362.154 +/- 78.64
 lgrr-fd       | 46 | 338.154 +/- 76.81
 lgrr-fd       | 50 | 338.154 +/- 76.81
 lgrr-fd       | 30 | 326.154 +/- 75.88
+lgrr-fd       | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 lgrr-fd       | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 lgrr-fd       | note: app: not differentially private (lgrr-fd)
 lgrr-repaired | 44 | 735.924 +/- 331.1
 lgrr-repaired | 30 | 584.073 +/- 315.7
 lgrr-repaired | 38 | 584.073 +/- 315.7
 lgrr-repaired | 52 | 508.147 +/- 307.7
+lgrr-repaired | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 lgrr-repaired | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 olh           | 52 | 518.488 +/- 167
 olh           | 28 | 487.788 +/- 166.8
 olh           | 18 | 446.856 +/- 166.6
 olh           | 44 | 439.181 +/- 166.6
+olh           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 olh           | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 oue           | 56 | 608.941 +/- 173.5
 oue           | 36 | 493.394 +/- 172.9
 oue           | 32 | 490.768 +/- 172.9
 oue           | 38 | 464.508 +/- 172.8
+oue           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 oue           | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 oue-ms        | 34 | 395.919 +/- 93.99
 oue-ms        | 40 | 390.633 +/- 93.89
 oue-ms        | 20 | 358.917 +/- 93.26
 oue-ms        | 22 | 337.773 +/- 92.83
+oue-ms        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 oue-ms        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 psrr-ss       | 48 | 438.004 +/- 97.16
 psrr-ss       | 56 | 380.661 +/- 95
 psrr-ss       | 34 | 356.085 +/- 94.05
 psrr-ss       | 52 | 323.317 +/- 92.77
+psrr-ss       | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 psrr-ss       | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 solh          | 46 | 352.172 +/- 83.44
 solh          | 36 | 352.172 +/- 83.44
 solh          | 32 | 333.073 +/- 83.05
 solh          | 56 | 323.524 +/- 82.85
+solh          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 solh          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 srr-ms        | 48 | 438.004 +/- 97.16
 srr-ms        | 56 | 380.661 +/- 95
 srr-ms        | 34 | 356.085 +/- 94.05
 srr-ms        | 52 | 323.317 +/- 92.77
+srr-ms        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 srr-ms        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 srr-ss        | 48 | 438.004 +/- 97.16
 srr-ss        | 56 | 380.661 +/- 95
 srr-ss        | 34 | 356.085 +/- 94.05
 srr-ss        | 52 | 323.317 +/- 92.77
+srr-ss        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 srr-ss        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 staircase     | 26 | 1149.33 +/- 108.2
 staircase     | 42 | 1089.81 +/- 107.7
 staircase     | 18 | 999.044 +/- 97.16
 staircase     | 50 | 903.97 +/- 97.09
+staircase     | note: estimates chose these rows among 5: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 staircase     | note: age is collected in bins, each shown by its lower end: 18 is 18..25
 sue-ms        | 22 | 474.561 +/- 100.7
 sue-ms        | 34 | 426.647 +/- 100.3
 sue-ms        | 40 | 417.935 +/- 100.2
 sue-ms        | 18 | 370.022 +/- 99.82
+sue-ms        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 sue-ms        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 tdrr          | 20 | 730.302 +/- 201.5
 tdrr          | 28 | 641.826 +/- 200.9
 tdrr          | 52 | 528.07 +/- 203.5
 tdrr          | 54 | 401.674 +/- 195.1
+tdrr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 tdrr          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 truthful      | 42 | 601.557 +/- 215.2
 truthful      | 52 | 560.992 +/- 214.3
 truthful      | 54 | 452.821 +/- 211.8
 truthful      | 48 | 398.736 +/- 211.1
+truthful      | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 truthful      | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
@@ -1236,6 +1279,7 @@ ahead         |     biased: frequencies are made non-negative and leaves that we
 
 SELECT COUNT(*), SUM(pay), 100 * AVG(pay) - 3 FROM app WHERE age >= 38
 ahio          | 2611.81 +/- 360.7 | 127097 +/- 3.874e+04 | 4863.23 +/- 1628
+ahio          | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 
 EXPLAIN SELECT COUNT(*), SUM(pay) FROM app WHERE age >= 38
 ahio          | survey app: ahio, epsilon 2
@@ -1447,6 +1491,7 @@ urr           | AVG(pay): nothing limits what one forged report can do
 SELECT COUNT(*), SUM(pay), AVG(pay) FROM app WHERE age >= 38
 hgrr          | 2409.83 +/- 343.8 | 143700 +/- 4.496e+04 | 59.6308 +/- 20.51
 hgrr          | note: AVG(pay) (in 1 of 1 row): shown with its interval within the declared bounds of what is averaged; what is computed from it uses the plain estimate
+hgrr          | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
 
 EXPLAIN SELECT AVG(pay) FROM app WHERE state = 'NY' GROUP BY age
 hgrr          | survey app: hgrr, epsilon 2

@@ -25,7 +25,13 @@ from ldpsql.errors import UnsupportedSQL
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.estimator import FourierEstimator
 from ldpsql.mechanisms.fourier.group import Group, spread_faces
-from ldpsql.mechanisms.fourier.recipe import LARGEST_ORDER, MOST_PADDING, Fourier, group_of
+from ldpsql.mechanisms.fourier.recipe import (
+    LARGEST_ORDER,
+    MOST_PADDING,
+    Fourier,
+    find_fitting_group,
+    group_of,
+)
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.channel import enumerate_law
 from ldpsql.reports.report import question_shares
@@ -102,8 +108,8 @@ def test_values_without_an_order_are_never_merged() -> None:
     np.testing.assert_array_equal(group.bin_weights(((100, 101),), 0), np.eye(16)[15])
     np.testing.assert_array_equal(group.bin_weights(((3, 4),), 1), np.eye(40)[3])
     many = RecordDomain(("c",), (9000,), (), (), (), (9000,))
-    with pytest.raises(SurveyError, match="without an order"):
-        group_of(many, Workload.everyday(many), 16)
+    with pytest.raises(SurveyError, match="one by one"):
+        find_fitting_group(many, Workload.everyday(many), 16)
 
 
 DESIGNS = HAND_MADE

@@ -160,10 +160,11 @@ class FourierDesign(Design[BoxQuery], Spectral, SetChooser):
             for axis, name in enumerate(self.domain.names)
             if group.width(axis) > 1
         ]
-        most = max(sum(axis < group.dimensions for axis in block) for block in group.blocks)
-        if most < group.dimensions:
+        dimensions = self.domain.first_level_axis
+        most = max(sum(axis < dimensions for axis in block) for block in group.blocks)
+        if most < dimensions:
             remarks.append(
-                f"a query may constrain at most {most} of the {group.dimensions} dimensions, "
+                f"a query may constrain at most {most} of the {dimensions} dimensions, "
                 "grouping included ([workload] max_predicates)"
             )
         if self._decoded_numbers > MOST_KEPT:

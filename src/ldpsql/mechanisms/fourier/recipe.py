@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from ldpsql.algebra.boxes import CodeSet
+from ldpsql.algebra.boxes import CodeSet, cardinality
 from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
@@ -190,22 +190,23 @@ def _read_form(domain: RecordDomain, data: AnyOptions) -> tuple[Group, bool, Wor
 
 
 def group_of(
-    domain: RecordDomain, workload: Workload, most_bins: int, widened: frozenset[int] = frozenset()
+    domain: RecordDomain,
+    workload: Workload,
+    most_bins: int,
+    widened: frozenset[int] = frozenset(),
+    whole: frozenset[int] = frozenset(),
 ) -> Group:
     """One axis per dimension and per measure; blocks from the workload's largest queries.
 
     most_bins: a dimension of more codes gets about so many bins of equal width; codes without
-    neighbours keep bins of their own. SurveyError where those are too many.
-    widened: dimensions whose circles are to be larger than they need (`find_one_sided`).
+    neighbours keep bins of their own.  widened: dimensions whose circles are to be larger than they
+    need (`find_one_sided`).  whole: dimensions of which every code keeps one (`find_single`).
     """
     unordered = tuple(domain.unordered_codes(axis) for axis in range(len(domain.sizes)))
-    for name, count in zip(domain.names, unordered, strict=True):
-        if count > MOST_UNORDERED:
-            raise SurveyError(
-                f"{name} has {count} values without an order, more than {MOST_UNORDERED} that "
-                "fourier collects one by one; use olh, or fewer values"
-            )
-    bins = tuple(_bins(*own, most_bins) for own in zip(domain.sizes, unordered, strict=True))
+    bins = tuple(
+        size if axis in whole else _bins(size, own, most_bins)
+        for axis, (size, own) in enumerate(zip(domain.sizes, unordered, strict=True))
+    )
     blocks = _list_blocks(workload, range(len(bins), len(bins) + len(domain.bounds)))
     if not blocks:
         # A single code cannot be asked about; its report is one bit that tells nothing.
@@ -232,10 +233,21 @@ def _find_padded(blocks: Sequence[Axes], orders: Sequence[int]) -> set[int]:
 
 def find_fitting_group(domain: RecordDomain, workload: Workload, most_bins: int) -> Group:
     """The group with the finest bins, of at most so many, that keep all blocks together within
-    MOST_TOGETHER cells; SurveyError where none do."""
+    MOST_TOGETHER cells; SurveyError where none do, or where too many codes must keep their own."""
+    whole = find_single(workload)
+    unordered = [
+        size if axis in whole else domain.unordered_codes(axis)
+        for axis, size in enumerate(domain.sizes)
+    ]
+    for name, count in zip(domain.names, unordered, strict=True):
+        if count > MOST_UNORDERED:
+            raise SurveyError(
+                f"{name} has {count} values that are asked for one by one, more than "
+                f"{MOST_UNORDERED} that fourier collects so; use olh, or fewer values"
+            )
     while True:
         try:
-            group = group_of(domain, workload, most_bins)
+            group = group_of(domain, workload, most_bins, whole=whole)
             cells = sum(map(group.cells, group.blocks))
             if cells <= MOST_TOGETHER:
                 return group
@@ -245,13 +257,28 @@ def find_fitting_group(domain: RecordDomain, workload: Workload, most_bins: int)
             )
         except SurveyError as error:
             problem = error
-        sizes = zip(
-            domain.sizes, map(domain.unordered_codes, range(len(domain.sizes))), strict=True
-        )
-        if most_bins <= FEWEST_BINS or all(size == unordered for size, unordered in sizes):
+        if most_bins <= FEWEST_BINS or list(domain.sizes) == unordered:
             raise problem
         largest = max(domain.sizes)
         most_bins = max(FEWEST_BINS, min(most_bins, largest) * 7 // 8)
+
+
+def find_single(workload: Workload) -> frozenset[int]:
+    """Dimensions that a workload asks for single codes only, never for several together: a bin of
+    such codes would tell nothing about any of them."""
+    asked = {axis for entry in workload.classes for axis, _ in entry.predicates}
+    several = {
+        axis for entry in workload.classes for axis, k in entry.predicates if k != "equality"
+    }
+    for query in workload.queries:
+        asked.update(query.constrained)
+        several |= {
+            axis
+            for _, sides in query.terms
+            for axis, side in enumerate(sides)
+            if side is not None and cardinality(side) > 1
+        }
+    return frozenset(asked - several)
 
 
 def _bins(size: int, unordered: int, most: int) -> int:
@@ -295,7 +322,8 @@ def _group_and_form(
         raise
     asked = {axis for block in plain.blocks for axis in block if axis < plain.dimensions}
     widened = find_one_sided(workload) or asked - find_equality_axes(workload)
-    return group_of(domain, workload, chosen.bins, frozenset(widened)), True
+    whole = find_single(workload)
+    return group_of(domain, workload, chosen.bins, frozenset(widened), whole), True
 
 
 def find_one_sided(workload: Workload) -> frozenset[int]:

@@ -43,7 +43,13 @@ from ldpsql.mechanisms.oracles import (
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 
-TREES = {"balanced": balance, "padded": pad}
+
+def flatten(size: int, _fanout: int) -> Tree:
+    """A tree without levels between its root and its codes."""
+    return Tree(size, (size,)) if size > 1 else balance(size, _fanout)
+
+
+TREES = {"balanced": balance, "padded": pad, "flat": flatten}
 DESIGNS: Mapping[str, type[NodeDesign | ConsistentDesign]] = {
     "direct": NodeDesign,
     "consistent": ConsistentDesign,
@@ -61,11 +67,12 @@ _MOST_COMBINATIONS, _MOST_CELLS = 100, 1 << 13
 class TreeOptions:
     """How the codes of every dimension are cut into nodes.
 
-    fanout: children per node, at most.  tree: "balanced", or "padded" for the same everywhere.
+    fanout: children per node, at most.  tree: "balanced", or "padded" for the same everywhere;
+    "flat" for codes right below the root.
     """
 
     fanout: int = 5
-    tree: Literal["balanced", "padded"] = "balanced"
+    tree: Literal["balanced", "padded", "flat"] = "balanced"
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ Rule = Callable[[RecordDomain, Sequence[Tree], bool], Groups]
 def collect_augmented(domain: RecordDomain, trees: Sequence[Tree], root: bool) -> Groups:
     """Every level combination without a sign, as likely as all its signed ones together; all roots
     without a sign also where nothing else is asked."""
-    levels, measures = all_levels(trees), range(len(domain.bounds))
+    levels, measures = all_levels(trees, domain), range(len(domain.bounds))
     shared = levels if root or (len(levels) == 1 and not measures) else levels[1:]
     return (
         *(LevelGroup(each, None, 0, max(len(measures), 1)) for each in shared),
@@ -166,7 +173,7 @@ def list_signed_combinations(
         yield from ((group.levels, None, 0) for group in groups)
         return
     for measure, dimension in enumerate(domain.measured):
-        for levels in all_levels(trees):
+        for levels in all_levels(trees, domain):
             at_root = dimension is None or levels[dimension] == 0
             if at_root and (root or any(levels)):
                 yield levels, None, measure
@@ -259,12 +266,15 @@ class Hierarchical(Recipe[GroupOptions]):
         return (combinations - 1) * odds / (odds - 1.0) ** 2
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
-        """The defaults; for small domains least squares with several fan-outs.
+        """The defaults; beside an attribute of very many codes flat trees, which have few groups;
+        for small domains least squares with several fan-outs.
 
         Consistent inference decodes every cell, so it is tried for small domains only.
         """
         sizes = workload.domain.sizes
         yield {}
+        if max(sizes, default=0) > _MOST_CELLS and len(sizes) > 1 and self.options is OracleOptions:
+            yield {"tree": "flat", "oracle": "auto", "allocation": "optimal"}
         if math.prod(sizes) > _MOST_CELLS:
             return
         best: dict[str, object] = {"inference": "consistent"}

@@ -120,7 +120,7 @@ function showAnswer(question, said, { request, announce }) {
   const legend = hasBars ? [`± is half the width of the ${Number((100 * said.level).toPrecision(6))} % interval`] : [];
   const all = [...legend, ...notes, ...weak];
   const isNumber = columns.map(({ type }, i) => i in said.intervals || /^(u?int|half|float|double|decimal)/.test(type));
-  const rows = texts.slice(0, MOST_ROWS).map((row) => row.map((text) => (text.endsWith("~") ? element("span", { class: "weak", title: "weak: its error is above a fifth of it" }, text) : text === "NULL" ? element("span", { class: "null" }, text) : text)));
+  const rows = texts.slice(0, MOST_ROWS).map((row) => row.map((text) => (text.endsWith("~") ? element("span", { class: "weak", title: "weak: its ± is above a third of what it is measured by" }, text) : text === "NULL" ? element("span", { class: "null" }, text) : text)));
   const [limited, unlimited] = [true, false].map((is) => Object.entries(said.forged).filter(([, { most }]) => (most !== null) === is));
   const forged = limited
     .map(([i, { least, most }]) => `${significant(Math.max(0, most))} to ${columns[i].name}, or take away ${significant(Math.max(0, -least))}`);

@@ -11,7 +11,7 @@ const MOST_ROWS = 5000, MOST_PANELS = 12, MOST_BARS = 200, FEW = 8;
  * "kind") of the keys, as far as there are any; set: how many quantiles there are.
  */
 export function readPicture({ columns, rows, intervals, texts }) {
-  const type = (i) => (NUMBER.test(columns[i].type) ? "number" : TIME.test(columns[i].type) ? "date" : "kind");
+  const type = (i) => (columns[i].coded ? "kind" : NUMBER.test(columns[i].type) ? "number" : TIME.test(columns[i].type) ? "date" : "kind");
   const all = columns.map((_, i) => i);
   const values = all.filter((i) => i in intervals);
   const keys = all.filter((i) => !values.includes(i));

@@ -16,7 +16,7 @@ const time = (moment) => new Date(moment).toISOString().slice(0, 16).replace("T"
 
 /** The values that a code of a dimension stands for. */
 export function codeText({ type, domain: { values, edges, merged }, declared, outside }, code) {
-  if (code >= declared) return code === declared && outside === "other" ? OTHER : "missing";
+  if (code >= declared) return values && code === declared && outside === "other" ? OTHER : "missing";
   if (values) return values.filter((_, place) => merged[place] === code).join(" or ");
   const [low, high] = edges.slice(code, code + 2);
   if (type === "int") return low === high - 1n ? String(low) : `${low} to ${high - 1n}`;

@@ -33,7 +33,7 @@ function dimension({ name, label, type, values, edges, domain, range, unit, bin_
   if (type === "bool") return { ...own, kind: "choice", values: [false, true], detail: "true or false" };
   if (type === "category") {
     const all = outside === "other" ? [...values, "(other)"] : values;
-    return { ...own, kind: "choice", values: all, isText: typeof values[0] === "string", detail: `${all.length} values${missing === "code" ? ", or NULL" : ""}` };
+    return { ...own, kind: "choice", values: all, isText: typeof all.at(-1) === "string", detail: `${all.length} values${missing === "code" ? ", or NULL" : ""}` };
   }
   const ends = edges ? [edges[0], edges.at(-1)] : (domain ?? range);
   const [low, high] = ends.map(String), hasBins = Boolean(edges || bins || width > 1 || (unit && unit !== "day"));

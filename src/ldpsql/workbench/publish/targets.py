@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ldpsql.reports.atomic import flush_file, replace_file
+from ldpsql.reports.atomic import flush_file, lock_file, replace_file
 from ldpsql.sql.quoting import DUCKDB_SETTINGS
 from ldpsql.workbench.publish.queries import INDEX
 from ldpsql_device.errors import StoreError
@@ -44,9 +45,25 @@ def write_tables(tables: Mapping[str, pa.Table], target: Path) -> None:
 
     StoreError as of `check_target`; OSError as the file system does.
     """
-    check_target(target)
-    write = _write_duckdb if is_duckdb(target) else _write_folder
-    write(tables, Path(os.path.realpath(target)))
+    place = Path(os.path.realpath(target))
+    with _alone_in(place.parent):
+        check_target(target)
+        write = _write_duckdb if is_duckdb(target) else _write_folder
+        write(tables, place)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process publishes into a folder: two renames must not meet others."""
+    if os.name != "posix":
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        lock_file(descriptor, wait=True)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def check_target(target: Path) -> None:
