@@ -40,6 +40,7 @@ from ldpsql_device.survey import (
     read_day,
     read_text,
 )
+from ldpsql_device.values import is_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -232,9 +233,10 @@ def read_file(
                 f"{1.0 / _LEAST_BOUND}, so that squares of sums do not overflow; take another unit"
             )
     check_period(schema, ANY_DAY)  # `published_schema` adds the column of a period
-    if workload is not None:
-        asked = read_texts(_check("workload", workload))
-        schema = _round_for_squares(schema, head["table"], asked)
+    texts = read_texts(_check("workload", workload)) if workload is not None else ()
+    # Reading SQL loads sqlglot, which is of no use where no levels depend on it.
+    if texts and any(measure.has_null for measure in schema.measures):
+        schema = _round_for_squares(schema, head["table"], texts)
     return SurveyFile(
         table=head["table"],
         epsilon=Epsilon.parse(head["epsilon"]),
@@ -299,7 +301,7 @@ def _read_missing(name: str, keys: dict[str, Any]) -> dict[str, Any]:
 
 def _is_pair(bounds: Any) -> bool:
     is_two = isinstance(bounds, list) and len(bounds) == 2
-    return is_two and all(type(bound) in (int, float) for bound in bounds)
+    return is_two and all(map(is_number, bounds))
 
 
 def _round_for_squares(schema: Schema, table: str, texts: Sequence[str]) -> Schema:

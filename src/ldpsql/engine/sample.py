@@ -112,10 +112,14 @@ class Estimators(Mapping[Key, AnyEstimator]):
         """All answers to some rows, as `Decoder.answer_sets` gives them; None where one after the
         other is faster."""
         found, design = self.found, self.design
-        if isinstance(design, CodeDecoder) and len(self) and all(map(self.people, self)):
-            of_codes = [design.answer_codes(self[key], rows) for key in self]
-            known = [own for own in of_codes if own is not None]
-            if len(known) == len(self):
+        if isinstance(design, CodeDecoder) and all(map(self.people, self)):
+            known = list[tuple[Array, Array]]()
+            for key in self:  # rows are of codes or not: no other estimator is made in vain
+                of_codes = design.answer_codes(self[key], rows)
+                if of_codes is None:
+                    break
+                known.append(of_codes)
+            if known and len(known) == len(self):
                 values, covariances = zip(*known, strict=True)
                 return np.stack(values), np.stack(covariances)
         if not isinstance(found, Histograms):
