@@ -31,6 +31,7 @@ from ldpsql.algebra.boxes import codes_of
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.sums_and_counts import information_of_sums, information_with_sums
 from ldpsql.algebra.workload import (
+    OF_LEVELS,
     DeclaredQuery,
     Kind,
     QueryClass,
@@ -255,7 +256,7 @@ def _roots_of_axis(kind: Kind | None, size: int) -> tuple[Array, Array]:
         return np.array([math.sqrt(size)]), np.ones(1)
     if kind == "equality":
         return np.full(size, size**-0.5), np.full(size, 1.0 / size)
-    if kind in ("level", "present"):
+    if kind in OF_LEVELS:
         counted = count_levels(kind, size)
         square = float(counted @ counted)
         return np.array([math.sqrt(square)]), np.array([float(counted.sum()) ** 2 / square / size])

@@ -103,20 +103,14 @@ class RecordDomain:
 
     def level_values(self, measure: int) -> Array:
         """The values of the levels of a measure, ascending, shape (levels,)."""
-        (low, high), (count, how) = self.bounds[measure], self._rounding(measure)
-        if how == "linear":
-            return np.asarray(np.linspace(low, high, count))
-        half = (high - low) / (count - 2) / 2.0
-        return np.asarray(np.linspace(low - half, high + half, count))
+        return space_levels(*self.bounds[measure], *self._rounding(measure))
 
     def level_squares(self, measure: int) -> Array:
         """The mean that each level of a measure stands for, of the square of its distance from the
         middle of its bounds, shape (levels,). SurveyError where they do not tell it."""
         if not self.tells_squares(measure):
             raise SurveyError(f"levels of {self.measure_names[measure]} say nothing about squares")
-        low, high = self.bounds[measure]
-        step = (high - low) / (self.levels[measure] - 2)
-        return (self.level_values(measure) - (low + high) / 2.0) ** 2 - step**2 / 4.0
+        return square_levels(*self.bounds[measure], self.levels[measure])
 
     def tells_squares(self, measure: int) -> bool:
         """Whether the mean square of the levels of a measure follows from that of its numbers."""
@@ -186,13 +180,19 @@ def level_axis(measure: Measure) -> Dimension:
     return Dimension(measure.name, Listed("category", values), missing="code")
 
 
-def centre_levels(count: int, rounding: str) -> Array:
-    """What so many levels stand for about the middle of the bounds, in units of half the distance
-    of these, shape (levels,)."""
-    if rounding == "linear":
-        return np.asarray(np.linspace(-1.0, 1.0, count))
-    most = 1.0 + 1.0 / (count - 2)
-    return np.asarray(np.linspace(-most, most, count))
+def space_levels(low: float, high: float, count: int, rounding: str) -> Array:
+    """The values of so many levels of a measure with these bounds, ascending, shape (levels,)."""
+    half = 0.0 if rounding == "linear" else (high - low) / (count - 2) / 2.0
+    return np.asarray(np.linspace(low - half, high + half, count))
+
+
+def square_levels(low: float, high: float, count: int) -> Array:
+    """The mean that each level of quadratic rounding stands for, of the square of the distance from
+    the middle of the bounds, shape (levels,)."""
+    # The mean square of a level is a quarter of a step's square above that of its numbers.
+    step = (high - low) / (count - 2)
+    levels = space_levels(low, high, count, "quadratic")
+    return (levels - (low + high) / 2.0) ** 2 - step**2 / 4.0
 
 
 def count_unordered(dimension: Dimension) -> int:

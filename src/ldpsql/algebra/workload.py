@@ -24,9 +24,10 @@ from ldpsql_device.errors import SurveyError
 
 Kind = Literal["range", "prefix", "equality", "level", "present"]
 KINDS: tuple[Kind, ...] = ("range", "prefix", "equality")
-"""Those that may be declared. The others are of measures that may be missing, whose last code is
-that of NULL: "level" counts a person by the level, from -1 for the first to 1 for the last, and 0
-for NULL; "present" by whether there is one."""
+"""Those that may be declared."""
+OF_LEVELS: tuple[Kind, ...] = ("level", "present")
+"""Those of measures that may be missing, whose last code is that of NULL: "level" counts a person
+by the level, from -1 to 1, and 0 for NULL; "present" by whether there is one."""
 DEFAULT_PREDICATES = 2
 RATIO_COUNT, RATIO_SUM = 0.25, 0.75
 """How a mean weighs its count and its sum about the middle (docs/spec/fourier.md#7)."""
@@ -156,7 +157,7 @@ class Workload:
         for entry in classes:
             for dimension, kind in entry.predicates:
                 _check_index(dimension, domain.sizes, "dimension")
-                if kind not in (*KINDS, "level", "present"):
+                if kind not in KINDS + OF_LEVELS:
                     raise SurveyError(f"a workload has no predicates of the kind {kind!r}")
         for measure in [entry.measure for entry in classes] + [query.measure for query in queries]:
             if measure is not None:
@@ -196,7 +197,7 @@ def _read_sides(sides: Sequence[Any], domain: RecordDomain) -> tuple[Side, ...]:
 def gram(kind: Kind, size: int) -> Array:
     """Mean of q q' over the predicates of a kind on codes 0..size-1, shape (size, size)."""
     index = np.arange(size, dtype=np.float64)
-    if kind in ("level", "present"):
+    if kind in OF_LEVELS:
         counted = count_levels(kind, size)
         return np.outer(counted, counted)
     if kind == "equality":
@@ -228,7 +229,7 @@ def spectrum(kind: Kind, size: int, order: int) -> Array:
     # n = size - s pairs at lag s, the sums of the Gram's entries are those of 1 .. n (prefixes) and
     # of i (n + 1 - i) for i = 1 .. n (ranges), in closed form.
     left = size - np.arange(size, dtype=np.float64)
-    if kind in ("level", "present"):
+    if kind in OF_LEVELS:
         counted = count_levels(kind, size)
         products = np.correlate(counted, counted, "full")[size - 1 :]
     elif kind == "equality":

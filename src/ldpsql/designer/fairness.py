@@ -120,12 +120,11 @@ def weigh_fairly(workload: Workload, epsilon: Epsilon) -> Workload:
         best = np.array([own_best(entry, workload.domain, epsilon) for entry in classes])
         listed = find_equality_axes(workload)
         classes = _reweigh(asked, _balance(classes, group, best, float(epsilon.odds), listed))
-    counts = [means[entry.predicates] for entry in classes if entry.predicates in means]
-    if counts:
-        weights = {entry.predicates: entry.weight for entry in classes}
-        beside = [weights[_as_sum(entry)] * RATIO_COUNT / RATIO_SUM for entry in counts]
+    if means:
+        sums = [entry for entry in classes if entry.predicates in means]
+        beside = [entry.weight * RATIO_COUNT / RATIO_SUM for entry in sums]
         own = np.array([*(entry.weight for entry in classes), *beside])
-        classes = _reweigh((*classes, *counts), own)
+        classes = _reweigh((*classes, *(means[entry.predicates] for entry in sums)), own)
     known = (entry for entry in workload.classes if entry not in every)
     return replace(workload, classes=(*known, *classes))
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms
+from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms, multiply
 from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
@@ -155,15 +155,12 @@ def over_level(
 ) -> Terms:
     """A box as the terms of a count, or of what people count by a level of a measure that may be
     missing."""
-    if not of_level:
-        return ((1.0, Box(sides).normal(domain.sizes)),)
-    [(axis, kind)] = of_level
-    counted = count_levels(kind, domain.sizes[axis]).tolist()
-    return tuple(
-        (amount, Box((*sides[:axis], ((code, code + 1),), *sides[axis + 1 :])).normal(domain.sizes))
-        for code, amount in enumerate(counted)
-        if amount
-    )
+    terms: Terms = ((1.0, Box(sides).normal(domain.sizes)),)
+    for axis, kind in of_level:
+        counted = count_levels(kind, domain.sizes[axis]).tolist()
+        codes = (Box.of(len(sides), {axis: ((code, code + 1),)}) for code in range(len(counted)))
+        terms = multiply(terms, tuple(zip(counted, codes, strict=True)))
+    return terms
 
 
 def _target_name(measure: int | None, domain: RecordDomain) -> str:

@@ -207,11 +207,11 @@ def _sums_of(aggregate: Aggregate, schema: Schema) -> list[tuple[float, Target, 
     if any(target.is_square for target in targets):
         # Sums about the middle of the bounds, and of squares about it, weigh alike.
         return [
-            (1.0 / len(targets), target, *((0.0, 1.0) if _is_summed(target) else (1.0, 0.0)))
+            (1.0 / len(targets), target, *((0.0, 1.0) if target.is_of_amounts else (1.0, 0.0)))
             for target in targets
         ]
     if not isinstance(aggregate.column, Amount):
-        if not _is_summed(targets[0]):
+        if not targets[0].is_of_amounts:
             return [(1.0, targets[-1], 1.0, 0.0)]
         if len(targets) > 1:
             total, count = targets
@@ -219,17 +219,10 @@ def _sums_of(aggregate: Aggregate, schema: Schema) -> list[tuple[float, Target, 
     return [(1.0 / len(targets), target, *_levels(target, schema)) for target in targets]
 
 
-def _is_summed(target: Target) -> bool:
-    """Whether it is a sum of a measure, or of its square."""
-    return target.measure is not None and not target.is_present
-
-
 def _levels(target: Target, schema: Schema) -> tuple[float, float]:
     """The amount that a person adds to a sum, in units of the largest bound: the middle of the
     bounds, and half their distance more or less by the sign."""
-    low, high = 1.0, 1.0
-    if target.measure is not None and _is_summed(target):
-        low, high = schema.measures[target.measure].bounds
+    low, high = target.bounds(schema)
     largest = max(abs(low), abs(high))
     return (high + low) / 2.0 / largest, (high - low) / 2.0 / largest
 

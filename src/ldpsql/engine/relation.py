@@ -236,9 +236,7 @@ def bounds_of(expression: Expression, plan: QueryPlan) -> tuple[float, float]:
     counted = sum(_volume(amounts[each], plan) for each in people)
     low, high = 0.0, 0.0
     for target in total:
-        ends: tuple[float, ...] = (1.0,)
-        if target.measure is not None and not target.is_present:
-            ends = plan.schema.measures[target.measure].bounds
+        ends = target.bounds(plan.schema)
         if target.weight is not None:
             column = find_public_column(plan.survey.schema, target.weight.column)
             if column is None or column.bounds is None or target.weight.kind != "value":
@@ -270,12 +268,10 @@ def _half_range(
 def ends_of(plan: QueryPlan, place: int) -> tuple[float, float]:
     """The least and the most that one person may add to a sum without public weights."""
     target = plan.targets[place]
-    bounds: tuple[float, ...] = (1.0,)
+    bounds = target.bounds(plan.schema)
     factors = [plan.pairs * amount for amount, _ in plan.amounts[place]] or [0.0]
-    if target.measure is not None and not target.is_present:
-        bounds = plan.schema.measures[target.measure].bounds
     if target.is_square:
-        bounds = (0.0, ((bounds[-1] - bounds[0]) / 2.0) ** 2)
+        bounds = 0.0, ((bounds[1] - bounds[0]) / 2.0) ** 2
     each = [end * factor for end in bounds for factor in (min(factors), max(factors))]
     return min(0.0, *each), max(0.0, *each)
 

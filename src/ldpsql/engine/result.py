@@ -130,16 +130,18 @@ class Result:
         noisy = [figure for figure in known if figure.is_too_noisy]
         weak = [figure for figure in known if figure.is_weak and not figure.is_too_noisy]
         there = f"(there are {in_words(self.reports)})"
+        which, many = (
+            "" if len(known) == 1 else f"{len(some)} of {len(known)} numbers "
+            for some in (weak, noisy)
+        )
         notes = list[str]()
         if noisy:
-            several = "" if len(known) == 1 else f"{len(noisy)} of {len(known)} numbers "
             notes.append(
-                f"{several}too noisy to use (~): more than 100 times the reports would be needed "
+                f"{many}too noisy to use (~): more than 100 times the reports would be needed "
                 f"{there}"
             )
         if weak:
-            several = "" if len(known) == 1 else f"{len(weak)} of {len(known)} numbers "
-            said = f"{several}weak (~): ± above a third of what they are measured by"
+            said = f"{which}weak (~): ± above a third of what they are measured by"
             if any(figure.is_impossible for figure in weak):
                 said += ", or nothing that is possible in the interval"
             times = sorted(figure.times for figure in weak if not figure.is_impossible)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpsql.algebra.boxes import Box, LinearQuery, cardinality, codes_of
+from ldpsql.algebra.boxes import Box, LinearQuery, cardinality, codes_of, multiply
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import AnyEstimator, CodeDecoder, Codes, Estimator, Q
@@ -197,11 +197,8 @@ class NodeDesign(GroupDesign[CellQuery], CodeDecoder):
             or tree.counts not in ((tree.size,), (1, tree.size))
         ):
             return None
-        sides = ((share, box.sides) for share, box in query.terms)
-        first = tuple(
-            (share, Box((*own[:axis], ((0, 1),), *own[axis + 1 :]))) for share, own in sides
-        )
-        planned = self.prepare(replace(query, terms=first))
+        first = Box.of(len(self.table.trees), {axis: ((0, 1),)})
+        planned = self.prepare(replace(query, terms=multiply(query.terms, ((1.0, first),))))
         return CodeRows(planned, self.table.strides[:, axis], codes)
 
     def answer_codes(

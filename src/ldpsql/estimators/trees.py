@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import Box, Side, codes_of
 from ldpsql.algebra.numerics import Array
-from ldpsql.algebra.workload import Kind, count_levels
+from ldpsql.algebra.workload import OF_LEVELS, Kind, count_levels
 from ldpsql_device.errors import SurveyError
 
 LARGEST_PADDING = 1024
@@ -167,8 +167,7 @@ class AxisDetails:
     @cached_property
     def means(self) -> tuple[Array, ...]:
         """By level the mean of the indicator over each node, padding nodes included."""
-        leaves = self.tree.indicate(self.side)
-        return tuple(leaves.reshape(-1, width).mean(axis=1) for width in self.tree.widths)
+        return average_nodes(self.tree, self.tree.indicate(self.side))
 
     @cached_property
     def sums(self) -> tuple[Array, ...]:
@@ -187,8 +186,18 @@ class AxisDetails:
     @cached_property
     def energies(self) -> Array:
         """Squared norms of the details over all padded codes, shape (levels,)."""
-        norms = [np.sum(m**2) * w for w, m in zip(self.tree.widths, self.means, strict=True)]
-        return np.diff(norms, prepend=0.0)
+        return detail_energies(self.tree, self.means)
+
+
+def average_nodes(tree: Tree, leaves: Array) -> tuple[Array, ...]:
+    """By level the mean of amounts of all padded codes over each node."""
+    return tuple(leaves.reshape(-1, width).mean(axis=1) for width in tree.widths)
+
+
+def detail_energies(tree: Tree, means: Sequence[Array]) -> Array:
+    """Squared norms of the details of amounts with these means, shape (levels,)."""
+    norms = [np.sum(m**2) * w for w, m in zip(tree.widths, means, strict=True)]
+    return np.diff(norms, prepend=0.0)
 
 
 def product_energies(axes: Sequence[Array]) -> Array:
@@ -217,7 +226,7 @@ def average_cover(tree: Tree, kind: Kind) -> Array:
     A node belongs to the cover iff the predicate holds its codes and not its parent's. Of the
     levels of a measure every code is a node, and counts by the square of its amount.
     """
-    if kind in ("level", "present"):
+    if kind in OF_LEVELS:
         cover = np.zeros(len(tree.counts))
         cover[-1] = np.sum(count_levels(kind, tree.size) ** 2)
         return cover
@@ -243,11 +252,8 @@ def average_energies(tree: Tree, kind: Kind) -> Array:
     of all pairs of a node's codes to be inside together; padding is inside with the last code.
     """
     codes = np.minimum(np.arange(tree.padded), tree.size - 1)
-    if kind in ("level", "present"):
-        counted = count_levels(kind, tree.size)[codes]
-        means = [counted.reshape(-1, width).mean(axis=1) for width in tree.widths]
-        norms = [np.sum(mean**2) * w for mean, w in zip(means, tree.widths, strict=True)]
-        return np.diff(norms, prepend=0.0)
+    if kind in OF_LEVELS:
+        return detail_energies(tree, average_nodes(tree, count_levels(kind, tree.size)[codes]))
     norms = []
     for width in tree.widths:
         nodes = codes.reshape(-1, width)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms, codes_of, meet, multiply
-from ldpsql.algebra.record_domain import centre_levels
+from ldpsql.algebra.record_domain import space_levels, square_levels
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.estimators.base import CodeDecoder, PlannedQuery
 from ldpsql.limits import check, in_time
@@ -158,12 +158,12 @@ def _prepare_codes(plan: QueryPlan, piece: Slice) -> Sequence[tuple[PlannedQuery
     """The rows of a GROUP BY one dimension alone, where the design answers them all at once."""
     design, schema, rows = plan.survey.design, plan.schema, plan.private_rows
     axis = _find_only_dimension(plan.query, schema)
-    is_one = len(plan.targets) == 1 and schema is plan.survey.schema and axis is not None
-    if not isinstance(design, CodeDecoder) or not is_one or len(rows) < _MANY_CODES:
+    is_plain = schema is plan.survey.schema and [own.over for own in plan.targets] == [None]
+    if axis is None or not (is_plain and isinstance(design, CodeDecoder)):
+        return None
+    if len(rows) < _MANY_CODES:
         return None
     (target,), (amounts,) = plan.targets, plan.amounts
-    if target.over is not None or axis is None:
-        return None
     everybody = (Box.whole(len(schema.dimensions)),)
     query = over_levels(linear(piece, everybody, target, amounts), target, schema)
     sides = [box.sides[axis] for _, (box,) in rows]
@@ -256,7 +256,7 @@ def linear(piece: Slice, row: Sequence[Box], target: Target, amounts: Terms) -> 
         if len(terms) * len(more) > _MAX_STEPS:
             raise too_many_boxes()
         terms = multiply(terms, more)
-    measure = None if target.is_present else target.measure
+    measure = target.measure if target.is_of_amounts else None
     return LinearQuery(terms, measure, target.weight, target.is_square)
 
 
@@ -297,37 +297,29 @@ def of_people(query: LinearQuery, sizes: Sequence[int], people: int) -> LinearQu
 def over_levels(query: LinearQuery, target: Target, schema: Schema) -> LinearQuery:
     """A linear query over a record domain: the sum of a measure that may be missing as amounts of
     its levels, to which NULL adds nothing; schema: of the measures."""
-    nullable = [measure.has_null for measure in schema.measures]
-    free: tuple[Side, ...] = (None,) * sum(nullable)
+    free: tuple[Side, ...] = (None,) * sum(measure.has_null for measure in schema.measures)
     if not free:
         return query
-    measure = None if target.measure is None else schema.measures[target.measure]
-    if measure is None or target.measure is None or not measure.has_null:
-        terms = tuple((amount, Box((*box.sides, *free))) for amount, box in query.terms)
-        own = None if query.measure is None else query.measure - len(free)
-        return replace(query, terms=terms, measure=own)
-    amounts = [
-        (by_level, (*free[: target.measure], codes, *free[target.measure + 1 :]))
-        for by_level, codes in amounts_of_levels(target, measure)
-    ]
+    number, sides, own = target.measure, [(1.0, free)], query.measure
+    if number is not None and (measure := schema.measures[number]).has_null:
+        of_levels = amounts_of_levels(target, measure)
+        sides = [(by, (*free[:number], codes, *free[number + 1 :])) for by, codes in of_levels]
+        own = None
     terms = tuple(
-        (amount * by_level, Box((*box.sides, *sides)))
-        for amount, box in query.terms
-        for by_level, sides in amounts
+        (amount * by, Box((*box.sides, *more))) for amount, box in query.terms for by, more in sides
     )
-    return LinearQuery(terms, None, query.weight)
+    if own is None:
+        return LinearQuery(terms, None, query.weight)
+    return replace(query, terms=terms, measure=own - len(free))
 
 
 def amounts_of_levels(target: Target, measure: Measure) -> list[tuple[float, CodeSet]]:
     """What each level of a measure that may be missing adds to a sum, unless that is nothing."""
     if target.is_present:
         return [(1.0, ((0, measure.levels),))]
-    (low, high), levels = measure.bounds, centre_levels(measure.levels, measure.rounding)
-    middle, half = (low + high) / 2.0, (high - low) / 2.0
-    amounts = middle + half * levels
+    amounts = space_levels(*measure.bounds, measure.levels, measure.rounding)
     if target.is_square:
-        # The mean square of a level is a quarter of a step's square above that of its numbers.
-        amounts = half**2 * (levels**2 - 1.0 / (measure.levels - 2) ** 2)
+        amounts = square_levels(*measure.bounds, measure.levels)
     return [
         (amount, ((level, level + 1),)) for level, amount in enumerate(amounts.tolist()) if amount
     ]

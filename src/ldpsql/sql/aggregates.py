@@ -184,6 +184,17 @@ class Target(Node):
     is_square: bool = False
     is_present: bool = False
 
+    @property
+    def is_of_amounts(self) -> bool:
+        """Whether it sums a measure, or its square, and does not count people."""
+        return self.measure is not None and not self.is_present
+
+    def bounds(self, schema: Schema) -> tuple[float, float]:
+        """Those of the measure that is summed; 1 and 1 where people are counted."""
+        if self.measure is None or self.is_present:
+            return 1.0, 1.0
+        return schema.measures[self.measure].bounds
+
 
 @dataclass(frozen=True)
 class Number(Node):
@@ -499,23 +510,14 @@ def _total(shares: tuple[Share, ...], label: str, schema: Schema) -> Expression:
     for share in shares:
         measure = find_measure(schema, share.column or "")
         is_public = share.column is not None and measure is None
-        is_square, is_present = share.kind == "square", share.kind == "present"
+        is_square = share.kind == "square"
+        is_present = share.kind == "present" and not is_public
         weight = None
         if is_public:
             assert share.kind != "square"
             weight = Weight(str(share.column), share.kind)
-        if is_present and measure is not None and not schema.measures[measure].has_null:
-            measure = None
-        targets.append(
-            Target(
-                measure,
-                weight,
-                share.factor,
-                label=label,
-                is_square=is_square,
-                is_present=is_present and measure is not None,
-            )
-        )
+        own = Target(measure, weight, share.factor, label=label)
+        targets.append(replace(own, is_square=is_square, is_present=is_present))
     return reduce(lambda left, right: Arithmetic("+", left, right), targets)
 
 

@@ -19,7 +19,7 @@ from ldpsql import limits
 from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery
 from ldpsql.algebra.estimate import Estimates
 from ldpsql.algebra.numerics import Array
-from ldpsql.algebra.record_domain import centre_levels
+from ldpsql.algebra.record_domain import space_levels
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyEstimator, make_estimator
 from ldpsql.mechanisms.rounds import count_earlier
@@ -129,7 +129,7 @@ class ReportedShares:
         if measures and measures[0] < nullable:
             axis = domain.first_level_axis + measures[0]
             *_, count, rounding = domain.nullable[measures[0]]
-            upper = np.append((1.0 + centre_levels(count, rounding)) / 2.0, 0.0)
+            upper = np.append((1.0 + space_levels(-1.0, 1.0, count, rounding)) / 2.0, 0.0)
             missing = np.arange(count + 1) == count
             boxes = [
                 Box.of(len(sizes), {**sides, axis: ((code, code + 1),)}).normal(sizes)
