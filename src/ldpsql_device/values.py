@@ -27,6 +27,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _HALVES = re.compile("[\ud800-\udfff]")
 _BEYOND = 1e308
 _BEYOND_INT = int(_BEYOND)
+_LONG = 2**1000  # written in place, it would be computed anew, and by short numbers alone
 _UNITS = {"hour": ("h", 1), "day": ("D", 1), "week": ("D", 7), "month": ("M", 1)}
 """NumPy's name of what a unit is counted in, and how many of these it is."""
 
@@ -294,7 +295,7 @@ def nearest_double(value: Any) -> float:
     whole = 5 if is_float else value
     is_short = -(2**53) <= whole <= 2**53
     of_short = float(whole if is_short else 5)
-    of_long = float(min(max(2**1000 if is_short else whole, -_BEYOND_INT), _BEYOND_INT))
+    of_long = float(min(max(_LONG if is_short else whole, -_BEYOND_INT), _BEYOND_INT))
     return of_float if is_float else of_short if is_short else of_long
 
 
