@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from ldpsql.reports.atomic import flush_file
 from ldpsql.sql.quoting import literal, quote
 from ldpsql.store.layout import ALONE, MARKER, survey_tables
 from ldpsql.store.opening import (
@@ -34,6 +35,7 @@ def export(cursor: Connection, target: Path, keys: Sequence[str]) -> None:
         raise StoreError(f"{target} already exists; name another file")
     with write_whole(target) as unfinished:
         _fill(cursor, unfinished, keys)
+        flush_file(unfinished)  # which takes a while, in which somebody may make the other file
         if target.exists():
             raise StoreError(f"{target} was created by somebody else meanwhile; name another file")
 
