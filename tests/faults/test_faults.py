@@ -105,7 +105,7 @@ def test_some_calls_of_every_operation_fail(run, operations):
 def test_a_store_that_is_made_carelessly_is_found_out(run):
     """Negative control."""
     results = run([{"operation": "create", "at": 3, "error": 0, "careless": True}])
-    assert any("done again: StoreError" in fault for fault in results[0]["faults"])
+    assert any("done again: DamagedError" in fault for fault in results[0]["faults"])
 
 
 @pytest.mark.slow
