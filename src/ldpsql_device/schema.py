@@ -50,6 +50,7 @@ a value like the declared ones, with a code of its own."""
 ROUNDINGS: Mapping[str, int] = {"linear": 2, "quadratic": 3}
 """How a measure is rounded, and the fewest levels that takes."""
 WORDS = 1 << 64
+_SPANS = 1 << 20
 LARGEST_PLACE = 1 << 32
 _NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
 # Control characters, line breaks, private use and halves of characters; what Unicode calls default
@@ -239,9 +240,9 @@ class Measure:
         and the bounds are exact rationals. For a value that is missing or no number it is that of
         `missing_as`, or of the middle of the bounds. `code` makes a code of it. Never raises.
         """
-        value, (low, high) = plain(value, 0), self.bounds
+        value, (low, high), stand_in = plain(value, 0), self.bounds, self.stand_in
         fits = is_real(value)
-        given = nearest_double(value if fits else self.stand_in)
+        given = nearest_double(value if fits else stand_in)
         number = min(max(given, low), high)
         threshold = self._threshold(number)
         is_outside = int(number != given)
@@ -249,10 +250,10 @@ class Measure:
         return (threshold, threshold, self._missing_threshold)[standing], standing
 
     def _threshold(self, number: float) -> int:
-        bottom, span = self._exact
+        added, span = self._exact
         scale = self.steps * WORDS
-        # One span more, and taken away again: no number makes the division a trivial one.
-        return ((_exact(number) - bottom + span) * scale) // span - scale
+        # Spans that are added and taken away again: no number makes a step of this a trivial one.
+        return (_exact(number, added) * scale) // span - scale * _SPANS
 
     @cached_property
     def _missing_threshold(self) -> int:
@@ -271,7 +272,9 @@ class Measure:
 
         Its expectation is the number, to within 2^-63 of a step.
         """
-        step, rest = divmod(threshold, WORDS)
+        # One more, and taken away again, so that all numbers here are of one length.
+        raised = threshold + WORDS
+        step, rest = (raised >> 64) - 1, raised & (WORDS - 1)
         if self.rounding == "linear":
             return step + (word < rest)
         # With f the part of a step beyond the level before it, (1 - f)^2 / 2 of the words lead one
@@ -281,19 +284,20 @@ class Measure:
 
     @cached_property
     def _exact(self) -> tuple[int, int]:
-        """The lower bound and the distance of the bounds, as whole multiples of 2^-1127."""
-        low, high = map(_exact, self.bounds)
-        return low, high - low
+        """Several distances of the bounds less the lower bound, and one distance, as whole
+        multiples of 2^-1127."""
+        low, high = (_exact(bound, 0) for bound in self.bounds)
+        return (high - low) * _SPANS - low, high - low
 
 
-def _exact(number: float) -> int:
-    """A finite double as a whole multiple of 2^-1127, in the same steps for all of them.
+def _exact(number: float, added: int) -> int:
+    """A finite double as a whole multiple of 2^-1127, plus another, in the same steps for all.
 
-    A whole number is shifted that is never 0, for 0 would be quicker.
+    No number here is 0, for 0 would be quicker.
     """
     mantissa, exponent = math.frexp(number)
     shift = exponent + 1074
-    return (int(mantissa * 2**53) + (1 << 54) << shift) - (1 << 54 << shift)
+    return (int(mantissa * 2**53) + (1 << 54) << shift) + added - (1 << 54 << shift)
 
 
 @dataclass(frozen=True)

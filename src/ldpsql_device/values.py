@@ -25,7 +25,7 @@ EPOCH = datetime(1970, 1, 1)
 
 _MICROSECOND = timedelta(microseconds=1)
 _HALVES = re.compile("[\ud800-\udfff]")
-_BEYOND = 1e308
+_BEYOND, _NAN = 1e308, math.nan
 _BEYOND_INT = int(_BEYOND)
 _LONG = 2**1000  # written in place, it would be computed anew, and by short numbers alone
 _UNITS = {"hour": ("h", 1), "day": ("D", 1), "week": ("D", 7), "month": ("M", 1)}
@@ -119,7 +119,7 @@ def _is_whole(value: Any) -> bool:
 def is_real(value: Any) -> bool:
     """Whether a plain value is a number, or an infinity; in the same steps for all."""
     kind = type(value)
-    number: float = value if kind is float else math.nan
+    number: float = value if kind is float else _NAN
     return (kind is int) | (number == number)  # noqa: PLR0124
 
 
