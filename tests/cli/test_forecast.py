@@ -21,7 +21,7 @@ def test_coarse_bins_are_named_beside_errors_that_leave_them_out(
     domain = RecordDomain(("x",), (64,), (), (), ())
     made = Fourier().design(domain, Epsilon.parse("1"), {"bins": bins})
     asked = (LinearQuery.count(Box((((3, 30),),))),)
-    sample = SampledQueries("x range", "COUNT", 1.0, asked)
+    sample = SampledQueries("x range", "COUNT", 1.0, asked, domain)
     candidate = Trial("fourier", {"bins": bins}, Forecast.of(made, [sample], 1000))
     lines = comparison(Ranking((candidate,), {}, None), 1000)
     assert any("fourier counts the people of a coarse bin" in line for line in lines) == is_coarse

@@ -37,8 +37,9 @@ def test_the_largest_ratios_are_those_of_all_patterns() -> None:
     root, prices = random.normal(size=(9, 4)), random.random(9) + 0.1
     patterns = np.arange(512)[:, None] >> np.arange(9) & 1 > 0
     levels = 1.0 + 3.0 * patterns
-    ratios = ((levels @ root) ** 2).sum(axis=1) / levels.sum(axis=1) / (levels @ prices)
-    most, found = largest_ratios(root @ root.T, prices, 4.0, 5)
+    people = random.random(9) + 0.5
+    ratios = ((levels @ root) ** 2).sum(axis=1) / (levels @ people) / (levels @ prices)
+    most, found = largest_ratios(root @ root.T, prices, 4.0, people, 5)
     assert most == pytest.approx(ratios.max(), rel=1e-12)
     best = {row.tobytes() for row in patterns[np.argsort(-ratios)[:5]]}
     assert {row.tobytes() for row in found} == best

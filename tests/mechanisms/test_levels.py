@@ -19,10 +19,13 @@ from support.tiers import keep_fast
 from support.vectors import changes_of
 
 from ldpsql.algebra.boxes import Box, LinearQuery
-from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.least_error import amounts_of
+from ldpsql.algebra.record_domain import RecordDomain, share_levels
 from ldpsql.algebra.workload import QueryClass, Workload
 from ldpsql.audit.exact import worst_odds
 from ldpsql.designer import design_survey
+from ldpsql.designer.file import read_workload
+from ldpsql.designer.forecast import sample_queries
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.mechanisms.registry import MECHANISMS, mechanism
 from ldpsql.mechanisms.staircase.recipe import FAST_CELLS, LEVELS
@@ -30,7 +33,8 @@ from ldpsql.reports.channel import Law, enumerate_law
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.schema import Measure
+from ldpsql_device.schema import Dimension, Measure, Schema
+from ldpsql_device.values import Listed
 from ldpsql_lab.simulation import simulate
 
 ALONE = RecordDomain((), (), ("pay",), ((-10.0, 90.0),), (None,))
@@ -309,3 +313,66 @@ def test_variances_are_refused_where_levels_do_not_tell_them():
 def test_mechanisms_that_round_to_bounds_refuse_workloads_with_squares(name):
     with pytest.raises(SurveyError, match="say nothing about squares; use staircase"):
         design_survey(SPREAD, mechanism=name)
+
+
+def test_what_is_asked_of_two_levels_is_asked_of_more():
+    """Of measures that may be missing: as if the SQL had been read for so many levels."""
+    measures = (
+        Measure("pay", (-10.0, 90.0), has_null=True),
+        Measure("age", (1.0, 11.0), levels=3, rounding="quadratic", has_null=True),
+        Measure("tip", (0.0, 1.0)),
+    )
+    schema = Schema((Dimension("sex", Listed("category", ("f", "m"))),), measures)
+    more = replace(schema, measures=(replace(measures[0], levels=6), *measures[1:]))
+    texts = (
+        "SELECT sex, SUM(pay), COUNT(pay), AVG(tip) FROM t GROUP BY sex",
+        "SELECT AVG(2 * pay), COUNT(*), SUM(age), VAR_POP(age) FROM t WHERE sex = 'f'",
+    )
+    table = {"queries": list(texts), "max_predicates": 1}
+    coarse, fine = (read_workload(table, "t", each) for each in (schema, more))
+    assert coarse.domain.with_levels(6) == fine.domain == RecordDomain.of(more)
+    found = coarse.over(fine.domain)
+    assert (found.domain, found.classes) == (fine.domain, fine.classes)
+    sizes = fine.domain.sizes
+    for own, expected in zip(found.queries, fine.queries, strict=True):
+        assert amounts_of(own, sizes) == pytest.approx(amounts_of(expected, sizes), abs=1e-11)
+        assert replace(own, terms=()) == replace(expected, terms=())
+    for own, expected in zip(sample_queries(coarse, 99), sample_queries(fine, 99), strict=True):
+        for one, other in zip(own.over(fine.domain).queries, expected.queries, strict=True):
+            assert dict(map(reversed, one.terms)) == pytest.approx(
+                dict(map(reversed, other.terms)), abs=1e-11
+            )
+
+
+def cost_of_missing(epsilon: str, levels: int = 0, tilt: float = 0.0) -> float:
+    """RMSE of an average over everybody where nobody's number is missing, by the law of reports,
+    over that of a measure that cannot be missing.
+
+    tilt: people are spread between -1 and 1 with the density (1 + tilt x) / 2.
+    """
+    errors = []
+    for lines, option in (("", levels), ("required = true\n", 0)):
+        text = f'[survey]\ntable = "t"\nepsilon = "{epsilon}"\nmechanism = "staircase"\n'
+        text += f"options = {{ levels = {option} }}\n"
+        design = design_survey(f"{text}[measure.pay]\nbounds = [-1, 1]\n{lines}").survey.design
+        channel = design.channel
+        places = np.linspace(-1.0, 1.0, channel.cells - (not lines))
+        people = share_levels(len(places), "linear") * (1.0 + tilt * places)
+        people /= people.sum()
+        # How far a number lies from the average; of a number that is missing it is nothing.
+        counted = places - people @ places
+        counted, people = (np.append(own, [0.0] * (not lines)) for own in (counted, people))
+        reported = channel.contributions @ counted
+        assert reported @ channel.matrix == pytest.approx(counted, abs=1e-9)  # unbiased
+        errors.append(np.sqrt(reported**2 @ channel.matrix @ people))
+    return float(errors[0] / errors[1])
+
+
+@pytest.mark.fast(3)
+@pytest.mark.parametrize("tilt", [0.0, -0.4])
+@pytest.mark.parametrize(("epsilon", "most"), [("1", 1.15), ("2", 1.1), ("3", 1.1), ("4", 1.1)])
+def test_that_a_number_may_be_missing_costs_little(epsilon, most, tilt):
+    """What everybody reports who has one, whom nobody asks to tell whether it is there."""
+    assert cost_of_missing(epsilon, tilt=tilt) < most
+    # Two levels, as many as fewer people would do with, are what costs.
+    assert cost_of_missing(epsilon, 2, tilt) > most or epsilon == "1"

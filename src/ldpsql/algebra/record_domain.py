@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpsql.algebra.boxes import Box, Terms, codes, codes_of
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Dimension, Measure, Schema
 from ldpsql_device.values import Listed
 
 Array = NDArray[np.float64]
 TWO_LEVELS = (2, "linear")
+MISSING_SHARE = 1.0 / 3.0
+"""The part of people without a value of a measure that may be missing, as forecasts have it: with
+two levels, one code is as frequent as another."""
+_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -73,12 +78,53 @@ class RecordDomain:
 
     def round_measures(self, schema: Schema) -> Schema:
         """The schema with its measures rounded as the mechanism takes them."""
-        if not self.roundings:
-            return schema
-        first = len(self.nullable)
-        pairs = zip(schema.measures[first:], self.roundings, strict=True)
+        required = self.roundings or (TWO_LEVELS,) * len(self.bounds)
+        roundings = [*((count, how) for *_, count, how in self.nullable), *required]
+        pairs = zip(schema.measures, roundings, strict=True)
         measures = tuple(replace(m, levels=levels, rounding=how) for m, (levels, how) in pairs)
-        return replace(schema, measures=(*schema.measures[:first], *measures))
+        return replace(schema, measures=measures)
+
+    def with_levels(self, count: int) -> RecordDomain:
+        """The domain with so many levels of every measure that may be missing; those that tell
+        squares stay as they are."""
+        nullable = tuple(
+            (low, high, count if how == "linear" else levels, how)
+            for low, high, levels, how in self.nullable
+        )
+        sizes = tuple(levels + 1 for *_, levels, _ in nullable)
+        first = self.first_level_axis
+        unordered = (*self.unordered[:first], *sizes) if self.unordered else ()
+        return replace(
+            self, sizes=(*self.sizes[:first], *sizes), unordered=unordered, nullable=nullable
+        )
+
+    def refine(self, terms: Terms, fine: RecordDomain) -> Terms:
+        """What people of another domain count in a sum over this one, on average; they differ in
+        the levels of measures that may be missing.
+
+        A number that was rounded to a level of the other domain would be rounded again to one of
+        the two levels beside it.
+        """
+        for axis in range(self.first_level_axis, len(self.sizes)):
+            size, more = self.sizes[axis], fine.sizes[axis]
+            if size == more:
+                continue
+            # rounded[i, k]: the share of the level k that is rounded to the level i; NULL stays.
+            rounded = np.zeros((size, more))
+            place = np.linspace(0.0, size - 2.0, more - 1)
+            rounded[:-1, :-1] = np.clip(1.0 - abs(place - np.arange(size - 1)[:, None]), 0.0, 1.0)
+            rounded[-1, -1] = 1.0
+            counted: dict[Box, float] = {}
+            for amount, box in terms:
+                before, side, after = box.sides[:axis], box.sides[axis], box.sides[axis + 1 :]
+                chosen = [code for part in codes_of(side, size) for code in range(*part)]
+                shares = rounded[chosen].sum(axis=0).round(_DIGITS)
+                for share in np.unique(shares[shares > 0.0]).tolist():
+                    inside = codes(np.flatnonzero(shares == share).tolist())
+                    own = Box((*before, None if side is None else inside, *after))
+                    counted[own] = counted.get(own, 0.0) + amount * share
+            terms = tuple((amount, box) for box, amount in counted.items() if amount)
+        return terms
 
     @property
     def asked(self) -> tuple[int, ...]:
@@ -118,12 +164,7 @@ class RecordDomain:
 
     def level_shares(self, measure: int) -> Array:
         """The part of people at every level if they are spread evenly between the bounds."""
-        count, how = self._rounding(measure)
-        if how == "linear":
-            # Half of what lies between two levels is rounded to each of them.
-            return np.convolve(np.ones(count - 1), [0.5, 0.5]) / (count - 1)
-        # The integrals of (1/2 - u)^2 / 2, 3/4 - u^2 and (1/2 + u)^2 / 2 over a step.
-        return np.convolve(np.ones(count - 2), [1 / 6, 2 / 3, 1 / 6]) / (count - 2)
+        return share_levels(*self._rounding(measure))
 
     def _rounding(self, measure: int) -> tuple[int, str]:
         return self.roundings[measure] if self.roundings else TWO_LEVELS
@@ -131,8 +172,12 @@ class RecordDomain:
     @cached_property
     def cell_shares(self) -> Array:
         """The part of people in every cell if they are spread evenly over all codes and between
-        the bounds of all measures, shape (cells,)."""
-        shares: Array = np.full(math.prod(self.sizes), 1.0 / math.prod(self.sizes))
+        the bounds of all measures, a third of those missing that may be, shape (cells,)."""
+        codes = math.prod(self.sizes[: self.first_level_axis])
+        shares: Array = np.full(codes, 1.0 / codes)
+        for *_, count, how in self.nullable:
+            own = np.append(share_levels(count, how) * (1.0 - MISSING_SHARE), MISSING_SHARE)
+            shares = np.multiply.outer(shares, own).ravel()
         for measure in range(len(self.bounds)):
             shares = np.multiply.outer(shares, self.level_shares(measure)).ravel()
         return shares
@@ -184,6 +229,16 @@ def space_levels(low: float, high: float, count: int, rounding: str) -> Array:
     """The values of so many levels of a measure with these bounds, ascending, shape (levels,)."""
     half = 0.0 if rounding == "linear" else (high - low) / (count - 2) / 2.0
     return np.asarray(np.linspace(low - half, high + half, count))
+
+
+def share_levels(count: int, rounding: str) -> Array:
+    """The part of people at every level if they are spread evenly between the bounds, shape
+    (levels,)."""
+    if rounding == "linear":
+        # Half of what lies between two levels is rounded to each of them.
+        return np.convolve(np.ones(count - 1), [0.5, 0.5]) / (count - 1)
+    # The integrals of (1/2 - u)^2 / 2, 3/4 - u^2 and (1/2 + u)^2 / 2 over a step.
+    return np.convolve(np.ones(count - 2), [1 / 6, 2 / 3, 1 / 6]) / (count - 2)
 
 
 def square_levels(low: float, high: float, count: int) -> Array:

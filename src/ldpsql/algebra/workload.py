@@ -10,14 +10,14 @@ Sources: docs/spec/fourier.md#1.2 and docs/spec/fourier.md#2.1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
 
-from ldpsql.algebra.boxes import Side
+from ldpsql.algebra.boxes import Box, Side
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql_device.errors import SurveyError
@@ -120,6 +120,17 @@ class Workload:
             for predicates, (share, of_level, measure) in product(subsets, targets)
         )
         return cls(domain, classes, (), max(max_predicates, 1))
+
+    def over(self, domain: RecordDomain) -> Workload:
+        """The same workload over a domain that may have other levels of measures."""
+        if domain.sizes == self.domain.sizes:
+            return replace(self, domain=domain)
+        queries = []
+        for query in self.queries:
+            terms = tuple((share, Box(sides)) for share, sides in query.terms)
+            fine = self.domain.refine(terms, domain)
+            queries.append(replace(query, terms=tuple((share, box.sides) for share, box in fine)))
+        return replace(self, domain=domain, queries=tuple(queries))
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, for a design's JSON; `from_json` is the inverse."""

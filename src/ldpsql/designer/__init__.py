@@ -11,7 +11,6 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ldpsql.algebra.least_error import BOUND_BELOW
-from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.designer.auto import FINAL, RACE, Ranking, Trial, bound_of, choose
 from ldpsql.designer.fairness import Distance, find_distances, weigh_fairly
@@ -65,7 +64,9 @@ class DesignedSurvey:
         promise = design.guarantee
         if promise.kind != "local" or promise.delta or isinstance(design, Rounds):
             return None
-        return self.ranking.bound if self.ranking else bound_of(self.workload, self._promise)
+        if self.ranking:
+            return self.ranking.bound
+        return bound_of(self.workload.over(design.domain), self._promise)
 
     @property
     def _promise(self) -> Promise:
@@ -89,7 +90,7 @@ class DesignedSurvey:
         with which the same mechanism reaches a half-width."""
         recipe, samples = registered(self.survey.design.name), self.forecast.samples
         # Levels of measures are chosen anew for another epsilon.
-        domain, own = replace(RecordDomain.of(self.survey.schema), roundings=()), self._promise
+        domain, own = self.workload.domain, self._promise
 
         def at(epsilon: Epsilon) -> Forecast:
             promise = epsilon if isinstance(own, Epsilon) else replace(own, epsilon=epsilon)
@@ -244,7 +245,7 @@ def _check_answers(survey: Survey, workload: Workload) -> None:
     the mechanism can.
     """
     for sample in sample_queries(workload, RACE):
-        for query in sample.queries:
+        for query in sample.over(survey.design.domain).queries:
             try:
                 survey.design.prepare(query)
             except Error as error:

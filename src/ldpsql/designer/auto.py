@@ -128,7 +128,8 @@ def choose(
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise SurveyError(f"no mechanism fits this survey: {reasons}")
     ranked.sort(key=lambda candidate: candidate.rank)
-    return Ranking(tuple(ranked), left_out, bound_of(workload, promise))
+    best_domain = ranked[0].forecast.design.domain
+    return Ranking(tuple(ranked), left_out, bound_of(workload.over(best_domain), promise))
 
 
 def _too_slow(seconds: float) -> SurveyError:

@@ -45,7 +45,14 @@ def ask_alone(entry: QueryClass, domain: RecordDomain) -> Workload:
     names = tuple(domain.names[axis] for axis in axes)
     sizes = tuple(domain.sizes[axis] for axis in axes)
     bounds = () if entry.measure is None else ((-1.0, 1.0),)
-    alone = RecordDomain(names, sizes, ("m",) * len(bounds), bounds, (None,) * len(bounds))
+    nullable = tuple(
+        domain.nullable[axis - domain.first_level_axis]
+        for axis in axes
+        if axis >= domain.first_level_axis
+    )
+    alone = RecordDomain(
+        names, sizes, ("m",) * len(bounds), bounds, (None,) * len(bounds), nullable=nullable
+    )
     kinds = tuple((place, kind) for place, (_, kind) in enumerate(entry.predicates))
     renamed = QueryClass(1.0, kinds, 0 if bounds else None)
     return Workload(alone, (renamed,), (), max(len(axes), 1))
@@ -89,10 +96,11 @@ def find_distances(
         for entry in classes
     ]
     forecast = Forecast.of(design, [own for (own,) in samples], people)
+    domain = design.domain
     found = zip(forecast.samples, forecast.variances, classes, strict=True)
     distances = []
     for sample, variance, entry in found:
-        least = least_variance(ask_alone(entry, workload.domain), epsilon) or math.inf
+        least = least_variance(ask_alone(entry, domain), epsilon) or math.inf
         ratio = math.sqrt(variance / (people * least))
         distances.append(Distance(sample.text, sample.group, ratio))
     return tuple(distances)

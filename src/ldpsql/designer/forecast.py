@@ -58,15 +58,17 @@ class SampledQueries:
     """Queries of one kind, whose mean variance stands for the kind.
 
     text: the kind in words.  group: a coarser kind, for short tables.  weight: share of the
-    workload.  is_about_middle: whether the queries are sums of a measure about the middle of its
-    bounds, to be asked of a design with bounds -1 and 1.  unit: what is 1 in the workload's units.
-    shown: an error of the queries times this is in people or in units of the measure.
+    workload.  domain: of the queries.  is_about_middle: whether they are sums of a measure about
+    the middle of its bounds, to be asked of a design with bounds -1 and 1.  unit: what is 1 in the
+    workload's units.  shown: an error of the queries times this is in people or in units of the
+    measure.
     """
 
     text: str
     group: str
     weight: float
     queries: tuple[LinearQuery, ...]
+    domain: RecordDomain
     is_about_middle: bool = False
     unit: float = 1.0
     shown: float = 1.0
@@ -84,6 +86,14 @@ class SampledQueries:
             and not (query.is_square or query.terms[0][1].is_empty)
             for query in self.queries
         )
+
+    def over(self, domain: RecordDomain) -> SampledQueries:
+        """The same over a domain that may have other levels of measures."""
+        if domain.sizes == self.domain.sizes:
+            return self
+        terms = (self.domain.refine(query.terms, domain) for query in self.queries)
+        queries = (replace(q, terms=own) for q, own in zip(self.queries, terms, strict=True))
+        return replace(self, queries=tuple(queries), domain=domain)
 
     def share_of_people(self, sizes: Sequence[int]) -> float:
         """The mean share of people, spread evenly over codes, whom a query is about."""
@@ -179,14 +189,18 @@ def _sample(
     """A sample of one target, whose people count as `DeclaredQuery` says."""
     measure = queries[0].measure
     if measure is None:
-        return SampledQueries(text, group, weight, queries)
+        return SampledQueries(text, group, weight, queries, domain)
     low, high = domain.bounds[measure]
     half = (high - low) / 2.0
     if queries[0].is_square:
-        return SampledQueries(text, group, weight, queries, is_about_middle=True, shown=half**2)
+        return SampledQueries(
+            text, group, weight, queries, domain, is_about_middle=True, shown=half**2
+        )
     if not level:
-        return SampledQueries(text, group, weight, queries, is_about_middle=True, shown=half)
-    return SampledQueries(text, group, weight, queries, unit=half / contrast)
+        return SampledQueries(
+            text, group, weight, queries, domain, is_about_middle=True, shown=half
+        )
+    return SampledQueries(text, group, weight, queries, domain, unit=half / contrast)
 
 
 def draw_classes(classes: Sequence[QueryClass]) -> list[QueryClass]:
@@ -319,6 +333,7 @@ class Forecast:
                         f"answers to {sample.text} are biased by an amount that reports do not "
                         "reveal"
                     )
+        samples = [sample.over(design.domain) for sample in samples]
         variances, sure, total = [], 0.0, sum(sample.weight for sample in samples)
         centered = design
         if any(sample.is_about_middle for sample in samples):

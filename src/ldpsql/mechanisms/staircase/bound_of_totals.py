@@ -37,20 +37,24 @@ _VIOLATED = 1e-9
 def least_variance(workload: Workload, epsilon: Epsilon) -> float | None:
     """The largest of the bounds on a workload's mean variance per person; None where none is known.
 
+    People are spread as `RecordDomain.cell_shares` has them.
+
     Source: docs/spec/fourier.md#7.1 and docs/spec/rr-optimum.md#2.2.
     """
+    asked = [entry.measure for entry in workload.classes]
+    asked += [query.measure for query in workload.queries]
+    counted = None
+    if set(asked) == {None}:
+        # Where only people are counted, what else a record holds is of no use.
+        domain = replace(workload.domain, measure_names=(), bounds=(), measured=(), roundings=())
+        counted = bound_of_cells(replace(workload, domain=domain), epsilon)
+    if any(levels > 2 for *_, levels, _ in workload.domain.nullable):
+        return counted  # not all codes are as frequent, as the others have them
     spectral, share = spectral_bound(workload, epsilon), share_of_totals(workload)
     if spectral is None:
         return None
     if share:
         return max(spectral, share * bound_of_total(epsilon))
-    asked = [entry.measure for entry in workload.classes]
-    asked += [query.measure for query in workload.queries]
-    if set(asked) != {None}:
-        return spectral
-    # Where only people are counted, what else a record holds is of no use.
-    domain = replace(workload.domain, measure_names=(), bounds=(), measured=(), roundings=())
-    counted = bound_of_cells(replace(workload, domain=domain), epsilon)
     return spectral if counted is None else max(spectral, counted)
 
 

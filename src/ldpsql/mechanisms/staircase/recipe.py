@@ -124,11 +124,15 @@ class StaircaseRecipe(Recipe[StaircaseOptions]):
     def make(self, task: Task[StaircaseOptions]) -> StaircaseDesign:
         """The patterns that answer the workload best, over the levels that do."""
         domain, chosen = task.domain, task.options.levels
-        if domain.roundings or not domain.bounds:
+        if domain.roundings or not (domain.bounds or domain.nullable):
             return self._make(task, domain)
         squared = task.asked.squared
         tried = (chosen,) if chosen else LEVELS[1:] if squared else LEVELS
-        domains = [replace(domain, roundings=_round(count, domain, squared)) for count in tried]
+        levelled = (
+            replace(domain.with_levels(count), roundings=_round(count, domain, squared))
+            for count in tried
+        )
+        domains = list(dict.fromkeys(levelled))
         if refusal := self.refusal(domains[0]):
             raise SurveyError(refusal)
         # The fewest are tried in any case.
@@ -138,7 +142,7 @@ class StaircaseRecipe(Recipe[StaircaseOptions]):
 
     def _make(self, task: Task[StaircaseOptions], domain: RecordDomain) -> StaircaseDesign:
         """The patterns for these levels."""
-        asked = replace(task.asked, domain=domain)
+        asked = task.asked.over(domain)
         if math.prod(domain.record_sizes) == 1:
             # A single cell tells nothing; its report is a coin's.
             patterns, theta = np.zeros((2, 1), dtype=bool), np.full(2, 0.5)
