@@ -368,14 +368,18 @@ class CodeDecoder(ABC):
 
     @abstractmethod
     def prepare_codes(
-        self, query: LinearQuery, axis: int, codes: Codes
+        self, kinds: Sequence[Sequence[LinearQuery]], axis: int, numbers: Codes, codes: Codes
     ) -> Sequence[tuple[Any, ...]] | None:
-        """A query that does not constrain a dimension as a row for each of some of its codes, whose
-        people alone the row counts; None where they are answered one by one."""
+        """A row of queries about the people of one code of a dimension, for each of R codes; None
+        where they are answered one by one.
+
+        kinds: as many queries each, which do not constrain the dimension.  numbers: which of these
+        a row asks.  codes: of whom; both of shape (R,).
+        """
 
     @abstractmethod
     def answer_codes(
         self, estimator: AnyEstimator, rows: Sequence[Sequence[Any]]
     ) -> tuple[Array, Array] | None:
-        """The answers to rows of `prepare_codes`: values (R, 1) and covariances (R, 1, 1), the same
+        """The answers to rows of `prepare_codes`: values (R, T) and covariances (R, T, T), the same
         as one by one; None for other rows."""

@@ -34,6 +34,8 @@ from ldpsql.reports.report import Histograms, Pair, Rows
 
 _ROWS_AT_ONCE = 1 << 23
 """Numbers by row of a histogram and query."""
+_NODES_AT_ONCE = 1 << 21
+"""Nodes of codes that are answered at once."""
 
 
 class GroupedSource(Source):
@@ -119,13 +121,15 @@ class GroupedSource(Source):
 
 @dataclass(frozen=True, eq=False)
 class CodeRows(Sequence[tuple[CellQuery, ...]]):
-    """A row with one query for every code of a dimension, made when it is asked for.
+    """A row of queries for every one of R codes of a dimension, made when it is asked for.
 
-    first: that of code 0; strides: by group how far the nodes of the next code are; codes: (R,).
+    firsts: rows of some kinds, of code 0.  strides: by group how far the nodes of the next code
+    are.  kinds, codes: of every row, (R,).
     """
 
-    first: CellQuery
+    firsts: tuple[tuple[CellQuery, ...], ...]
     strides: Codes
+    kinds: Codes
     codes: Codes
 
     def __len__(self) -> int:
@@ -135,25 +139,38 @@ class CodeRows(Sequence[tuple[CellQuery, ...]]):
         if isinstance(place, slice):
             return [self[number] for number in range(len(self))[place]]
         code = self.codes[place]
-        moved = tuple(
-            tuple(replace(c, nodes=c.nodes + self.strides[c.group] * code) for c in alternative)
-            for alternative in self.first.alternatives
+        return tuple(
+            replace(
+                query,
+                alternatives=tuple(
+                    tuple(replace(c, nodes=c.nodes + self.strides[c.group] * code) for c in own)
+                    for own in query.alternatives
+                ),
+            )
+            for query in self.firsts[self.kinds[place]]
         )
-        return (replace(self.first, alternatives=moved),)
 
 
 class CodeSource(Source):
     """One set of people as seen from every code, which is one number of the shape (R,)."""
 
-    def __init__(self, source: Source, rows: CodeRows) -> None:
-        people: Any = np.full(len(rows), source.people)
+    def __init__(self, source: Source, strides: Codes, codes: Codes) -> None:
+        people: Any = np.full(len(codes), source.people)
         super().__init__(people, source.sizes, source.answers)
-        self.shape = (len(rows),)  # type: ignore[misc]
-        self._source, self._rows = source, rows
+        self.shape = (len(codes),)  # type: ignore[misc]
+        self._source, self._strides, self._codes = source, strides, codes
+
+    def total(self, weight: Weight | None) -> float:
+        """That of the people, the same for every code."""
+        return self._source.total(weight)
+
+    def mean(self, group: int, pair: Pair) -> float:
+        """That of the people."""
+        return self._source.mean(group, pair)
 
     def size(self, group: int) -> Any:
         """People in a group, the same for every code."""
-        return np.full(len(self._rows), self._source.size(group))
+        return np.full(len(self._codes), self._source.size(group))
 
     def pseudo_count(self, group: int, pair: Pair) -> float:
         """That of the people."""
@@ -161,7 +178,7 @@ class CodeSource(Source):
 
     def at(self, group: int, nodes: Codes, pair: Pair) -> Array:
         """By code, at the nodes moved to it; 0 where a group has nobody."""
-        moved = nodes + (self._rows.strides[group] * self._rows.codes)[:, None]
+        moved = nodes + (self._strides[group] * self._codes)[:, None]
         if not self._source.size(group):
             return np.zeros(moved.shape)
         return self._source.at(group, moved.ravel(), pair).reshape(moved.shape)
@@ -179,8 +196,18 @@ class CodeSource(Source):
 
 
 def answer_codes(linear: LinearEstimator, rows: CodeRows) -> tuple[Array, Array]:
-    """The answers to all rows, values (R, 1) and covariances within rows (R, 1, 1)."""
-    return _answer_row(replace(linear, source=CodeSource(linear.source, rows)), [rows.first])
+    """The answers to all rows, values (R, T) and covariances within rows (R, T, T)."""
+    targets = len(rows.firsts[0])
+    values, covariances = np.empty((len(rows), targets)), np.empty((len(rows), targets, targets))
+    for kind, first in enumerate(rows.firsts):
+        places = np.flatnonzero(rows.kinds == kind)
+        cells = sum(len(c.nodes) for query in first for own in query.alternatives for c in own)
+        step = max(1, _NODES_AT_ONCE // max(1, cells))
+        for start in in_time(range(0, len(places), step)):
+            part = places[start : start + step]
+            source = CodeSource(linear.source, rows.strides, rows.codes[part])
+            values[part], covariances[part] = _answer_row(replace(linear, source=source), first)
+    return values, covariances
 
 
 def answer_sets(

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpsql.algebra.boxes import Box, LinearQuery, cardinality, codes_of, multiply
+from ldpsql.algebra.boxes import Box, LinearQuery, Terms, cardinality, codes_of, multiply
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.estimators.base import AnyEstimator, CodeDecoder, Codes, Estimator, Q
@@ -187,19 +187,19 @@ class NodeDesign(GroupDesign[CellQuery], CodeDecoder):
         """The nodes that answer a query, in every sub-survey that can answer it."""
         return cover_query(query, self.table, self.domain)
 
-    def prepare_codes(self, query: LinearQuery, axis: int, codes: Codes) -> CodeRows | None:
+    def prepare_codes(
+        self, kinds: Sequence[Sequence[LinearQuery]], axis: int, numbers: Codes, codes: Codes
+    ) -> CodeRows | None:
         """Where a tree has no levels between its root and its codes."""
         tree = self.table.trees[axis]
-        is_free = all(box.sides[axis] is None for _, box in query.terms)
-        if (
-            query.weight is not None
-            or not is_free
-            or tree.counts not in ((tree.size,), (1, tree.size))
-        ):
+        if tree.counts not in ((tree.size,), (1, tree.size)):
             return None
-        first = Box.of(len(self.table.trees), {axis: ((0, 1),)})
-        planned = self.prepare(replace(query, terms=multiply(query.terms, ((1.0, first),))))
-        return CodeRows(planned, self.table.strides[:, axis], codes)
+        first: Terms = ((1.0, Box.of(len(self.table.trees), {axis: ((0, 1),)})),)
+        planned = tuple(
+            tuple(self.prepare(replace(own, terms=multiply(own.terms, first))) for own in queries)
+            for queries in kinds
+        )
+        return CodeRows(planned, self.table.strides[:, axis], numbers, codes)
 
     def answer_codes(
         self, estimator: AnyEstimator, rows: Sequence[Sequence[Any]]

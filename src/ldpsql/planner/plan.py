@@ -17,7 +17,17 @@ from math import isfinite, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms, codes_of, meet, multiply
+from ldpsql.algebra.boxes import (
+    Box,
+    CodeSet,
+    LinearQuery,
+    Side,
+    Terms,
+    cardinality,
+    codes_of,
+    meet,
+    multiply,
+)
 from ldpsql.algebra.record_domain import space_levels, square_levels
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.estimators.base import CodeDecoder, PlannedQuery
@@ -36,8 +46,8 @@ from ldpsql_device.values import Value
 
 MAX_ROWS, MAX_CODES = 100_000, 1 << 20
 """Rows of a GROUP BY, and of one by a single dimension."""
-_MANY_CODES = 256
-"""Rows of a single dimension from which on all are answered at once, where the design can."""
+_MANY_CODES, _MOST_KINDS = 256, 64
+"""Rows from which on all are answered at once, where the design can; by how many kinds of them."""
 _MAX_STEPS = 2_000_000
 _ROWS_AT_ONCE = 16
 
@@ -155,28 +165,90 @@ def cells(plan: QueryPlan) -> QueryPlan:
 
 
 def _prepare_codes(plan: QueryPlan, piece: Slice) -> Sequence[tuple[PlannedQuery, ...]] | None:
-    """The rows of a GROUP BY one dimension alone, where the design answers them all at once."""
+    """The rows of a GROUP BY a dimension, and maybe other keys, where the design answers the people
+    of all its codes at once; None elsewhere.
+
+    Rows are of one kind where they differ in that code alone, and the same conditions hold it.
+    """
     design, schema, rows = plan.survey.design, plan.schema, plan.private_rows
-    axis = _find_only_dimension(plan.query, schema)
-    is_plain = schema is plan.survey.schema and [own.over for own in plan.targets] == [None]
-    if axis is None or not (is_plain and isinstance(design, CodeDecoder)):
+    if not isinstance(design, CodeDecoder) or len(rows) < _MANY_CODES:
         return None
-    if len(rows) < _MANY_CODES:
+    axis = _find_largest_key(plan.query, schema)
+    is_plain = schema is plan.survey.schema and all(own.over is None for own in plan.targets)
+    if axis is None or not is_plain or not plan.targets:
         return None
-    (target,), (amounts,) = plan.targets, plan.amounts
-    everybody = (Box.whole(len(schema.dimensions)),)
-    query = over_levels(linear(piece, everybody, target, amounts), target, schema)
-    sides = [box.sides[axis] for _, (box,) in rows]
-    codes = np.array([side[0][0] for side in sides if side is not None], dtype=np.int64)
-    return design.prepare_codes(query, axis, codes)
+    others: dict[tuple[Side, ...], int] = {}
+    codes, groups = (np.empty(len(rows), dtype=np.int64) for _ in range(2))
+    for row, (_, inside) in enumerate(rows):
+        side = inside[0].sides[axis]
+        if len(inside) > 1 or side is None or cardinality(side) != 1:
+            return None
+        sides = inside[0].sides
+        codes[row] = side[0][0]
+        groups[row] = others.setdefault((*sides[:axis], None, *sides[axis + 1 :]), len(others))
+    kinds, numbers = list[list[LinearQuery]](), np.empty(len(rows), dtype=np.int64)
+    for own, group in in_time(others.items()):
+        places = np.flatnonzero(groups == group)
+        queries = [
+            linear(piece, (Box(own),), *asked)
+            for asked in zip(plan.targets, plan.amounts, strict=True)
+        ]
+        found = _free_axis(queries, axis, codes[places])
+        if found is None or len(kinds) + len(found[0]) > _MOST_KINDS:
+            return None
+        numbers[places] = len(kinds) + found[1]
+        kinds += [
+            [over_levels(*pair, schema) for pair in zip(free, plan.targets, strict=True)]
+            for free in found[0]
+        ]
+    return design.prepare_codes(kinds, axis, numbers, codes)
 
 
-def _find_only_dimension(query: Query, schema: Schema) -> int | None:
-    """The dimension whose codes are the private rows of a query; None where these are others."""
-    private = [key for key in query.keys if key.is_private(schema)]
-    if len(private) != 1 or query.sets is not None or private[0].scalar or private[0].width:
+def _find_largest_key(query: Query, schema: Schema) -> int | None:
+    """The dimension with the most codes of those by which a query groups; None where it has none,
+    or groups by several sets."""
+    keys = (key for key in query.keys if not key.scalar and not key.width)
+    found = [axis for key in keys if (axis := find_dimension(schema, key.column)) is not None]
+    if not found or query.sets is not None:
         return None
-    return find_dimension(schema, private[0].column)
+    return max(found, key=lambda axis: schema.dimensions[axis].size)
+
+
+def _free_axis(
+    queries: Sequence[LinearQuery], axis: int, codes: NDArray[np.int64]
+) -> tuple[list[list[LinearQuery]], NDArray[np.int64]] | None:
+    """Queries that constrain a dimension as lists of such as do not, each for the codes that meet
+    the same conditions, and which list is that of each code; None for too many conditions."""
+    sides = list(dict.fromkeys(box.sides[axis] for own in queries for _, box in own.terms))
+    if len(sides) > _MOST_KINDS:
+        return None
+    met = np.array([_contains(side, codes) for side in sides]).reshape(len(sides), len(codes))
+    patterns, numbers = np.unique(met, axis=1, return_inverse=True)
+    freed = []
+    for pattern in patterns.T:
+        kept = {side for side, is_met in zip(sides, pattern.tolist(), strict=True) if is_met}
+        freed.append(
+            [
+                replace(
+                    own,
+                    terms=tuple(
+                        (amount, Box((*box.sides[:axis], None, *box.sides[axis + 1 :])))
+                        for amount, box in own.terms
+                        if box.sides[axis] in kept
+                    ),
+                )
+                for own in queries
+            ]
+        )
+    return freed, numbers.ravel()
+
+
+def _contains(side: Side, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which codes a side holds."""
+    if side is None:
+        return np.ones(len(codes), dtype=bool)
+    ends = np.array(side).ravel()  # ascending: inside after an odd number of them
+    return np.asarray(np.searchsorted(ends, codes, side="right") % 2 == 1)
 
 
 def make_linear_queries(plan: QueryPlan, piece: Slice) -> Iterator[list[LinearQuery]]:
@@ -343,7 +415,8 @@ def rows(query: Query, schema: Schema, sql: str, met: Sequence[Slice] = ()) -> t
     sets = query.sets if query.sets is not None else (tuple(range(len(query.keys))),)
     by_set = [[labels[p] if p in own else everybody for p in private] for own in sets]
     count = sum(prod(map(len, each)) for each in by_set)
-    most = MAX_ROWS if _find_only_dimension(query, schema) is None else MAX_CODES
+    is_one = len(labels) == 1 and _find_largest_key(query, schema) is not None
+    most = MAX_CODES if is_one else MAX_ROWS
     if count > most:
         many = f"{count:,}" if count < 10**12 else "over a trillion"
         raise UnsupportedSQL(
