@@ -7,6 +7,9 @@ inside a transaction and leaves after it is on the disk, so a device that is kil
 nothing or gives the same report when it is asked again. A ledger that cannot be read is never taken
 for an empty one; deleting the file is the person's own decision to start anew.
 
+Nothing in the file is believed before all of it was read and its digests were compared, and what
+was read then decides. Digests find accidents: a copy of the whole file as it once was is sound.
+
 Names of attributes are kept as salted hashes; beside them the file holds which surveys were
 answered, when, at what price, and the reports as they left.
 """
@@ -14,15 +17,17 @@ answered, when, at what price, and the reports as they left.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ldpsql_device.epsilon import Number, decimal_text, exact
 from ldpsql_device.errors import Error, InterfaceError, OperationalError, StoreError
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from ldpsql_device.statement import Statement
     from ldpsql_device.survey import Published
 
-FORMAT = 2
+FORMAT = 3
 PATIENCE = 30.0
 """Seconds for which a ledger that another process uses is tried again."""
 LONGEST_ABSENCE = 366
@@ -40,17 +45,53 @@ LONGEST_ABSENCE = 366
 _NEVER = 1
 """The ordinal of the latest day of a ledger that has seen none."""
 
-_SCHEMA = """
-CREATE TABLE ledger (format INTEGER NOT NULL, salt BLOB NOT NULL, latest INTEGER NOT NULL);
-CREATE TABLE answers (
-    number INTEGER PRIMARY KEY, survey TEXT NOT NULL, chain TEXT NOT NULL, period TEXT NOT NULL,
-    day INTEGER NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, report TEXT NOT NULL,
-    UNIQUE (survey, period));
-CREATE INDEX chains ON answers (chain);
-CREATE TABLE attributes (
-    attribute BLOB NOT NULL, answer INTEGER NOT NULL REFERENCES answers,
-    PRIMARY KEY (attribute, answer)) WITHOUT ROWID;
-"""
+_SCHEMA = (
+    "CREATE TABLE ledger (format INTEGER NOT NULL, salt TEXT NOT NULL, latest INTEGER NOT NULL, "
+    "statements TEXT NOT NULL, digest TEXT NOT NULL)",
+    "CREATE TABLE answers (number INTEGER PRIMARY KEY, survey TEXT NOT NULL, chain TEXT NOT NULL, "
+    "period TEXT NOT NULL, day INTEGER NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, "
+    "attributes TEXT NOT NULL, report TEXT NOT NULL, digest TEXT NOT NULL)",
+)
+
+
+class _Answer(NamedTuple):
+    """A row of the table `answers` without its digest; attributes: their hashes, with spaces."""
+
+    number: int
+    survey: str
+    chain: str
+    period: str
+    day: int
+    epsilon: str
+    delta: str
+    attributes: str
+    report: str
+
+
+class _Content:
+    """What a ledger holds.
+
+    latest: ordinal of the latest day ever seen.  statements: see `Statement.remember`.
+    """
+
+    def __init__(self, salt: str, latest: int, statements: dict[str, list[str]]) -> None:
+        self.salt, self.latest, self.statements = salt, latest, statements
+        self.answers: list[_Answer] = []
+        self._digest = hashlib.sha256(ascii((FORMAT, salt)).encode())
+
+    def add(self, answer: _Answer) -> str:
+        """The digest of the row, which is one of the salt and of all rows before it, too: a row of
+        another ledger, or in another place, has another one."""
+        self.answers.append(answer)
+        # `ascii` tells types and ends of cells apart, and writes the same whatever the version.
+        self._digest.update(ascii(tuple(answer)).encode())
+        return self._digest.hexdigest()
+
+    def heading(self) -> tuple[int, str, str]:
+        """The latest day, the statements, and the digest of everything."""
+        statements, whole = json.dumps(self.statements), self._digest.copy()
+        whole.update(ascii((len(self.answers), self.latest, statements)).encode())
+        return self.latest, statements, whole.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -113,73 +154,70 @@ class Ledger:
         is an old one; StoreError where the ledger cannot be read or written. In each case nothing
         is drawn or nothing leaves.
         """
-        with self._open() as database:
-            seen = self._see(database, today)
-            if statement is not None:
-                statement.require(survey, seen)
-                statement.remember(database)
-            database.execute("BEGIN IMMEDIATE")
-            ((salt, latest),) = database.execute("SELECT salt, latest FROM ledger")
-            if type(salt) is not bytes:
-                raise _UnreadableError
-            day = _day(latest)
-            survey.require_open(day)
-            report = self._recall(database, survey, day)
-            if report is None:
-                _check_round(database, survey)
-                names = {name: _hash(salt, name) for name in survey.schema.private_columns}
-                self._check_budgets(database, survey, names, _renewed_on(day, renewal))
-                _check_public(database, survey, salt)
-                report = draw(day)
-                _write(database, survey, names.values(), day, report)
-            database.execute("COMMIT")
+        with self._open("BEGIN IMMEDIATE") as (database, content):
+            try:
+                day = self._see(content, today)
+                if statement is not None:
+                    statement.require(survey, day)
+                    statement.remember(content.statements)
+                survey.require_open(day)
+                report = self._recall(content, survey, day)
+                if report is None:
+                    _check_round(content, survey)
+                    names = {name: _hash(content, name) for name in survey.schema.private_columns}
+                    self._check_budgets(content, survey, names, _renewed_on(day, renewal))
+                    _check_public(content, survey)
+                    report = draw(day)
+                    _write(database, content, survey, names.values(), day, report)
+            except Error as refusal:
+                # The day and the statement count after a refusal, too.
+                if not isinstance(refusal, StoreError):
+                    _commit(database, content)
+                raise
+            _commit(database, content)
         return report
 
     def spent(self) -> Fraction:
         """Sum of the epsilons of all answers, exactly."""
-        with self._open() as database:
-            return _sum(database.execute("SELECT epsilon FROM answers"))
+        with self._open("BEGIN") as (_, content):
+            return _sum(answer.epsilon for answer in content.answers)
 
-    def _see(self, database: sqlite3.Connection, today: date) -> date:
-        """Remember a day, in a transaction of its own: after a refusal, too, the clock cannot be
-        set back. The latest one; OperationalError for one that no device can have slept until."""
-        day = {"today": today.toordinal(), "absence": self.longest_absence, "never": _NEVER}
-        database.execute(
-            "UPDATE ledger SET latest = :today "
-            "WHERE latest = :never OR latest BETWEEN :today - :absence AND :today",
-            day,
-        )
-        ((latest,),) = database.execute("SELECT latest FROM ledger")
-        if _day(latest).toordinal() < today.toordinal():
+    def _see(self, content: _Content, today: date) -> date:
+        """The latest day, which may be today; OperationalError for a day that no device can have
+        slept until."""
+        absence = today.toordinal() - content.latest
+        if content.latest == _NEVER or 0 <= absence <= self.longest_absence:
+            content.latest = today.toordinal()
+        latest = date.fromordinal(content.latest)
+        if latest < today:
             raise OperationalError(
-                f"the clock says {today}, more than {self.longest_absence} days after "
-                f"{_day(latest)}, the latest day that the ledger has seen: set the clock, or allow "
-                "a longer absence (longest_absence=...); nothing was sent"
+                f"the clock says {today}, more than {self.longest_absence} days after {latest}, "
+                "the latest day that the ledger has seen: set the clock, or allow a longer "
+                "absence (longest_absence=...); nothing was sent"
             )
-        return _day(latest)
+        return latest
 
-    def _recall(self, database: sqlite3.Connection, survey: Published, day: date) -> Report | None:
+    def _recall(self, content: _Content, survey: Published, day: date) -> Report | None:
         """The report of this survey and period, if there is one and it may still be sent."""
-        row = database.execute(
-            "SELECT day, report FROM answers WHERE survey = ? AND period = ?",
-            [survey.fingerprint, str(survey.schedule.period_of(day))],
-        ).fetchone()
-        if row is None:
-            return None
-        drawn, text = row
         schedule = survey.schedule
-        if day > schedule.last_sending_day(_day(drawn)):
+        asked = (survey.fingerprint, str(schedule.period_of(day)))
+        for answer in content.answers:
+            if (answer.survey, answer.period) == asked:
+                break
+        else:
+            return None
+        if day > schedule.last_sending_day(date.fromordinal(answer.day)):
             raise OperationalError(
                 f"survey {survey.table} was answered more than {schedule.replay_window} days ago, "
                 "and its report is not sent again after that; nothing was sent"
             )
         try:
-            return read_report(text, survey)
+            return read_report(answer.report, survey)
         except Error:
             raise self._describe_damage() from None
 
     def _check_budgets(
-        self, database: sqlite3.Connection, survey: Published, names: dict[str, bytes], since: int
+        self, content: _Content, survey: Published, names: dict[str, str], since: int
     ) -> None:
         """OperationalError unless what was spent since a day leaves enough for one more answer."""
         asked, delta = survey.guarantee.epsilon, survey.guarantee.delta
@@ -188,30 +226,30 @@ class Ledger:
                 f"survey {survey.table} promises no privacy, which no budget covers; nothing was "
                 "sent"
             )
-        every = "SELECT {} FROM answers WHERE day >= ?"
-        of_one = (
-            "SELECT epsilon FROM attributes JOIN answers ON number = answer "
-            "WHERE attribute = ? AND day >= ?"
-        )
-        spent = [("in all", self.total, _sum(database.execute(every.format("epsilon"), [since])))]
+        counted = [answer for answer in content.answers if answer.day >= since]
+        prices: dict[str, list[str]] = {name: [] for name in names.values()}
+        for answer in counted:
+            for name in prices.keys() & answer.attributes.split():
+                prices[name].append(answer.epsilon)
+        spent = [("in all", self.total, _sum(answer.epsilon for answer in counted))]
         for column, name in names.items():
-            charged = _sum(database.execute(of_one, [name, since]))
-            spent.append((f"for {column}", self.per_attribute, charged))
+            spent.append((f"for {column}", self.per_attribute, _sum(prices[name])))
         for what, budget, charged in spent:
             if charged + Fraction(asked.value) > budget:
                 raise OperationalError(
                     f"survey {survey.table} asks for epsilon {asked}, but {decimal_text(charged)} "
                     f"of the budget of {decimal_text(budget)} {what} is spent; nothing was sent"
                 )
-        if _sum(database.execute(every.format("delta"), [since])) + delta > self.delta:
+        if _sum(answer.delta for answer in counted) + delta > self.delta:
             raise OperationalError(
                 f"survey {survey.table} asks for delta {float(delta):g}, more than is left of the "
                 f"budget of {float(self.delta):g}; nothing was sent"
             )
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """A connection to a sound ledger; what is not committed when it is closed is undone."""
+    def _open(self, begin: str) -> Iterator[tuple[sqlite3.Connection, _Content]]:
+        """A sound ledger, in a transaction that `begin` starts, and what it holds; what is not
+        committed when it is closed is undone."""
         try:
             if not self.path.exists():
                 self._create()
@@ -222,17 +260,39 @@ class Ledger:
                 self._close_to_others()
             # By its address, with which SQLite never makes a file: `_create` alone does, whole.
             with closing(_connect(f"{self.path.as_uri()}?mode=rw")) as database:
-                formats = database.execute("SELECT format FROM ledger").fetchall()
-                sound = database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
-                if formats != [(FORMAT,)] or not sound:
-                    raise self._describe_damage()
-                yield database
-        except sqlite3.Error as error:
+                database.execute(begin)
+                yield database, self._read(database)
+        # The second where a message of SQLite's quotes a name that is no text any more.
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._explain(error) from None
         except OSError as error:
             raise StoreError(
                 f"cannot write the ledger {self.path} ({error.strerror}); nothing was sent"
             ) from None
+
+    def _read(self, database: sqlite3.Connection) -> _Content:
+        """All that the ledger holds; StoreError unless it is what was written there last."""
+        formats = database.execute("SELECT format FROM ledger").fetchall()
+        if formats == [(2,)]:
+            raise StoreError(
+                f"the ledger {self.path} is of an earlier version, which kept no digests, so "
+                "nobody can tell whether it is whole: delete it to start anew, which forgets what "
+                "was given, or answer with that version; nothing was sent"
+            )
+        schema = tuple(sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema"))
+        sound = database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+        if formats != [(FORMAT,)] or schema != _SCHEMA or not sound:
+            raise self._describe_damage()
+        [(_, salt, *heading)] = database.execute("SELECT * FROM ledger")
+        rows = database.execute("SELECT * FROM answers ORDER BY number")
+        try:
+            content = _Content(salt, heading[0], json.loads(heading[1]))
+            whole = all(content.add(_Answer(*cells)) == digest for *cells, digest in rows)
+        except (TypeError, ValueError):
+            whole = False
+        if not whole or content.heading() != tuple(heading):
+            raise self._describe_damage()
+        return content
 
     def _create(self) -> None:
         """Put a whole, empty ledger at the path, unless another process was first."""
@@ -240,8 +300,10 @@ class Ledger:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:
             with closing(_connect(f"{temporary.as_uri()}?mode=rw")) as database:
-                database.executescript(f"BEGIN;{_SCHEMA}")
-                database.execute("INSERT INTO ledger VALUES (?, ?, 1)", [FORMAT, os.urandom(16)])
+                database.executescript(";".join(("BEGIN", *_SCHEMA)))
+                content = _Content(os.urandom(16).hex(), _NEVER, {})
+                row = (FORMAT, content.salt, *content.heading())
+                database.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", row)
                 database.execute("COMMIT")
             # Neither replaces a ledger that another process made meanwhile.
             place = os.rename if os.name == "nt" else os.link
@@ -296,9 +358,9 @@ class Ledger:
                 "damaged: remove one of them; nothing was sent"
             )
 
-    def _explain(self, error: sqlite3.Error) -> StoreError:
-        """The meaning of an error of SQLite, by its primary code."""
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_INTERNAL) & 0xFF
+    def _explain(self, error: Exception) -> StoreError:
+        """The meaning of an error of SQLite, by its primary code; of text that is none, damage."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code == sqlite3.SQLITE_BUSY:
             return StoreError(
                 f"the ledger {self.path} is in use by another process; try again. Nothing was sent"
@@ -327,7 +389,7 @@ def _connect(address: str) -> sqlite3.Connection:
     return database
 
 
-def _check_round(database: sqlite3.Connection, survey: Published) -> None:
+def _check_round(content: _Content, survey: Published) -> None:
     """OperationalError where another round of the survey was answered, or nobody signed this one.
 
     A chain is its author's, so nobody can name somebody else's survey as the first one of their own
@@ -340,24 +402,23 @@ def _check_round(database: sqlite3.Connection, survey: Published) -> None:
                 "was sent"
             )
         survey.verify()
-    answered = database.execute(
-        "SELECT 1 FROM answers WHERE (chain = ? OR survey = ?) AND survey <> ?",
-        [chain_of(survey), survey.first, survey.fingerprint],
-    )
-    if answered.fetchone():
+    chain = chain_of(survey)
+    for answer in content.answers:
+        if answer.survey == survey.fingerprint or (
+            answer.chain != chain and answer.survey != survey.first
+        ):
+            continue
         raise OperationalError(
             f"this device has answered another round of survey {survey.table}, and each person "
             "answers one; nothing was sent"
         )
 
 
-def _check_public(database: sqlite3.Connection, survey: Published, salt: bytes) -> None:
+def _check_public(content: _Content, survey: Published) -> None:
     """OperationalError for a column in clear that was promised to be private before."""
+    private = {name for answer in content.answers for name in answer.attributes.split()}
     for column in survey.record_schema.public:
-        asked = database.execute(
-            "SELECT 1 FROM attributes WHERE attribute = ?", [_hash(salt, column.name)]
-        )
-        if asked.fetchone():
+        if _hash(content, column.name) in private:
             raise OperationalError(
                 f"survey {survey.table} asks for {column.name} in clear, which this device has "
                 "answered as private; nothing was sent"
@@ -374,30 +435,34 @@ def chain_of(survey: Published) -> str:
 
 def _write(
     database: sqlite3.Connection,
+    content: _Content,
     survey: Published,
-    names: Iterable[bytes],
+    names: Iterable[str],
     day: date,
     report: Report,
 ) -> None:
-    answer = {
-        "survey": survey.fingerprint,
-        "chain": chain_of(survey),
-        "period": str(survey.schedule.period_of(day)),
-        "day": day.toordinal(),
-        "epsilon": str(survey.guarantee.epsilon),
-        "delta": str(survey.guarantee.delta),
-        "report": report.to_json(),
-    }
-    number = database.execute(
-        "INSERT INTO answers (survey, chain, period, day, epsilon, delta, report) "
-        "VALUES (:survey, :chain, :period, :day, :epsilon, :delta, :report)",
-        answer,
-    ).lastrowid
-    database.executemany("INSERT INTO attributes VALUES (?, ?)", [(name, number) for name in names])
+    answer = _Answer(
+        number=len(content.answers) + 1,
+        survey=survey.fingerprint,
+        chain=chain_of(survey),
+        period=str(survey.schedule.period_of(day)),
+        day=day.toordinal(),
+        epsilon=str(survey.guarantee.epsilon),
+        delta=str(survey.guarantee.delta),
+        attributes=" ".join(names),
+        report=report.to_json(),
+    )
+    row = (*answer, content.add(answer))
+    database.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def _hash(salt: bytes, name: str) -> bytes:
-    return hashlib.sha256(salt + name.encode()).digest()
+def _commit(database: sqlite3.Connection, content: _Content) -> None:
+    database.execute("UPDATE ledger SET latest = ?, statements = ?, digest = ?", content.heading())
+    database.execute("COMMIT")
+
+
+def _hash(content: _Content, name: str) -> str:
+    return hashlib.sha256(f"{content.salt}{name}".encode()).hexdigest()
 
 
 def _renewed_on(day: date, renewal: str | None) -> int:
@@ -406,22 +471,7 @@ def _renewed_on(day: date, renewal: str | None) -> int:
     return first.toordinal()
 
 
-class _UnreadableError(sqlite3.DatabaseError):
-    """A cell of a ledger holds what no ledger writes there."""
-
-    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-
-
-def _day(cell: int) -> date:
-    try:
-        return date.fromordinal(cell)
-    except (TypeError, ValueError, OverflowError):
-        raise _UnreadableError from None
-
-
-def _sum(rows: Iterable[tuple[str]]) -> Fraction:
-    """Sum of one column of numbers, exactly."""
-    try:
-        return sum((exact(number, "a price") for (number,) in rows), Fraction(0))
-    except InterfaceError:
-        raise _UnreadableError from None
+def _sum(prices: Iterable[str]) -> Fraction:
+    """Sum of numbers, exactly; ledgers hold many answers of few prices."""
+    counts = Counter(prices).items()
+    return sum((count * exact(price, "a price") for price, count in counts), Fraction(0))

@@ -7,7 +7,6 @@ table that has not ended. A device loads this where its app demands statements.
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
@@ -29,12 +28,6 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _KEYS = ("ldpsql_statement", "table", "fingerprint", "issued", "until", "author", "signature")
-_REMEMBER = (
-    "CREATE TABLE IF NOT EXISTS statements "
-    "(said TEXT PRIMARY KEY, issued TEXT NOT NULL, survey TEXT NOT NULL)",
-    "INSERT INTO statements VALUES (:said, :issued, :survey) ON CONFLICT (said) DO UPDATE "
-    "SET issued = excluded.issued, survey = excluded.survey WHERE excluded.issued > issued",
-)
 
 
 @dataclass(frozen=True)
@@ -125,14 +118,14 @@ class Statement:
                 "collector again, and check the clock; nothing was sent"
             )
 
-    def remember(self, ledger: sqlite3.Connection) -> None:
-        """Write it down in a ledger; OperationalError where one was seen that was issued later, or
-        on the same day about another survey."""
-        said = {"said": f"{self.author}:{self.table}", "issued": self.issued.isoformat()}
-        for statement in _REMEMBER:
-            ledger.execute(statement, {**said, "survey": self.fingerprint})
-        newest = "SELECT issued, survey FROM statements WHERE said = :said"
-        if ledger.execute(newest, said).fetchall() != [(said["issued"], self.fingerprint)]:
+    def remember(self, seen: dict[str, list[str]]) -> None:
+        """Write it down among those that were seen: by author and table, the day on which the
+        latest one was issued, and the survey. OperationalError where one was seen that was issued
+        later, or on the same day about another survey."""
+        said, own = f"{self.author}:{self.table}", [self.issued.isoformat(), self.fingerprint]
+        if said not in seen or seen[said][0] < own[0]:
+            seen[said] = own
+        if seen[said] != own:
             raise OperationalError(
                 f"this device has seen a later statement about the survey {self.table} than the "
                 f"one of {self.issued}: the collector hands out an old one; nothing was sent"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from datetime import date, timedelta
 
 import pytest
@@ -13,7 +11,7 @@ from support.surveys import SMALL
 from ldpsql.designer import design
 from ldpsql_device.answer import respond
 from ldpsql_device.errors import InterfaceError, OperationalError
-from ldpsql_device.ledger import Ledger
+from ldpsql_device.ledger import _NEVER, Ledger, _Content
 from ldpsql_device.policy import Policy
 
 MONTHS = [date(2026, month, 15) for month in range(1, 13)]
@@ -23,11 +21,9 @@ RECORD = {"age": 30, "positive": True}
 class Forgetful(Ledger):
     """A ledger that takes any clock's word: the defence taken out."""
 
-    def answer(self, *arguments, **when):
-        if self.path.exists():
-            with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
-                database.execute("UPDATE ledger SET latest = 1")
-        return super().answer(*arguments, **when)
+    def _see(self, content, today):
+        content.latest = _NEVER
+        return super()._see(content, today)
 
 
 def left(surveys, days, ledger, policy):
@@ -85,11 +81,10 @@ def wild(kind, folder, renewal):
 class Undated(Ledger):
     """The control: answers whose day is forgotten are not counted."""
 
-    def answer(self, survey, draw, *, today, **given):
-        if self.path.exists():
-            with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
-                database.execute("UPDATE answers SET day = 1")
-        return super().answer(survey, draw, today=today, **given)
+    def _check_budgets(self, content, *asked):
+        undated = _Content(content.salt, content.latest, {})
+        undated.answers = [answer._replace(day=1) for answer in content.answers]
+        super()._check_budgets(undated, *asked)
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,10 @@ def answered(survey: Survey, ledger: Ledger, policy: Policy = ANYTHING) -> bool:
         return False
 
 
-def look_at_chains_alone(database, survey):
+def look_at_chains_alone(content, survey):
     """What a device must not be content with."""
-    other = "SELECT 1 FROM answers WHERE chain = ? AND survey <> ?"
-    if database.execute(other, [ledger_module.chain_of(survey), survey.fingerprint]).fetchone():
+    chain, own = ledger_module.chain_of(survey), survey.fingerprint
+    if any(answer.chain == chain and answer.survey != own for answer in content.answers):
         raise OperationalError("another round was answered")
 
 

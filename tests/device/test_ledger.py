@@ -131,7 +131,7 @@ DAMAGES = {
     "a page of zeros": lambda path: overwrite(path, 4096, bytes(4096)),
     "no database": lambda path: path.write_text("{}" * 5000),
     "another database": lambda path: (path.unlink(), change(path, "CREATE TABLE a (b)")),
-    "another version": lambda path: change(path, "UPDATE ledger SET format = 3"),
+    "another version": lambda path: change(path, "UPDATE ledger SET format = 4"),
     "no version": lambda path: change(path, "DELETE FROM ledger"),
     "no answers": lambda path: change(path, "DROP TABLE answers"),
     **{

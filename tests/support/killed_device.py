@@ -22,7 +22,6 @@ from support.surveys import ANYTHING
 from ldpsql_device import ledger as module
 from ldpsql_device.answer import respond
 from ldpsql_device.ledger import Ledger
-from ldpsql_device.reports import Report
 from ldpsql_device.survey import Survey
 
 
@@ -34,10 +33,10 @@ def send_before_it_is_kept(pipe: int) -> None:
     """Have the report leave inside the transaction: what a ledger must not do."""
     write = module._write
 
-    def early(database: Any, survey: Any, names: Any, day: Any, report: Report) -> None:
-        os.write(pipe, report.to_json().encode())
+    def early(database: Any, content: Any, survey: Any, names: Any, *drawn: Any) -> None:
+        os.write(pipe, drawn[-1].to_json().encode())
         time.sleep(0.005)
-        write(database, survey, names, day, report)
+        write(database, content, survey, names, *drawn)
 
     module._write = early
 

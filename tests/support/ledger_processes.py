@@ -34,14 +34,15 @@ def answer_together(path: str, tries: int, barrier: Any, answers: Any, *, guarde
 
 
 def take_locks_out() -> None:
-    """Ledgers without transactions, and without the constraint that would show their loss."""
+    """Ledgers without transactions, and without the constraint and the digests that would show
+    their loss."""
 
     @contextmanager
-    def unlocked(self: Ledger) -> Any:
+    def unlocked(self: Ledger, begin: str) -> Any:
         if not self.path.exists():
             self._create()
         with closing(sqlite3.connect(self.path, isolation_level=None, factory=_Eager)) as database:
-            yield database
+            yield database, self._read(database)
 
     check = module._check_round
 
@@ -50,7 +51,10 @@ def take_locks_out() -> None:
         check(*arguments)
 
     module._check_round = dawdle
-    module._SCHEMA = module._SCHEMA.replace("UNIQUE (survey, period)", "CHECK (1)")
+    ledger, answers = module._SCHEMA
+    module._SCHEMA = (ledger, answers.replace(" PRIMARY KEY", ""))
+    module._Content.add = lambda self, answer: self.answers.append(answer) or ""
+    module._Content.heading = lambda self: (self.latest, "{}", "")
     Ledger._open = unlocked  # type: ignore[method-assign]
 
 
