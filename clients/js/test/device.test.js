@@ -3,6 +3,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { Collector, Ledger, MemoryStore, Policy, Survey, TextStore, describe, respond } from "../src/index.js";
+import { checksum } from "../src/ledger.js";
+import { decimalText } from "../src/rational.js";
 import { readSchema } from "../src/schema.js";
 import { hashText } from "../src/sha256.js";
 import { vectors, verify } from "../support/vectors.js";
@@ -206,12 +208,41 @@ test("a ledger holds no names, and is not taken for an empty one", async () => {
   const store = new TextStore(() => text, async (next) => { text = next; });
   const ledger = new Ledger(store, budgets), line = await respond(survey, {}, { policy, ledger, day });
   for (const name of survey.schema.names) assert.ok(!text.includes(name) && !text.includes(hashText(name)));
-  const [{ names }] = JSON.parse(text).answers;
+  const [{ names }] = JSON.parse(JSON.parse(text).text).answers;
   assert.ok(names.length && names.every((name) => /^[0-9a-f]{64}$/.test(name)));
   assert.equal(await respond(survey, {}, { policy, ledger, day }), line);
   const whole = text;
-  for (text of ["", "{", "null", "{}", whole.slice(1), whole.replace('"format":2', '"format":1'), whole.replace(line.slice(10, 30), "x")]) {
+  const earlier = JSON.stringify({ format: 2, ...JSON.parse(JSON.parse(whole).text) });
+  for (text of ["", "{", "null", "{}", whole.slice(1), earlier, whole.replace('"format":3', '"format":2'), whole.replace(line.slice(10, 30), "x")]) {
     await assert.rejects(respond(survey, {}, { policy, ledger, day }), refusedAs("ledger", /damaged/));
+  }
+});
+
+test("any bit of a ledger that is flipped, and any part that is lost, is an error", async () => {
+  let bytes, calls = 0;
+  const store = new TextStore(() => new TextDecoder().decode(bytes), async (next) => { bytes = new TextEncoder().encode(next); });
+  const first = new TextStore(() => undefined, store.write), answer = (each, limits = {}) => respond(each, {}, { policy, ledger: new Ledger(store, { ...budgets, ...limits }), day });
+  const line = await respond(survey, {}, { policy, ledger: new Ledger(first, budgets), day }), whole = bytes;
+  assert.equal(await answer(survey), line);
+  const isDamaged = () => assert.rejects(new Ledger(store, budgets).pending(day), refusedAs("ledger", /damaged/));
+  for (let bit = 0; bit < 8 * whole.length; bit++) {
+    bytes = Uint8Array.from(whole);
+    bytes[bit >> 3] ^= 1 << (bit & 7);
+    await isDamaged();
+    calls++;
+  }
+  for (let length = 0; length < whole.length; length++) {
+    bytes = whole.slice(0, length);
+    await isDamaged();
+  }
+  assert.ok(calls > 4000);
+  // The control: with a checksum that was made anew, what one bit changed is believed, and given again over the budget.
+  const { text } = JSON.parse(new TextDecoder().decode(whole)), other = new Survey(JSON.stringify({ ...data, collector: "0".repeat(64) }));
+  const price = /"epsilon":"(\d)/.exec(text)[0], changed = text.replace(price, `${price.slice(0, -1)}0`);
+  for (const [content, isBelieved] of [[text, false], [changed, true]]) {
+    bytes = new TextEncoder().encode(JSON.stringify({ format: 3, checksum: checksum(content), text: content }));
+    const given = answer(other, { total: decimalText(survey.promise.epsilon) });
+    await (isBelieved ? given : assert.rejects(given, refusedAs("ledger", /of the budget/)));
   }
 });
 
