@@ -32,6 +32,7 @@ from benchmarks import (
     speed,
     statistics,
     uldp,
+    verdicts,
 )
 from benchmarks.tables import machine
 
@@ -58,6 +59,7 @@ PARTS = {
     "smooth-real": smooth_real.run,
     "h4mda": h4mda.run,
     "uldp": uldp.run,
+    "verdicts": verdicts.run,
     "response": response.run,
     "scale": scale.run,
     "serving": serving.run,

@@ -107,10 +107,7 @@ def test_the_published_estimator_has_no_error() -> None:
 
 def test_no_error_is_expected() -> None:
     """A forecast of intervals would be of the noise alone."""
-    biased, sound = (
-        expectations(design_survey(survey_by(name)), None, is_asked=True, is_verbose=True)
-        for name in ("lgrr", "lgrr-fd")
-    )
+    biased, sound = (expectations(design_survey(survey_by(name))) for name in ("lgrr", "lgrr-fd"))
     assert not any("±" in line for line in biased)
     assert any("no" in line and "biased" in line for line in biased)
     assert any("±" in line for line in sound)

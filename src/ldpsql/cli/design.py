@@ -16,7 +16,7 @@ import click
 from ldpsql import extensions
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.audit.lines import list_not_covered
-from ldpsql.cli.forecast import choice, expectations
+from ldpsql.cli.forecast import choice, expectations, plan, verdict
 from ldpsql.designer import design_survey
 from ldpsql.designer.file import column_types, starter_text, types_of
 from ldpsql.errors import pluralize
@@ -37,7 +37,7 @@ from ldpsql_device.statement import Statement
 from ldpsql_device.survey import ANY_DAY, utc_today
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ldpsql.survey import Survey
 
@@ -46,7 +46,9 @@ _MOST_COLUMNS = 8  # that have a line of their own
 _READ_FROM_ROWS = (
     "-- bounds, edges and values were read from the rows; confirm each from what is publicly known"
 )
-_SEE_BELOW = "see below; devices must accept that"
+_MOST_LINES, _MOST_HEAD = 24, 9  # of a survey's head with the verdict, and of the head alone
+_HEAD = ("survey", "author", "answered", "mechanism", "guarantee", "witness", "warning", "note")
+_SEE_BELOW = "see `not covered` (-v); devices must accept that"
 
 
 @click.command()
@@ -68,6 +70,14 @@ _SEE_BELOW = "see below; devices must accept that"
     help="Say what it takes to count to within this share of the people, such as ±2%.",
 )
 @click.option(
+    "--effect",
+    "difference",
+    type=options.half_width,
+    metavar="SHARE",
+    help="Say with which chance such a difference between two groups is told, of the share of "
+    "their people or of an average as a share of its range, and how many people tell it in 80 %.",
+)
+@click.option(
     "--plot",
     "picture",
     type=options.file_with_suffix("a picture", ".png", ".svg"),
@@ -83,13 +93,14 @@ _SEE_BELOW = "see below; devices must accept that"
 @click.option(
     "--quick",
     is_flag=True,
-    help="Spend a tenth of the time on comparing mechanisms, and leave out those that take longer.",
+    help="Spend a tenth of the time on comparing mechanisms, less on trying improvements, and "
+    "leave out what takes longer.",
 )
 @options.option(
     "--next",
     "finished",
     excludes=[
-        *("SURVEY.toml", "--epsilon", "--mechanism", "--target", "--plot"),
+        *("SURVEY.toml", "--epsilon", "--mechanism", "--target", "--effect", "--plot"),
         *("--accept-no-guarantee", "--quick"),
     ],
     metavar="ROUND.duckdb",
@@ -106,7 +117,11 @@ _SEE_BELOW = "see below; devices must accept that"
     "ldpsql[sign]`.",
 )
 @click.option(
-    "--verbose", "-v", is_flag=True, help="List what auto compared, and what it left out."
+    "--verbose",
+    "-v",
+    is_flag=True,
+    help="Say all that is promised, collected and expected, what auto compared, and what it left "
+    "out.",
 )
 @options.output()
 def design(
@@ -114,13 +129,19 @@ def design(
     finished: Path | None,
     key_file: Path | None,
     half_width: float | None,
+    difference: float | None,
     picture: Path | None,
     verbose: bool,
     target: Path | None,
     **asked: Any,
 ) -> None:
-    """Design a survey, and say what it promises, what leaves a device, and how accurate its answers
-    will be.
+    """Design a survey, and say what it promises, which questions it answers how well, and what
+    would improve it.
+
+    Questions are those of [workload], or each column, each pair, and each measure by each column.
+    An answer is sharp if half of its 95 % interval is at most 10 % of it, usable up to 50 %, and
+    else useless; it is taken to be an even share of the people. An average is sharp up to 10 % of
+    its measure's range, and usable up to 25 %.
 
     The JSON goes to -o and the explanation to stdout. Without -o the JSON goes to stdout and the
     explanation to stderr.
@@ -134,7 +155,8 @@ def design(
         survey = _next_round(finished, key)
         lines = labelled_lines([*_facts(survey), *_rounds_to_come(survey, asked["users"])])
     elif source is not None:
-        survey, lines = _design(source, key, half_width, picture, is_verbose=verbose, **asked)
+        wanted = half_width, difference
+        survey, lines = _design(source, key, wanted, picture, is_verbose=verbose, **asked)
     else:
         raise click.UsageError("name a survey file, or a finished round with --next")
     if target is None:
@@ -147,13 +169,17 @@ def design(
 def _design(
     source: Path,
     key: SigningKey | None,
-    half_width: float | None,
+    wanted: tuple[float | None, float | None],
     picture: Path | None,
     *,
     is_verbose: bool,
     **asked: Any,
 ) -> tuple[Survey, list[str]]:
-    """The survey of a file, and the lines that explain it. asked: as of `design_survey`."""
+    """The survey of a file, and the lines that explain it.
+
+    wanted: half of the interval of a typical count, and a difference, as shares, or None.
+    asked: as of `design_survey`.
+    """
     if picture is not None:
         pictures = extensions.require("ldpsql.pictures", "surveys", "the drawing of pictures")
         require_matplotlib()
@@ -162,15 +188,22 @@ def _design(
         survey = designed.survey if key is None else designed.survey.sign(key)
         progress.show("what to expect")
         progress.advance(0, None)
-        hints = (asked["users"], survey.users, survey.shuffled, half_width)
-        is_asked = any(hint is not None for hint in hints)
         notes = (("note", note) for note in designed.notes)
         how = "" if designed.ranking is None else f", {choice(designed.ranking)}"
         facts = [*_facts(survey, how), *notes]
         if missing := missing_rooms():
             facts.append(("note", f"not installed: {', '.join(missing)}; ldpsql[all] has them"))
-        lines = labelled_lines(facts)
-        lines += expectations(designed, half_width, is_asked=is_asked, is_verbose=is_verbose)
+        half_width, difference = wanted
+        planned = [] if half_width is None else plan(designed, half_width)
+        lines = labelled_lines(facts) + expectations(designed) if is_verbose else _shorten(facts)
+        lines += verdict(
+            designed,
+            progress.show,
+            difference=difference,
+            most_lines=None if is_verbose else _MOST_LINES - len(lines) - len(planned),
+            is_quick=asked["quick"],
+        )
+        lines += planned
         if picture is not None:
             progress.show("drawing")
             save_figure(pictures.draw_survey(designed, is_verbose=is_verbose), picture)
@@ -211,6 +244,14 @@ def _rounds_to_come(survey: Survey, users: int | None) -> Iterator[tuple[str, st
         )
     each = rest // (design.rounds - design.round + 1)
     yield "", f"{rest:,} of {users:,} are left, {each:,} for each of {left}"
+
+
+def _shorten(facts: Iterable[tuple[str, str]]) -> list[str]:
+    """At most _MOST_HEAD lines: the facts that nobody should miss, as far as they fit."""
+    lines = [labelled_lines([fact]) for fact in facts if fact[0] in _HEAD]
+    while sum(map(len, lines)) > _MOST_HEAD:
+        lines[-2:] = [["note         the rest is told with -v"]]
+    return [line for own in lines for line in own]
 
 
 def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:

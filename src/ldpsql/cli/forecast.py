@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Ranking, Trial
 from ldpsql.designer.forecast import least_users
 from ldpsql.designer.predicates import find_costs
+from ldpsql.designer.verdict import (
+    LEVEL,
+    POWER,
+    SHARP,
+    USABLE,
+    USABLE_AVERAGE,
+    VERDICTS,
+    Budget,
+    Improvement,
+    Judged,
+    MissingCost,
+    find_effects,
+    find_missing_cost,
+    improve,
+    judge_survey,
+)
+from ldpsql.errors import list_some, pluralize
 from ldpsql.mechanisms.fourier.group import Spectral, is_coarse
 from ldpsql.terminal.text import WIDTH, cut, fill, labelled_lines, table_lines
 from ldpsql.wording.numbers import about, significant
@@ -17,28 +34,24 @@ from ldpsql_device.epsilon import LARGEST_EPSILON
 from ldpsql_device.errors import Error
 
 _MOST_KINDS, _MOST_COLUMNS = 12, 6  # kinds of queries: lines of a forecast, columns of a comparison
+_MOST_EFFECTS = 4
+_BRIEFER = ((3, 3), (2, 3), (1, 3), (1, 2), (1, 1), (1, 0))  # lines of a verdict, improvements
+_LARGEST = 9.99  # of the shares that are printed
 _HEADING = 14  # letters of a heading's line
 _HALF = quantile(CONFIDENCE)  # of an interval, in standard errors: what ± means everywhere
 _NO_MATTER = 0.02
 _LEVEL = f"{100 * CONFIDENCE:g} %"
 
 
-def expectations(
-    designed: DesignedSurvey, half_width: float | None, *, is_asked: bool, is_verbose: bool
-) -> list[str]:
-    """Lines: what is expected, what a wanted half-width takes, and what was compared.
-
-    half_width: of a typical count, as a share of the people, or None.  is_asked: whether the errors
-    of a survey are wanted whose mechanism was not chosen by them; if not it is said how far it is
-    from the best.  is_verbose: whether all mechanisms are listed that were compared.
-    """
+def expectations(designed: DesignedSurvey) -> list[str]:
+    """Lines: what is expected of every kind of query, how far that is from the best that can be,
+    and what was compared."""
     ranking = designed.ranking
     lines, facts = list[str](), list[tuple[str, str]]()
     try:
-        if ranking or is_asked:
-            lines += forecast(designed)
+        lines += forecast(designed)
         facts += distance(designed)
-        if (ranking or is_asked) and (forged := designed.forecast.find_forged()):
+        if forged := designed.forecast.find_forged():
             moved = [
                 f"{what} by up to {significant(most)}{' people' if not place else ''}"
                 for place, (what, most) in enumerate(forged)
@@ -49,9 +62,161 @@ def expectations(
     except Error as error:
         facts.append(("warning", f"the error of the whole workload cannot be predicted: {error}"))
     lines += labelled_lines([*facts, *predicates(designed)])
-    if half_width is not None:
-        lines += plan(designed, half_width)
-    return lines + (comparison(ranking, designed.people) if ranking and is_verbose else [])
+    return lines + (comparison(ranking, designed.people) if ranking else [])
+
+
+def verdict(
+    designed: DesignedSurvey,
+    tell: Callable[[str], None] = lambda _: None,
+    *,
+    difference: float | None = None,
+    most_lines: int | None = None,
+    is_quick: bool = False,
+) -> list[str]:
+    """Lines: which questions are answered how well, what missing measures cost, the best
+    improvements, and which difference is told.
+
+    tell: is told what is tried.  difference: as of `effects`, or None.  most_lines: of text, as far
+    as that can be; None to list everything.  is_quick: less time for what is tried.
+    """
+    try:
+        judged = judge_survey(designed)
+    except Error as error:
+        words = f"which questions are answered how well is not known: {error}"
+        return _labelled("verdict", words)[:most_lines]
+    budget = Budget.of(designed, is_quick=is_quick)
+    cost = find_missing_cost(designed, judged, budget)
+    found, untried = improve(designed, judged, budget, tell)
+    words = (
+        f"with {designed.people:,} people, ± being half of a {_LEVEL} interval, as a share of an "
+        f"even answer or of an AVG's range; sharp is up to {_share(SHARP)}, usable up to "
+        f"{_share(USABLE)} (AVG: {_share(USABLE_AVERAGE)})"
+    )
+    told = []
+    if difference is not None:
+        told = effects(judged, difference, designed.people, is_short=most_lines is not None)
+    lines: list[str] = []
+    for most, changes in _BRIEFER if most_lines is not None else ((None, len(found)),):
+        lines = _labelled("verdict", words)
+        lines += _list_verdicts(judged, most)
+        if cost is not None:
+            lines += _labelled("missing", _price(cost, most))
+        lines += _list_improvements(found, changes, untried, is_short=most is not None) + told
+        if most_lines is None or len(lines) <= most_lines:
+            break
+    return lines
+
+
+def _list_verdicts(judged: Sequence[Judged], most: int | None) -> list[str]:
+    """Lines: the questions by verdict, at most so many lines for each."""
+    by_word: dict[str, list[Judged]] = {word: [] for word in (*VERDICTS, "no answer")}
+    for own in judged:
+        by_word[own.verdict if math.isfinite(own.half) else "no answer"].append(own)
+    lines: list[str] = []
+    for word, members in by_word.items():
+        lines += _list_questions(word, members, most)
+    return lines
+
+
+def _list_improvements(
+    found: Sequence[Improvement], most: int, untried: int, *, is_short: bool
+) -> list[str]:
+    """Lines: so many improvements, and how many changes were left untried."""
+    changes = [_describe(own, is_short=is_short) for own in found[:most]]
+    changes = changes or [f"{len(found)} (-v)" if found else "nothing that was tried helps"]
+    if untried:
+        changes.append(f"{pluralize(untried, 'other change')} not tried, which would take longer")
+    lines: list[str] = []
+    for place, change in enumerate(changes):
+        lines += _labelled("" if place else "to improve", change)
+    return lines
+
+
+def _price(cost: MissingCost, most: int | None) -> str:
+    """What it costs that measures may be missing."""
+    names = list_some([cut(name, 20) for name in cost.names], 20 if most is None else 2)
+    if cost.averages is None:
+        return f"what it costs that {names} may be missing was not worked out in time"
+    wide = [
+        f"{what} {ratio:.2f} times as wide"
+        for what, ratio in (("of AVG", cost.averages), ("of others", cost.others))
+        if ratio is not None
+    ]
+    return f"that {names} may be missing makes ± {' and '.join(wide)}; required = true saves that"
+
+
+def _share(share: float) -> str:
+    """A half-interval, whose spaces end no line."""
+    if share > _LARGEST:
+        return f"±\xa0over\xa0{100 * _LARGEST:.0f}\xa0%"
+    return f"±\xa0{_in_short(100 * share)}\xa0%"
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    return [line.replace("\xa0", " ") for line in labelled_lines([(label, text)])]
+
+
+def _list_questions(word: str, judged: Sequence[Judged], most: int | None) -> list[str]:
+    """Lines: those of one verdict, and what the least accurate one tells apart; as many as fit into
+    so many lines."""
+    lines: list[str] = []
+    for shown in range(len(judged), 0, -1):
+        own = judged[:shown]
+        texts = [
+            cut(each.question.text, WIDTH - 30 if most else 500)
+            + (f" {_share(each.half)}" if math.isfinite(each.half) else "")
+            for each in own
+        ]
+        if shown < len(judged):
+            texts.append(f"{len(judged) - shown} more (-v)")
+        told, last = own[-1].told, f"the last{' shown' * (shown < len(judged))} " * (shown > 1)
+        if told is not None and word in VERDICTS[:2]:
+            is_average = own[-1].question.bounds is not None
+            low, high = (significant(t) if is_average else f"{100 * t:.3g}\xa0%" for t in told)
+            texts[-1] += f"; {last}tells {low} from {high}"
+        if most and word not in VERDICTS:
+            texts[-1] += " (-v: why)"
+        lines = _labelled(word, ", ".join(texts))
+        if most is None or len(lines) <= most:
+            break
+    return lines
+
+
+def _describe(own: Improvement, *, is_short: bool) -> str:
+    """An improvement: what it does to the question that gains most and to others, and its cost.
+
+    is_short: whether it is to fit into two lines.
+    """
+    before, after = _share(own.before.half), _share(own.after.half)
+    text, change, cost = own.after.question.text, own.text, own.cost
+    if is_short:
+        text, change, cost = cut(text, 36), cut(change, 30), cut(cost, 40)
+    more = f", {own.better} better" * bool(own.better) + f", {own.lost} lost" * bool(own.lost)
+    return f"{change}: {text} {after}, not {before}{more}; {cost}"
+
+
+def effects(
+    judged: Sequence[Judged], difference: float, people: int, *, is_short: bool
+) -> list[str]:
+    """Lines: with which chance a difference between two groups is told, and what sample would do.
+
+    difference: of shares of a group's people, or of averages as a share of the range.  is_short:
+    whether the likeliest ones are enough.
+    """
+    found = find_effects(judged, difference, people)
+    share = f"{_in_short(100 * difference)} %"
+    if not found:
+        return [f"no difference of {share} between two groups can be predicted"]
+    head = ["question, groups", "chance", f"{100 * POWER:.0f} % with"]
+    rows = [
+        [cut(own.text, WIDTH - 34), f"{100 * own.power:.0f} %", f"{about(own.people)} people"]
+        for own in found[: _MOST_EFFECTS if is_short else None]
+    ]
+    text = (
+        f"a difference of {share} between two groups (of the people in each, or of an AVG's range),"
+        f" two-sided at {100 * LEVEL:.0f} %: the chance that {people:,} people tell it"
+    )
+    return [*fill(text), *(f"  {line}" for line in table_lines(head, rows, [False, True, True]))]
 
 
 def choice(ranking: Ranking) -> str:

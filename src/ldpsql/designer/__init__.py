@@ -12,9 +12,10 @@ from pathlib import Path
 
 from ldpsql.algebra.least_error import BOUND_BELOW
 from ldpsql.algebra.workload import Workload
+from ldpsql.designer import auto
 from ldpsql.designer.auto import FINAL, RACE, Ranking, Trial, bound_of, choose
 from ldpsql.designer.fairness import Distance, find_distances, weigh_fairly
-from ldpsql.designer.file import WEIGHTS, read_file, read_workload
+from ldpsql.designer.file import WEIGHTS, SurveyFile, read_file, read_workload
 from ldpsql.designer.forecast import DEFAULT_USERS, Forecast, least_epsilon, sample_queries
 from ldpsql.mechanisms.base import Promise
 from ldpsql.mechanisms.registry import mechanism as registered
@@ -28,15 +29,18 @@ from ldpsql_device.errors import Error, SurveyError
 class DesignedSurvey:
     """A designed survey with what led to it.
 
-    weigh: gives `workload`.  ranking: what `auto` compared, or None where the file names a
-    mechanism.  people: how many the forecasts are for.  notes: see
-    `SurveyFile.notes`.  is_fair: whether classes count by what each could have alone.
+    file: what it was designed from, its codes merged.  weigh: gives `workload`.  ranking: what
+    `auto` compared, or None where the file names a mechanism.  people: how many the forecasts are
+    for.  seconds: of processor time that it took.  notes: see `SurveyFile.notes`.  is_fair: whether
+    classes count by what each could have alone.
     """
 
     survey: Survey
+    file: SurveyFile
     weigh: Callable[[], Workload]
     ranking: Ranking | None
     people: int
+    seconds: float
     notes: tuple[str, ...] = ()
     is_fair: bool = False
 
@@ -171,6 +175,7 @@ def design_survey(
     tell: is told which mechanism is being tried.  progress: called with how many of them are tried,
     and how many there are.  quick: compare in a tenth of the time.
     """
+    started = auto.clock()
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
     people = users or file.users or DEFAULT_USERS
     notes: tuple[str, ...] = ()
@@ -235,7 +240,9 @@ def design_survey(
     )
     if ranking is None and file.workload_options is not None:
         _check_answers(survey, workload)
-    return DesignedSurvey(survey, weigh, ranking, people, (*file.notes, *notes), is_fair=is_fair)
+    said = (*file.notes, *notes)
+    seconds = auto.clock() - started
+    return DesignedSurvey(survey, file, weigh, ranking, people, seconds, said, is_fair=is_fair)
 
 
 def _check_answers(survey: Survey, workload: Workload) -> None:

@@ -36,7 +36,7 @@ def merge_codes(file: SurveyFile) -> tuple[SurveyFile, tuple[str, ...]]:
     dimensions, notes = [], []
     for place, dimension in enumerate(file.schema.dimensions):
         sides = frozenset[CodeSet]().union(*(own[place] for own in found))
-        merged = dimension if dimension.sensitive else _merge(dimension, sides)
+        merged = dimension if dimension.sensitive else merge(dimension, sides)
         dimensions.append(merged)
         if merged is not dimension:
             notes.append(
@@ -47,7 +47,7 @@ def merge_codes(file: SurveyFile) -> tuple[SurveyFile, tuple[str, ...]]:
     return replace(file, schema=schema), tuple(notes)
 
 
-def _merge(dimension: Dimension, sides: Iterable[CodeSet]) -> Dimension:
+def merge(dimension: Dimension, sides: Iterable[CodeSet]) -> Dimension:
     """The dimension with one code for all that no side tells apart; itself where that changes
     nothing, or leaves one code."""
     domain = dimension.domain
