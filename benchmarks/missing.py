@@ -21,14 +21,14 @@ from ldpsql.survey import Survey
 from ldpsql_lab.simulation import simulate
 
 Floats = NDArray[np.float64]
-PEOPLE, RUNS = 2_000, 200
-SHARES = (0.0, 0.16, 0.6)
+PEOPLE, RUNS = 1_000, 1_000
+MISSING = ((0.0, True), (0.16, True), (0.16, False), (0.6, True), (0.6, False))
+"""Shares of missing values, and whether they are missing at random."""
 EPSILONS = ("1", "2", "4")
+MECHANISMS = ("fourier", "staircase", "grr", "hgrr", "hio", "ahio", "ehio")
 ASKED = ("AVG(income)", "SUM(income)", "COUNT(income)")
-WHERE = {"of everybody": "", "of a group": " WHERE sex = 'f'"}
-COMPARED = ("1", "2")
 COST_HEAD = ["dimensions", "mechanism", "epsilon", "RMSE of AVG, required", "AVG", "SUM", "COUNT"]
-HONESTY_HEAD = ["mechanism", "epsilon", "missing", "asked"]
+HONESTY_HEAD = ["mechanism", "epsilon"]
 HONESTY_HEAD += [
     f"{what} of {text.partition('(')[0]}" for text in ASKED for what in ("bias", "cover")
 ]
@@ -99,34 +99,40 @@ class Answers:
         return held[np.isfinite(self.values)]
 
 
-def ask(asked: Survey, table: pa.Table, where: str = "", seed: int = 1) -> dict[str, Answers]:
-    """The answers to `ASKED`, and the truths, in every survey of a table."""
+def ask(asked: Survey, table: pa.Table, seed: int = 1) -> dict[str, Answers]:
+    """The answers to `ASKED` in every survey of a table, and the truths; of everybody, and of women
+    where their sex is asked."""
+    of_whom = {"": table}
+    if asked.schema.dimensions:
+        of_whom[" FILTER (WHERE sex = 'f')"] = table.filter(pc.field("sex") == "f")
+    truths: dict[str, Floats] = {}
+    for condition, members in of_whom.items():
+        kinds = [("income", kind) for kind in ("mean", "sum", "count")]
+        columns = members.group_by("run").aggregate(kinds).sort_by("run").drop_columns("run")
+        for text, column in zip(ASKED, columns.columns, strict=True):
+            truths[text + condition] = column.to_numpy().astype(np.float64)
     with simulate(asked, table, seed=seed) as connection:
-        sql = f"SELECT run, {', '.join(ASKED)} FROM people{where} GROUP BY run ORDER BY run"
+        sql = f"SELECT run, {', '.join(truths)} FROM people GROUP BY run ORDER BY run"
         found = connection.execute(sql).result
-    shown = table if not where else table.filter(pc.field("sex") == "f")
-    grouped = shown.group_by("run").aggregate(
-        [("income", "mean"), ("income", "sum"), ("income", "count")]
-    )
-    truths = grouped.sort_by("run").select(["income_mean", "income_sum", "income_count"])
+    answers = found.table.columns[1:]
     return {
         text: Answers(
-            truths.column(place).to_numpy().astype(np.float64),
-            found.table.column(place + 1).to_numpy(zero_copy_only=False).astype(np.float64),
+            truth,
+            answers[place].to_numpy().astype(np.float64),
             found.intervals[place + 1].low,
             found.intervals[place + 1].high,
         )
-        for place, text in enumerate(ASKED)
+        for place, (text, truth) in enumerate(truths.items())
     }
 
 
-def costs(mechanism: str, dimensions: int) -> Iterator[list[str]]:
-    """RMSE where nobody's income is missing, over that of the same survey with required = true; of
-    COUNT, which is exact there, as a share of the people."""
+def costs(dimensions: int) -> Iterator[list[str]]:
+    """By `auto`: RMSE where nobody's income is missing, over that of the same survey with
+    required = true; of COUNT, which is exact there, as a share of the people."""
     table = people(0.0)
-    for epsilon in COMPARED:
+    for epsilon in EPSILONS:
         kinds = [
-            survey(epsilon, mechanism, required=lines, dimensions=dimensions)
+            survey(epsilon, required=lines, dimensions=dimensions)
             for lines in ("required = true", "")
         ]
         required, own = (ask(each, table) for each in kinds)
@@ -139,34 +145,28 @@ def costs(mechanism: str, dimensions: int) -> Iterator[list[str]]:
         ]
 
 
-def honesty(mechanism: str) -> Iterator[list[str]]:
-    """Bias in standard errors of the mean, and coverage, of the three aggregates."""
-    for epsilon in EPSILONS:
-        asked = survey(epsilon, mechanism)
-        for share, at_random in ((s, r) for s in SHARES for r in (True, False) if s or r):
-            table = people(share, at_random=at_random)
-            for of_whom, where in WHERE.items():
-                found = ask(asked, table, where)
-                cells = [
-                    cell
-                    for each in found.values()
-                    for cell in (
-                        f"{each.errors.mean() / each.errors.std() * len(each.errors) ** 0.5:+.1f}",
-                        f"{100 * each.inside.mean():.1f} %",
-                    )
-                ]
-                shown = f"{100 * share:.0f} %" + (" at random" if at_random and share else "")
-                yield [asked.design.name, epsilon, shown, of_whom, *cells]
-
-
-def costs_of_all() -> Iterator[list[str]]:
-    """By numbers of dimensions."""
-    for dimensions in range(3):
-        for mechanism in ("auto", "fourier"):
-            yield from costs(mechanism, dimensions)
+def honesty(mechanism: str, epsilon: str) -> list[str]:
+    """Of each aggregate the largest bias, in standard errors of one answer, and the coverage, over
+    all shares of missing values, at random and not, of everybody and of a group."""
+    asked = survey(epsilon, mechanism, dimensions=1)
+    found: dict[str, list[Answers]] = {text: [] for text in ASKED}
+    for share, at_random in MISSING:
+        for text, own in ask(asked, people(share, at_random=at_random)).items():
+            found[text.partition(" ")[0]].append(own)
+    cells = [asked.design.name, epsilon]
+    for members in found.values():
+        biases = [abs(own.errors.mean()) / own.errors.std() for own in members]
+        inside = np.concatenate([own.inside for own in members])
+        cells += [f"{max(biases):.2f}", f"{100 * inside.mean():.1f} %"]
+    return cells
 
 
 def run() -> None:
     """Print the tables."""
-    print_table("Missing, cost of the level where nobody is missing", COST_HEAD, costs_of_all())
-    print_table("Missing, bias and coverage", HONESTY_HEAD, honesty("fourier"))
+    rows = (row for dimensions in range(3) for row in costs(dimensions))
+    print_table("Missing, cost of the level where nobody is missing", COST_HEAD, rows)
+    print_table(
+        "Missing, largest bias and coverage",
+        HONESTY_HEAD,
+        (honesty(name, epsilon) for name in MECHANISMS for epsilon in EPSILONS),
+    )

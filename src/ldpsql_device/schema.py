@@ -521,13 +521,15 @@ def _read_tables(role: str, entries: Any) -> dict[str, dict[str, Any]]:
             numbers = ()  # no longer than a number of JSON
         for key in (*numbers, *(("sensitive",) if kind == "int" else ())):
             if isinstance(table.get(key), list):
-                table[key] = [_read_number(number, kind == "float") for number in table[key]]
+                where, is_real = f"{role} {name}: {key}", kind == "float"
+                table[key] = [_read_number(number, is_real, where) for number in table[key]]
         if role == "measure" and "missing_as" in table:
-            table["missing_as"] = _read_number(table["missing_as"], is_real=True)
+            where = f"{role} {name}: missing_as"
+            table["missing_as"] = _read_number(table["missing_as"], True, where)
     return tables
 
 
-def _read_number(written: Any, is_real: bool) -> int | float:
+def _read_number(written: Any, is_real: bool, where: str) -> int | float:
     """A number of a schema; a decimal string stands for the IEEE double nearest to it."""
     if type(written) is int and not is_real:
         return written
@@ -536,8 +538,8 @@ def _read_number(written: Any, is_real: bool) -> int | float:
             return int(written)
         if is_real:
             return float(written)
-    what = "decimal strings" if is_real else "whole numbers"
-    raise SurveyError(f"a domain, edges and bounds of this type are {what}, not {written!r:.40}")
+    kind = "decimal string" if is_real else "whole number"
+    raise SurveyError(f"{where}: write a {kind}, not {written!r:.40}")
 
 
 def _read(role: str, tables: Any) -> Iterator[Any]:

@@ -147,7 +147,7 @@ PROMISE = {"kind": "local", "epsilon": "1"}
         (changed(table=3), "3 is not a table name"),
         (changed(previous="0" * 64), "names the one before and the first one"),
         (changed(schema=[]), "schema must have the keys"),
-        (changed(schema=schema_with(domain=["18", "x"])), "are whole numbers, not 'x'"),
+        (changed(schema=schema_with(domain=["18", "x"])), "domain: write a whole number, not 'x'"),
         (changed(schema=schema_with(bins=3)), "dimension age: unknown key 'bins'"),
         (changed(schema=schema_with(name=["age"])), "objects with a name"),
         (changed(promise={**PROMISE, "sigma": "1"}), "promise has the unknown key 'sigma'"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from support.significance import coverage_fits, is_unbiased
 
-from benchmarks.missing import Answers, ask, people, survey
+from benchmarks.missing import MECHANISMS, MISSING, Answers, ask, people, survey
 from ldpsql_lab.simulation import simulate
 
-MISSING = ((0.0, True), (0.16, True), (0.16, False), (0.6, True), (0.6, False))
 RUNS, EACH = 300, 1_500
 
 
@@ -21,14 +20,14 @@ def is_honest(found: Answers) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", ["fourier", "hgrr", "hio", "grr", "staircase"])
+@pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize(("share", "at_random"), MISSING)
 @pytest.mark.slow
 def test_missing_values_are_left_out_without_bias(name: str, share: float, at_random: bool) -> None:
     table = people(share, at_random=at_random, runs=RUNS, each=EACH)
-    for where in ("", " WHERE sex = 'f'"):
-        found = ask(survey("4", name, dimensions=1), table, where)
-        assert all(map(is_honest, found.values()))
+    found = ask(survey("4", name, dimensions=1), table)
+    assert len(found) == 6
+    assert all(map(is_honest, found.values()))
 
 
 def test_an_average_that_counts_missing_values_in_is_caught() -> None:
@@ -49,7 +48,7 @@ def test_a_required_measure_counts_a_missing_value_as_it_says() -> None:
         assert all(
             is_honest(Answers(truths[text].truths, own.values, own.low, own.high))
             for text, own in found.items()
-            if text != "COUNT(income)"
+            if not text.startswith("COUNT")
         )
         assert found["COUNT(income)"].values.tolist() == [EACH] * RUNS
         with simulate(asked, table) as connection:

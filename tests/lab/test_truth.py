@@ -157,6 +157,34 @@ COUNTS_OF_MOMENTS = survey_toml(
 )
 
 
+@pytest.mark.parametrize(
+    ("more", "given"),
+    [
+        ({"required": False}, "pay"),
+        ({}, "COALESCE(pay, 0)"),
+        ({"missing_as": 20}, "COALESCE(pay, 20)"),
+    ],
+)
+def test_missing_numbers_are_left_out_unless_everybody_has_one(more, given: str) -> None:
+    """Against DuckDB over the table as it is."""
+    random = np.random.default_rng(6)
+    paid = random.uniform(-20, 80, 500).round(2)
+    table = pa.table(
+        {"sex": random.integers(0, 2, 500), "pay": pa.array(paid, mask=random.random(500) < 0.3)}
+    )
+    toml = survey_toml(integer("sex", 0, 1), measure("pay", -5, 50, **more))
+    people = People.of(read_file(toml).schema, table)
+    pay = f"greatest(-5, least(50, {given}))"
+    pay = f"CASE WHEN {given} IS NOT NULL THEN {pay} END"
+    with duckdb.connect() as database:
+        database.register("app", table)
+        for aggregate in ("AVG", "SUM", "COUNT"):
+            for condition in ("", " WHERE sex = 1", " WHERE sex < 1"):
+                sql = f"SELECT {aggregate}({{}}) FROM app{condition}"
+                (wanted,) = database.execute(sql.format(pay)).fetchone()
+                assert expected(people, toml, sql.format("pay")) == pytest.approx(wanted, rel=1e-12)
+
+
 # -- persons who have several rows ----------------------------------------------------------------
 
 VISITS = survey_toml(integer("age", 0, 9), epsilon="8", mechanism="grr")
