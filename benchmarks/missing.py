@@ -94,8 +94,10 @@ class Answers:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Whether the interval holds the truth, of those that have a value."""
-        held = (self.low <= self.truths) & (self.truths <= self.high)
+        """Whether the interval, of those that have a value, holds what is true of all from whom the
+        people of the surveys are drawn: an answer is about these."""
+        truth = self.truths.mean()
+        held = (self.low <= truth) & (truth <= self.high)
         return held[np.isfinite(self.values)]
 
 

@@ -6,11 +6,13 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support.repeated_surveys import Repeated
 from support.surveys import boolean, category, integer, measure, public, survey_toml
 from support.tiers import runs
 
+from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import QueryClass, Workload, gram
 from ldpsql.designer import design_survey, predict_errors
@@ -31,6 +33,7 @@ from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import Schema
+from ldpsql_lab.simulation import simulate
 
 
 def domain(*sizes: int) -> RecordDomain:
@@ -337,3 +340,50 @@ def test_a_published_survey_has_the_errors_that_were_forecast(more):
         assert [entry.text for entry in found.expect_errors(most)] == [own.text for own in expected]
         shares = [entry.share for entry in found.expect_errors(most)]
         assert shares == pytest.approx([own.share for own in expected], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["grr", "fourier", "staircase"])
+def test_what_is_expected_of_a_measure_that_may_be_missing_is_what_answers_say(name):
+    """Of sums, averages and counts of halves of the people, a third of whom have no value."""
+    random, people = np.random.default_rng(11), 60_000
+    pay = pa.array(random.uniform(10, 30, people), mask=random.random(people) < 1 / 3)
+    table = pa.table({"member": random.random(people) < 0.5, "pay": pay})
+    columns = boolean("member"), measure("pay", 10, 30, required=False)
+    queries = ["SELECT AVG(pay) FROM app WHERE member", "SELECT SUM(pay) FROM app WHERE member"]
+    workload = {"queries": queries, "max_predicates": 1}
+    text = survey_toml(*columns, mechanism=name, epsilon="2", workload=workload)
+    designed = design_survey(text, users=people)
+    forecast = designed.forecast
+    found = {each.text: each for each in forecast.expect_errors(99)}
+    with simulate(designed.survey, table) as connection:
+        sql = "SELECT AVG(pay), SUM(pay), COUNT(pay), SUM(pay) - 20 * COUNT(pay) FROM app"
+        intervals = connection.execute(f"{sql} GROUP BY member ORDER BY member").result.intervals
+    average, total, count, about_middle = (intervals[place].stderr for place in range(4))
+    for text, error in (("SUM", about_middle), ("COUNT", count)):
+        mean = np.sqrt((error**2).mean())
+        assert found[f"{text}(pay) by member ="].error == pytest.approx(mean, rel=0.05)
+    mean = np.sqrt((average**2).mean())
+    assert found["SUM(pay) by member ="].average == pytest.approx(mean, rel=0.05)
+    assert found["query 1: SUM(pay)"].average == pytest.approx(average[1], rel=0.05)
+    assert found["query 1: COUNT(pay)"].error == pytest.approx(count[1], rel=0.05)
+    assert found["query 2: SUM(pay)"].error == pytest.approx(total[1], rel=0.05)
+    assert found["query 2: SUM(pay)"].average is None
+
+
+@pytest.mark.parametrize("name", ["grr", "fourier", "staircase"])
+def test_what_a_forged_report_moves_in_sums_of_what_may_be_missing(name):
+    columns = boolean("member"), measure("pay", 10, 30, required=False)
+    forecast = design_survey(survey_toml(*columns, mechanism=name), users=1_000).forecast
+    moved = dict(forecast.find_forged())
+    design = forecast.design
+    (*_, count, _) = design.domain.nullable[0]
+    levels = enumerate(np.linspace(10, 30, count))
+    members = [(value, Box((((1, 2),), ((level, level + 1),)))) for level, value in levels]
+    total = design.prepare(LinearQuery(tuple(members)))
+    assert moved["a sum of pay"] == pytest.approx(
+        np.abs(design.influence([total], np.eye(1), 1_000)).max()
+    )
+    # Of a third of the people, by how much their sum moves less 20 for each that is counted more.
+    middle = [(value - 20.0, box) for value, box in members if value != 20.0]
+    change = design.influence([design.prepare(LinearQuery(tuple(middle)))], np.eye(1), 1_000)
+    assert moved["an average of pay"] == pytest.approx(np.abs(change).max() * 3 / 1_000)

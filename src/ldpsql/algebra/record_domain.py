@@ -169,6 +169,15 @@ class RecordDomain:
     def _rounding(self, measure: int) -> tuple[int, str]:
         return self.roundings[measure] if self.roundings else TWO_LEVELS
 
+    def share_of(self, box: Box) -> float:
+        """The part of people in a box if they are spread as `cell_shares` has them."""
+        first = self.first_level_axis
+        share = Box(box.sides[:first]).share(self.sizes[:first])
+        for side, (*_, count, how) in zip(box.sides[first:], self.nullable, strict=True):
+            own = share_codes(count, how)
+            share *= sum(float(own[low:high].sum()) for low, high in codes_of(side, len(own)))
+        return share
+
     @cached_property
     def cell_shares(self) -> Array:
         """The part of people in every cell if they are spread evenly over all codes and between
@@ -176,8 +185,7 @@ class RecordDomain:
         codes = math.prod(self.sizes[: self.first_level_axis])
         shares: Array = np.full(codes, 1.0 / codes)
         for *_, count, how in self.nullable:
-            own = np.append(share_levels(count, how) * (1.0 - MISSING_SHARE), MISSING_SHARE)
-            shares = np.multiply.outer(shares, own).ravel()
+            shares = np.multiply.outer(shares, share_codes(count, how)).ravel()
         for measure in range(len(self.bounds)):
             shares = np.multiply.outer(shares, self.level_shares(measure)).ravel()
         return shares
@@ -239,6 +247,11 @@ def share_levels(count: int, rounding: str) -> Array:
         return np.convolve(np.ones(count - 1), [0.5, 0.5]) / (count - 1)
     # The integrals of (1/2 - u)^2 / 2, 3/4 - u^2 and (1/2 + u)^2 / 2 over a step.
     return np.convolve(np.ones(count - 2), [1 / 6, 2 / 3, 1 / 6]) / (count - 2)
+
+
+def share_codes(count: int, rounding: str) -> Array:
+    """The same at every code of a measure that may be missing, as it is for MISSING_SHARE."""
+    return np.append(share_levels(count, rounding) * (1.0 - MISSING_SHARE), MISSING_SHARE)
 
 
 def square_levels(low: float, high: float, count: int) -> Array:

@@ -100,9 +100,9 @@ def find_distances(
     found = zip(forecast.samples, forecast.variances, classes, strict=True)
     distances = []
     for sample, variance, entry in found:
-        least = least_variance(ask_alone(entry, domain), epsilon) or math.inf
-        ratio = math.sqrt(variance / (people * least))
-        distances.append(Distance(sample.text, sample.group, ratio))
+        if least := least_variance(ask_alone(entry, domain), epsilon):
+            ratio = math.sqrt(variance / (people * least))
+            distances.append(Distance(sample.text, sample.group, ratio))
     return tuple(distances)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from ldpsql.algebra.boxes import Box, CodeSet, LinearQuery, Side, Terms, multiply
 from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.algebra.numerics import Array
-from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.algebra.record_domain import RecordDomain, space_levels
 from ldpsql.algebra.workload import DeclaredQuery, Kind, QueryClass, Workload, count_levels
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDesign as Design
@@ -61,7 +61,8 @@ class SampledQueries:
     workload.  domain: of the queries.  is_about_middle: whether they are sums of a measure about
     the middle of its bounds, to be asked of a design with bounds -1 and 1.  unit: what is 1 in the
     workload's units.  shown: an error of the queries times this is in people or in units of the
-    measure.
+    measure.  summed: the measure that is.  counted: for each sum of its numbers how many have
+    them; empty for counts and for sums of squares.
     """
 
     text: str
@@ -72,33 +73,38 @@ class SampledQueries:
     is_about_middle: bool = False
     unit: float = 1.0
     shown: float = 1.0
+    summed: str | None = None
+    counted: tuple[LinearQuery, ...] = ()
 
     @property
     def is_count(self) -> bool:
         """Whether people are counted, and no measure is summed."""
-        return self.queries[0].measure is None and not self.is_about_middle
+        return self.summed is None
 
     @property
     def is_averaged(self) -> bool:
         """Whether each query, over the number of people in a box, is an average."""
-        return self.is_about_middle and all(
-            [share for share, _ in query.terms] == [1.0]
-            and not (query.is_square or query.terms[0][1].is_empty)
-            for query in self.queries
+        is_sum = bool(self.counted) and self.is_about_middle
+        return is_sum and all(
+            [share for share, _ in query.terms] == [1.0] and not query.terms[0][1].is_empty
+            for query in self.counted
         )
 
     def over(self, domain: RecordDomain) -> SampledQueries:
         """The same over a domain that may have other levels of measures."""
         if domain.sizes == self.domain.sizes:
             return self
-        terms = (self.domain.refine(query.terms, domain) for query in self.queries)
-        queries = (replace(q, terms=own) for q, own in zip(self.queries, terms, strict=True))
-        return replace(self, queries=tuple(queries), domain=domain)
+        queries, counted = (
+            tuple(replace(q, terms=self.domain.refine(q.terms, domain)) for q in own)
+            for own in (self.queries, self.counted)
+        )
+        return replace(self, queries=queries, counted=counted, domain=domain)
 
-    def share_of_people(self, sizes: Sequence[int]) -> float:
-        """The mean share of people, spread evenly over codes, whom a query is about."""
-        boxes = [box for query in self.queries for _, box in query.terms]
-        return float(np.mean([box.share(sizes) for box in boxes]))
+    @property
+    def share_of_people(self) -> float:
+        """The mean share of people, spread evenly, of whom a query is."""
+        asked = self.counted or self.queries
+        return float(np.mean([self.domain.share_of(box) for q in asked for _, box in q.terms]))
 
     @property
     def limit(self) -> str:
@@ -122,42 +128,34 @@ def sample_queries(workload: Workload, budget: int) -> tuple[SampledQueries, ...
         asked = [(i, kind) for i, kind in entry.predicates if i < domain.first_level_axis]
         of_level = entry.predicates[len(asked) :]
         what = " x ".join(f"{domain.names[i]} {_WORDS[kind]}" for i, kind in asked)
-        name, number = _target_name(entry.measure, domain), len(asked)
-        for axis, kind in of_level:
-            name = f"{'SUM' if kind == 'level' else 'COUNT'}({domain.names[axis]})"
-        text = " by ".join(filter(None, [name, what]))
-        if entry.measure is None and not of_level:
-            text = what or "everybody"
-        group = f"{name}, {number} predicate{'' if number == 1 else 's'}"
+        number = len(asked)
         queries = tuple(
             LinearQuery(over_level(sides, of_level, domain), entry.measure)
             for sides in _sample_sides(replace(entry, predicates=tuple(asked)), domain, most)
         )
-        sample = _sample(text, group, entry.weight, queries, domain)
-        if of_level and of_level[0][1] == "level":
-            low, high, *_ = domain.nullable[of_level[0][0] - domain.first_level_axis]
-            sample = replace(sample, is_about_middle=True, shown=(high - low) / 2.0)
-        samples.append(sample)
+        name = _name_target(queries[0], domain)
+        text = " by ".join(filter(None, [name, what]))
+        if entry.measure is None and not of_level:
+            text = what or "everybody"
+        group = f"{name}, {number} predicate{'' if number == 1 else 's'}"
+        samples.append(_sample(text, group, entry.weight, queries, domain))
     for number, declared in groupby(workload.queries, key=lambda query: query.text):
-        targets: dict[tuple[int | None, float, float, bool], list[DeclaredQuery]] = {}
+        targets: dict[tuple[str, float, float], list[DeclaredQuery]] = {}
         for query in declared:
-            target = query.measure, query.level, query.contrast, query.is_square
-            targets.setdefault(target, []).append(query)
-        for (measure, level, contrast, is_square), members in targets.items():
-            text = f"query {number}: {_target_name(measure, domain)}"
-            text += ", squares" if is_square else ""
+            name = _name_target(_linear(query), domain)
+            targets.setdefault((name, query.level, query.contrast), []).append(query)
+        for (name, level, contrast), members in targets.items():
+            text = f"query {number}: {name}"
             weight = sum(query.weight for query in members)
-            group = f"query {number}" if measure is None else text
-            queries = tuple(
-                LinearQuery(
-                    tuple((share, Box(sides)) for share, sides in query.terms),
-                    measure,
-                    is_square=is_square,
-                )
-                for query in take_evenly(members, most)
-            )
+            group = f"query {number}" if name == "COUNT" else text
+            queries = tuple(map(_linear, take_evenly(members, most)))
             samples.append(_sample(text, group, weight, queries, domain, level, contrast))
     return tuple(samples)
+
+
+def _linear(query: DeclaredQuery) -> LinearQuery:
+    terms = tuple((share, Box(sides)) for share, sides in query.terms)
+    return LinearQuery(terms, query.measure, is_square=query.is_square)
 
 
 def over_level(
@@ -173,8 +171,45 @@ def over_level(
     return terms
 
 
-def _target_name(measure: int | None, domain: RecordDomain) -> str:
-    return "COUNT" if measure is None else f"SUM({domain.measure_names[measure]})"
+def _name_target(query: LinearQuery, domain: RecordDomain) -> str:
+    if query.measure is not None:
+        squares = ", squares" if query.is_square else ""
+        return f"SUM({domain.measure_names[query.measure]}){squares}"
+    found = _read_levels(query, domain)
+    if found is None:
+        return "COUNT"
+    axis, counted = found
+    name = domain.names[axis]
+    if _are_alike(counted):
+        return f"COUNT({name})"
+    return f"SUM({name})" + ", squares" * bool(counted[0] == counted[-1])
+
+
+def _read_levels(query: LinearQuery, domain: RecordDomain) -> tuple[int, Array] | None:
+    """The axis of the measure that may be missing of which a query is, and what people at each of
+    its levels count in the first of the boxes; None where it is of no such measure."""
+    for axis in range(domain.first_level_axis, len(domain.sizes)):
+        if by_box := _split_levels(query, axis, domain):
+            return axis, next(iter(by_box.values()))
+    return None
+
+
+def _split_levels(query: LinearQuery, axis: int, domain: RecordDomain) -> dict[Box, Array]:
+    """What people at each level of a measure count, by boxes that leave its axis free; without
+    those in which all codes count alike."""
+    counted: dict[Box, Array] = {}
+    for amount, box in query.terms:
+        side = box.sides[axis]
+        if side is not None:
+            free = Box((*box.sides[:axis], None, *box.sides[axis + 1 :]))
+            own = counted.setdefault(free, np.zeros(domain.sizes[axis] - 1))
+            for low, high in side:
+                own[low:high] += amount
+    return counted
+
+
+def _are_alike(counted: Array) -> bool:
+    return bool(np.ptp(counted) == 0.0)
 
 
 def _sample(
@@ -187,20 +222,50 @@ def _sample(
     contrast: float = 1.0,
 ) -> SampledQueries:
     """A sample of one target, whose people count as `DeclaredQuery` says."""
+    made = SampledQueries(text, group, weight, queries, domain)
     measure = queries[0].measure
     if measure is None:
-        return SampledQueries(text, group, weight, queries, domain)
+        found = _read_levels(queries[0], domain)
+        if found is None or _are_alike(found[1]):
+            return made
+        return _sum_levels(made, *found, is_declared=level != 0.0)
+    made = replace(made, summed=domain.measure_names[measure])
     low, high = domain.bounds[measure]
     half = (high - low) / 2.0
     if queries[0].is_square:
-        return SampledQueries(
-            text, group, weight, queries, domain, is_about_middle=True, shown=half**2
-        )
+        return replace(made, is_about_middle=True, shown=half**2)
+    made = replace(made, counted=tuple(replace(query, measure=None) for query in queries))
     if not level:
-        return SampledQueries(
-            text, group, weight, queries, domain, is_about_middle=True, shown=half
+        return replace(made, is_about_middle=True, shown=half)
+    return replace(made, unit=half / contrast)
+
+
+def _sum_levels(
+    made: SampledQueries, axis: int, counted: Array, *, is_declared: bool
+) -> SampledQueries:
+    """A sample of sums of a measure that may be missing, by what people at its levels count: the
+    levels themselves; those of a class end at -1 and 1."""
+    domain = made.domain
+    low, high, count, how = domain.nullable[axis - domain.first_level_axis]
+    made, half = replace(made, summed=domain.names[axis]), (high - low) / 2.0
+    if counted[0] == counted[-1]:
+        return replace(made, is_about_middle=True, shown=half**2)
+    if counted[0] != -counted[-1]:
+        return replace(made, shown=max(abs(low), abs(high)))
+    # The highest level of a sum about the middle, in half of the distance of the bounds.
+    highest = float(space_levels(-1.0, 1.0, count, how)[-1])
+    top = highest if is_declared else 1.0
+    present = Box.of(len(domain.sizes), {axis: ((0, count),)})
+    of_people = tuple(
+        LinearQuery(
+            tuple(
+                (float(own[-1]) / top, box & present)
+                for box, own in _split_levels(query, axis, domain).items()
+            )
         )
-    return SampledQueries(text, group, weight, queries, domain, unit=half / contrast)
+        for query in made.queries
+    )
+    return replace(made, is_about_middle=True, shown=half * highest / top, counted=of_people)
 
 
 def draw_classes(classes: Sequence[QueryClass]) -> list[QueryClass]:
@@ -325,6 +390,7 @@ class Forecast:
                 f"what {design.name} asks depends on the answers of earlier rounds, so its error "
                 "depends on the people; ldpsql bench measures it on a table of your own"
             )
+        samples = [sample.over(design.domain) for sample in samples]
         if design.biases:
             name = next(iter(design.estimators))
             for sample in samples:
@@ -333,7 +399,6 @@ class Forecast:
                         f"answers to {sample.text} are biased by an amount that reports do not "
                         "reveal"
                     )
-        samples = [sample.over(design.domain) for sample in samples]
         variances, sure, total = [], 0.0, sum(sample.weight for sample in samples)
         centered = design
         if any(sample.is_about_middle for sample in samples):
@@ -385,12 +450,11 @@ class Forecast:
         """Root of the mean variance of the averages whose sums some samples are."""
         # To first order the error of S / n is that of S over n, where S is about the middle of the
         # bounds and the average lies there: n's own error is multiplied by the average, about 0.
-        sizes = self.design.domain.sizes
         weights = [self.samples[i].weight for i in members]
         variances = [
             self.variances[i]
             * (self.samples[i].shown / self.people) ** 2
-            / self.samples[i].share_of_people(sizes) ** 2
+            / self.samples[i].share_of_people ** 2
             for i in members
         ]
         return math.sqrt(float(np.average(variances, weights=weights)))
@@ -402,38 +466,49 @@ class Forecast:
         An average is moved as if it were in the middle of the measure's bounds.
         """
         found = [("a typical count", most) for most in self._find_forged(None)]
-        for measure, name in enumerate(self.design.domain.measure_names):
+        for name in dict.fromkeys(each.summed for each in self.samples if each.summed):
             words = (f"a sum of {name}", f"an average of {name}")
-            found += zip(words, self._find_forged(measure), strict=False)
+            found += zip(words, self._find_forged(name), strict=False)
         return found
 
-    def _find_forged(self, measure: int | None) -> list[float]:
+    def _find_forged(self, summed: str | None) -> list[float]:
         """Of typical counts; or of sums of a measure, and of averages where the count is known."""
         kinds = [
-            sample.queries
+            sample
             for sample in self.samples
-            if sample.queries[0].measure == measure
-            and not sample.queries[0].is_square
-            and (measure is not None or sample.is_count)
+            if sample.summed == summed and (sample.is_count or sample.counted)
         ]
-        typical = [queries[len(queries) // 2] for queries in take_evenly(kinds, MOST_FORGED)]
+        typical = take_evenly(kinds, MOST_FORGED)
         if not typical:
             return []
-        sums, every = list(map(self.design.prepare, typical)), np.eye(len(typical))
-        found = [float(np.abs(self.design.influence(sums, every, self.people)).max())]
-        if measure is None:
-            return found
-        middle = sum(self.design.domain.bounds[measure]) / 2.0
+        middles = [(own, len(own.queries) // 2) for own in typical]
+        sums = [self.design.prepare(own.queries[place]) for own, place in middles]
+        every = np.eye(len(typical))
+        if summed is None:
+            return [float(np.abs(self.design.influence(sums, every, self.people)).max())]
+        domain, middle = self.design.domain, sum(self._find_bounds(summed)) / 2.0
+        # A sum over levels is one about the middle, in half of the distance of the bounds.
+        are_levels = np.array([own.queries[0].measure is None for own in typical])
+        scaled = every * np.where(are_levels, [own.shown for own in typical], 1.0)
+        more = every * np.where(are_levels, middle, 0.0)
+        asked = [own.counted[place] for own, place in middles]
         try:
-            counts = [self.design.prepare(replace(query, measure=None)) for query in typical]
+            both = [*sums, *map(self.design.prepare, asked)]
         except UnsupportedSQL:
-            return found
-        boxes = [[each for _, each in query.terms] for query in typical]
-        sizes = self.design.domain.sizes
-        people = [self.people * sum(box.share(sizes) for box in own) for own in boxes]
-        slopes = np.hstack([every, -middle * every]) / np.array(people)[:, None]
-        ends = self.design.influence([*sums, *counts], slopes, self.people)
-        return [*found, float(np.abs(ends).max())]
+            return [float(np.abs(self.design.influence(sums, scaled, self.people)).max())]
+        shares = [sum(domain.share_of(box) for _, box in query.terms) for query in asked]
+        averages = np.hstack([scaled, more - middle * every])
+        averages /= self.people * np.array(shares)[:, None]
+        return [
+            float(np.abs(self.design.influence(both, slopes, self.people)).max())
+            for slopes in (np.hstack([scaled, more]), averages)
+        ]
+
+    def _find_bounds(self, measure: str) -> tuple[float, float]:
+        domain = self.design.domain
+        named = dict(zip(domain.measure_names, domain.bounds, strict=True))
+        levels = zip(domain.names[domain.first_level_axis :], domain.nullable, strict=True)
+        return {**named, **{name: (low, high) for name, (low, high, *_) in levels}}[measure]
 
     def ratio(self, bound: float | None) -> float | None:
         """Expected error over the least possible one; None where no bound is known."""
