@@ -97,7 +97,7 @@ class Answers:
         """Whether the interval, of those that have a value, holds what is true of all from whom the
         people of the surveys are drawn: an answer is about these."""
         truth = self.truths.mean()
-        held = (self.low <= truth) & (truth <= self.high)
+        held: NDArray[np.bool_] = (self.low <= truth) & (truth <= self.high)
         return held[np.isfinite(self.values)]
 
 

@@ -6,6 +6,10 @@ import pytest
 from support.significance import coverage_fits, is_unbiased
 
 from benchmarks.missing import MECHANISMS, MISSING, Answers, ask, people, survey
+from ldpsql.designer import design
+from ldpsql.server.wire import to_json
+from ldpsql.survey import Survey
+from ldpsql_device.errors import SurveyError
 from ldpsql_lab.simulation import simulate
 
 RUNS, EACH = 300, 1_500
@@ -54,3 +58,60 @@ def test_a_required_measure_counts_a_missing_value_as_it_says() -> None:
         with simulate(asked, table) as connection:
             notes = connection.execute("SELECT AVG(income) FROM people").result.notes
         assert any(f"A missing one counts as {amount:g} (required = true)" in n for n in notes)
+
+
+ABOUT_INCOME = (
+    "SELECT AVG(income) FROM people",
+    "SELECT SUM(2 * income - age) / COUNT(*) FROM people",
+    "SELECT COUNT(income) FROM people WHERE sex = 'f'",
+    "SELECT SUM(income) FILTER (WHERE age > 3) FROM people",
+    "SELECT COVAR_POP(income, age) FROM people",
+    "SELECT AVG(CASE WHEN sex = 'f' THEN income END) FROM people",
+    "SELECT sex FROM people GROUP BY sex HAVING AVG(income) > 0",
+    "SELECT sex FROM people GROUP BY sex ORDER BY SUM(income)",
+    "WITH f AS (SELECT income AS i FROM people WHERE sex = 'f') SELECT ROUND(AVG(i)) FROM f",
+    "SELECT COUNT(*) FROM people UNION ALL SELECT SUM(income) FROM people WHERE age < 3",
+    "SELECT sex, age, AVG(income) FROM people GROUP BY ROLLUP (sex, age)",
+)
+OUTSIDE = "values of income outside of [0, 100] count as the nearer bound"
+
+
+@pytest.mark.parametrize(
+    ("lines", "counted"),
+    [
+        ("", None),
+        ("required = true", "A missing one counts as 0 (required = true)"),
+        ("required = true\nmissing_as = 20", "A missing one counts as 20 (required = true)"),
+    ],
+)
+def test_every_answer_says_what_missing_numbers_count_as(lines: str, counted: str | None) -> None:
+    """In SQL, by the DB-API, on the page and in notebooks; an answer about others says nothing."""
+    table = people(0.16, runs=1, each=3_000)
+    with simulate(survey("4", "grr", required=lines), table) as connection:
+        for sql in ABOUT_INCOME:
+            cursor = connection.execute(sql)
+            shown = (
+                "\n".join(cursor.notes),
+                str(cursor.answer),
+                cursor.answer._repr_html_(),
+                "\n".join(to_json(cursor.result, texts=True)["notes"]),
+            )
+            assert all(OUTSIDE in each for each in shown), sql
+            assert all(("A missing one" in each) is bool(counted) for each in shown), sql
+            assert counted is None or all(counted in each for each in shown), sql
+        for sql in ("SELECT COUNT(*) FROM people", "SELECT sex, AVG(age) FROM people GROUP BY sex"):
+            assert not any("income" in note for note in connection.execute(sql).notes)
+
+
+@pytest.mark.parametrize("bounds", [(10, 100), (-100, -10)])
+def test_where_nobody_can_have_0_the_author_says_what_missing_counts_as(
+    bounds: tuple[int, int],
+) -> None:
+    text = '[survey]\ntable = "t"\nepsilon = "1"\nmechanism = "grr"\n[measure.pay]\n'
+    text += f"bounds = {list(bounds)}\n"
+    with pytest.raises(SurveyError, match="write missing_as, the number that it counts as"):
+        design(f"{text}required = true\n")
+    with pytest.raises(SurveyError, match="missing_as is a number within the bounds"):
+        design(f"{text}required = true\nmissing_as = 0\n")
+    made = design(f"{text}required = true\nmissing_as = {bounds[0]}\n")
+    assert Survey.from_json(made.to_json()).schema == made.schema
