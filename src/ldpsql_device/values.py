@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -28,6 +29,9 @@ _HALVES = re.compile("[\ud800-\udfff]")
 _BEYOND, _NAN = 1e308, math.nan
 _BEYOND_INT = int(_BEYOND)
 _LONG = 2**1000  # written in place, it would be computed anew, and by short numbers alone
+_FINE = ("ns", "ps", "fs", "as", "generic")
+_DIGITS = 19
+"""Of a whole number that fits 64 bits."""
 _UNITS = {"hour": ("h", 1), "day": ("D", 1), "week": ("D", 7), "month": ("M", 1)}
 """NumPy's name of what a unit is counted in, and how many of these it is."""
 
@@ -82,16 +86,25 @@ _EXACT = frozenset(map(id, (int, float, str, bool, type(None), date, datetime)))
 def plain(value: Any, longest: int | None = None) -> Any:
     """A value as one of Python's own int, float, str, bool, date or datetime; None for all others.
 
-    NumPy's scalars and subclasses become what they stand for, without calling anything that a
-    subclass overrides but a comparison (NaT differs from itself). Never raises.
+    NumPy's scalars, decimals and subclasses become what they stand for, without calling anything
+    that a subclass overrides but a comparison (NaT differs from itself). Never raises.
 
     longest: of the characters of a text that has to be copied, so many are enough.
     """
     if id(type(value)) in _EXACT:
         return value
     try:
-        if isinstance(value, np.integer | np.floating | np.bool_):
+        if isinstance(value, np.datetime64):
+            value = _from_numpy(value)
+        elif isinstance(value, np.timedelta64):  # which NumPy calls an integer
+            value = None
+        elif isinstance(value, np.integer | np.bool_):
             value = value.item()
+        elif isinstance(value, np.floating):
+            value = float(value)
+        elif isinstance(value, Decimal):
+            is_whole = value.adjusted() < _DIGITS and value == value.to_integral_value()
+            value = int(value) if is_whole else float(value)
         elif isinstance(value, datetime):
             whole = datetime.combine(datetime.date(value), datetime.timetz(value))
             value = whole if value == value else None  # noqa: PLR0124
@@ -106,6 +119,16 @@ def plain(value: Any, longest: int | None = None) -> Any:
     except Exception:  # whatever a stranger's class does, it is no value
         return None
     return value if id(type(value)) in _EXACT else None
+
+
+def _from_numpy(value: np.datetime64) -> Any:
+    """A date of one that counts days or more, a datetime of any other, None of NaT; the first or
+    the last one that Python has for one beyond."""
+    unit, _ = np.datetime_data(value.dtype)
+    if unit not in _FINE:  # which reach the years 1677 to 2262 at most
+        low, high = (np.datetime64(end).astype(value.dtype) for end in (datetime.min, datetime.max))
+        value = min(max(low, value), high) if value == value else value  # noqa: PLR0124
+    return value.astype("M8[D]" if unit in ("Y", "M", "W", "D") else "M8[us]").item()
 
 
 def _is_whole(value: Any) -> bool:

@@ -62,7 +62,7 @@ CONDITIONS = {
     "birth_year IN (1975, 1980)": "birth_year >= 1970 AND birth_year < 1990",
     "birth_year IN (1935, 1980)": "(birth_year < 1940 OR birth_year >= 1980 AND birth_year < 1990)",
     "birth_year BETWEEN 1971 AND 1988": "birth_year >= 1970 AND birth_year < 1990",
-    "birth_year < '1970'": "birth_year < 1970",
+    "birth_year < '1975'": "birth_year < 1980",
     "2026 - birth_year < 50": "birth_year >= 1980",
     "weight < 60": "weight < 50.0",
     "weight <= 95": "weight < 75.0",
@@ -82,9 +82,11 @@ CONDITIONS = {
     "seen BETWEEN '2026-02-10' AND '2026-02-20'": (
         "seen >= TIMESTAMP '2026-02-01 00:00:00' AND seen < TIMESTAMP '2026-03-01 00:00:00'"
     ),
+    "seen < '2026-02-01T00:00:00Z'": ("seen >= TIMESTAMP '2026-01-01 00:00:00'"),
+    "day < '2026-02-01 00:00:00+01:00'": "day >= DATE '2026-01-01'",
+    "birth_year < 'old'": "birth_year >= 1930",
+    "member = 'often'": "member = TRUE",
     "city IS 'Bern'": "city = 'Bern'",
-    "member = 'true'": "member = TRUE",
-    "member = 0": "member = FALSE",
 }
 """By condition what the hint writes in its place."""
 

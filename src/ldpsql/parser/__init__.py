@@ -5,6 +5,8 @@ text -> tokens -> syntax tree -> base queries + outer SQL
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from sqlglot import exp
 
 from ldpsql.parser import binder, catalog
@@ -12,7 +14,7 @@ from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
 from ldpsql.parser.query import Output, ParsedSQL
 from ldpsql.parser.source import Refusal, deep_stack, parse_query, quiet, read, refuse, write_sql
-from ldpsql.parser.values import Parameters, bind, substitute
+from ldpsql.parser.values import Parameters, bind, substitute, write_now
 
 __all__ = ["Parameters", "parse"]
 
@@ -27,7 +29,8 @@ def parse(
 
     parameters: values for `?` and `$1` (a sequence) or `:name` and `$name` (a mapping).
     survey_of: gives the survey of a table name, or raises QueryError that lists those there are.
-    lookup_of: gives the look-up table of a name, or None.
+    lookup_of: gives the look-up table of a name, or None. CURRENT_DATE, NOW() and the like are the
+    day and the moment of the call in UTC.
 
     Raises QueryError for what is wrong (unknown names, types, syntax, parameters) and
     UnsupportedSQL for what cannot be answered from randomized reports; both carry the place.
@@ -52,6 +55,7 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         else:
             tree = parse_query(source, tokens)
             substitute(tree, values)
+            write_now(tree, datetime.now(UTC).replace(tzinfo=None))
             table = catalog.surveyed(tree)
             if table is not None and lookup_of(table.name) is None:
                 tree = catalog.write_empty(reader.find(table.name, table).schema)

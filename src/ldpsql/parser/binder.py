@@ -12,6 +12,8 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
+from decimal import Decimal
 from functools import cache
 
 import duckdb
@@ -72,6 +74,7 @@ _ARROW_TYPES = {DUCKDB_TYPES[word]: kind for word, kind in ARROW_TYPES.items()}
 """The Arrow type of every kind of `Scalar`."""
 _KINDS = {
     **dict.fromkeys(("BOOLEAN", "DATE", "TIMESTAMP", "VARCHAR"), ""),
+    **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "TIMESTAMP"),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "DOUBLE"),
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UHUGEINT"), "BIGINT"),
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "BIGINT"),
@@ -140,6 +143,26 @@ def evaluate_over(
             raise wrong(line, node, "this is said of declared values") from None
 
 
+def evaluate_constant(text: str, node: exp.Expr) -> Value | Decimal | None:
+    """The value of an expression without columns; an error at its node where it has none that
+    Python has, too."""
+    limits.check()
+    try:
+        with _database().cursor() as cursor:
+            kind = _kind(str(cursor.sql(f"SELECT {text}").types[0]), node)
+            is_moment = kind in ("DATE", "TIMESTAMP")
+            finite = "isfinite(x)" if is_moment else "TRUE"
+            found = cursor.execute(f"SELECT x, {finite} FROM (SELECT {text} AS x)").fetchone()
+    except duckdb.Error as error:
+        line = str(error).splitlines()[0].split(": ", 1)[-1].split(". ")[0].rstrip("!.")
+        raise wrong(line, node, "write the value out") from None
+    value, is_finite = found or (None, True)
+    if value is not None and is_moment and not (is_finite and isinstance(value, date)):
+        reason = "this lies outside of the years 1 to 9999"
+        raise wrong(reason, node, "write DATE '0001-01-01' or DATE '9999-12-31'")
+    return value  # type: ignore[no-any-return]
+
+
 def public_columns(
     query: exp.Query, sql: str, tables: Collection[PublicTable], node: exp.Expr
 ) -> list[tuple[str, str]]:
@@ -171,6 +194,8 @@ def _kind(found: str, node: exp.Expr) -> str:
         return "BOOLEAN"
     if plain not in _KINDS:
         hint = "write a number, a text, a date or a condition"
+        if plain.endswith("TIME ZONE"):
+            hint = "write local time without a time zone"
         raise wrong(f"this is of type {plain}", node, hint)
     return _KINDS[plain] or plain
 

@@ -25,8 +25,9 @@ from ldpsql.parser.query import (
 )
 from ldpsql.parser.scalars import MIRRORED, OPERATORS, read_scalar
 from ldpsql.parser.source import refuse, wrong
-from ldpsql.parser.values import fold, is_constant
+from ldpsql.parser.values import fold, is_constant, read_text
 from ldpsql.sql.domains import COMPARISONS, as_day, find_dimension
+from ldpsql.sql.quoting import DUCKDB_TYPES
 from ldpsql_device.values import Value
 
 
@@ -114,10 +115,22 @@ def _comparison(node: exp.Expr, columns: Columns) -> Predicate:
     if is_constant(left):
         left, right, op = right, left, MIRRORED[op]
     column = _column(left, node, columns)
-    value = fold(right)
+    value = _value(column, right, columns)
     if op in ("=", "<>"):
         value = columns.check_declared(column, value, right)
     return _compare(column, op, value, node, columns)
+
+
+def _value(column: str, node: exp.Expr, columns: Columns) -> Value | None:
+    """The constant that a column is compared with, as a value of the column's type where DuckDB
+    reads it as one."""
+    value, index = fold(node), find_dimension(columns.schema, column)
+    kind = "" if index is None else columns.schema.dimensions[index].domain.type
+    if isinstance(value, str) and kind in DUCKDB_TYPES:
+        return read_text(value, kind)
+    if kind == "bool" and type(value) is int and value in (0, 1):
+        return value == 1
+    return int(value) if kind == "int" and isinstance(value, bool) else value
 
 
 def _compare(
@@ -144,13 +157,14 @@ def _constant_comparison(node: exp.Expr, op: str) -> Constant:
         for each in (left, right)
     ]
     if kinds[0] != kinds[1]:
-        raise wrong("these two constants are of different types", node)
+        compared = fold(exp.Paren(this=exp.cast(node.copy(), "BOOLEAN")))
+        return Constant(None if compared is None else bool(compared))
     return Constant(COMPARISONS[op](left, right))
 
 
 def _between(node: exp.Expr, columns: Columns) -> Predicate:
     column = _column(node.this.unnest(), node, columns)
-    ends = [fold(node.args[end].unnest()) for end in ("low", "high")]
+    ends = [_value(column, node.args[end].unnest(), columns) for end in ("low", "high")]
 
     def between(low: Value | None, high: Value | None) -> And:
         sides = ((">=", low), ("<=", high))
@@ -169,7 +183,9 @@ def _membership(node: exp.Expr, columns: Columns) -> Predicate:
         raise wrong("IN needs at least one value", node)
     column = _column(node.this.unnest(), node, columns)
     items = [item.unnest() for item in node.expressions]
-    literals = tuple(columns.check_declared(column, fold(item), item) for item in items)
+    literals = tuple(
+        columns.check_declared(column, _value(column, item, columns), item) for item in items
+    )
     return Membership(column, literals, columns.place(node))
 
 
@@ -188,7 +204,8 @@ def _is(node: exp.Expr, columns: Columns) -> Predicate:
 def _same(node: exp.Expr, columns: Columns) -> Predicate:
     """IS NOT DISTINCT FROM: equality that takes NULL for a value, so that it is never NULL."""
     column, place = _column(node.this.unnest(), node, columns), columns.place(node)
-    value = columns.check_declared(column, fold(node.expression.unnest()), node.expression)
+    given = _value(column, node.expression.unnest(), columns)
+    value = columns.check_declared(column, given, node.expression)
     is_null = NullTest(column, place)
     return is_null if value is None else And((Comparison(column, "=", value, place), Not(is_null)))
 

@@ -1006,10 +1006,12 @@ def _constant_count(node: exp.Expr | None) -> exp.Expr | None:
     """LIMIT or OFFSET with a constant."""
     if node is None:
         return None
-    plain = isinstance(node, exp.Limit | exp.Offset) and not node.args.get("limit_options")
-    if not plain or node.args.get("expressions") or not is_constant(node.expression):
+    if node.args.get("expressions") or not is_constant(node.expression):
         raise refuse("LIMIT and OFFSET take a constant", node, "write LIMIT 10")
-    return type(node)(expression=node.expression.copy())
+    share = node.args.get("limit_options")
+    return type(node)(
+        expression=node.expression.copy(), **({"limit_options": share.copy()} if share else {})
+    )
 
 
 def _aggregates() -> str:

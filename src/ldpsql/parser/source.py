@@ -31,7 +31,7 @@ _Expr = TypeVar("_Expr", bound=exp.Expr | None)
 _Span = tuple[int, int]
 _Where = exp.Expr | Token | _Span | None
 
-_GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)"
+_GAP = r"(?:[\s\ufeff]|--[^\n]*(?:\n|\Z)|/\*.*?\*/)"
 _EXPLAIN = re.compile(rf"{_GAP}*(explain\b(?:{_GAP}+(verbose|analyze)\b)?)", re.I | re.S)
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")  # Python's stand-in for bytes that are no UTF-8
@@ -44,6 +44,10 @@ _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN}
 _QUERIES |= {TokenType.SHOW, TokenType.DESCRIBE, TokenType.DESC}
+_STRINGS = {TokenType.HEREDOC_STRING, TokenType.BYTE_STRING, TokenType.NATIONAL_STRING}
+_MARK = "\ufeff"
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))|''", re.S)
+_ESCAPES = {None: "'", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _STATEMENTS = {"CALL", "CHECKPOINT", "EXPORT", "IMPORT", "INSTALL", "LOAD", "VACUUM", "RESET"}
 
 
@@ -155,15 +159,67 @@ def read(sql: str) -> tuple[Mode, SourceText]:
     while tokens and tokens[0].token_type == TokenType.SEMICOLON:
         tokens.pop(0)
     _check_one_query(tokens)
+    tokens = _write_out(tokens, sql)
     return mode, SourceText(sql, tuple(tokens))
 
 
 def _tokenize(text: str) -> list[Token] | None:
-    """The tokens of a text; None where a quote or a comment is left open."""
+    """The tokens of a text; None where a quote or a comment is left open.
+
+    Byte order marks between words are blanks.
+    """
     try:
-        return list(DuckDB().tokenize(text))
+        tokens = list(DuckDB().tokenize(text))
+        marks = [token.start for token in tokens if text[token.start] == _MARK]
+        if not marks:
+            return tokens
+        letters = list(text)
+        for place in marks:
+            letters[place] = " "
+        return _tokenize("".join(letters))
     except TokenError:
         return None
+
+
+def _write_out(tokens: Sequence[Token], text: str) -> list[Token]:
+    """The tokens with texts in any of DuckDB's quotes as strings, and ?:: as two."""
+    plain = list[Token]()
+    for token in tokens:
+        kind, start, end = token.token_type, token.start, token.end
+        if kind == TokenType.QDCOLON:  # ?::DATE is a parameter that is cast
+            plain += [
+                Token(TokenType.PLACEHOLDER, "?", token.line, token.col, start, start),
+                Token(TokenType.DCOLON, "::", token.line, token.col, start + 1, end),
+            ]
+        elif kind in _STRINGS:
+            is_escaped = kind == TokenType.BYTE_STRING
+            said = _unescape(text[start + 2 : end]) if is_escaped else token.text
+            if said is None:
+                raise wrong("this text is not valid UTF-8", token, "write its characters out")
+            plain.append(Token(TokenType.STRING, said, token.line, token.col, start, end))
+        else:
+            plain.append(token)
+    return plain
+
+
+def _unescape(text: str) -> str | None:
+    """What stands between the quotes of E'...', as DuckDB reads it; None where that is no text."""
+
+    def meant(match: re.Match[str]) -> bytes:
+        octal, hexadecimal, letter = match.groups()
+        if octal or hexadecimal:
+            return bytes([int(octal, 8) & 255 if octal else int(hexadecimal, 16)])
+        return _ESCAPES.get(letter, letter).encode()
+
+    parts, end = list[bytes](), 0
+    for match in _ESCAPE.finditer(text):
+        parts += [text[end : match.start()].encode(), meant(match)]
+        end = match.end()
+    try:
+        said = b"".join([*parts, text[end:].encode()]).decode()
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in said else said
 
 
 def is_unicode(text: str) -> bool:
@@ -267,6 +323,20 @@ class _PlacingParser(DuckDBParser):
         for name, parser in DuckDBParser.FUNCTION_PARSERS.items()
         if not name.startswith("QUANTILE")
     }
+
+    def _parse_limit(self, *args: Any, **options: Any) -> exp.Expr | None:
+        """LIMIT; FETCH FIRST n ROWS ONLY, which is the same; LIMIT ALL, which is none."""
+        if self._match(TokenType.FETCH):
+            self._match_set((TokenType.FIRST, TokenType.NEXT))
+            is_bare = self._match_texts(("ROW", "ROWS"), advance=False)
+            count = exp.Literal.number(1) if is_bare else self._parse_term(parse_mod=False)
+            if not (self._match_texts(("ROW", "ROWS")) and self._match_texts(("ONLY",))):
+                self.raise_error("write FETCH FIRST n ROWS ONLY")
+            return self.expression(exp.Limit(expression=count))
+        limit = super()._parse_limit(*args, **options)
+        if isinstance(limit, exp.Limit) and limit.expression.sql().upper() == "ALL":
+            limit.set("expression", exp.null())
+        return limit
 
     def _parse_disjunction(self) -> exp.Expr | None:
         return self._note(self._curr, super()._parse_disjunction())

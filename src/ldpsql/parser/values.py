@@ -13,18 +13,23 @@ from __future__ import annotations
 import math
 import operator
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from contextlib import suppress
+from datetime import date, datetime, time
 from decimal import Decimal
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
+import numpy as np
 from sqlglot import Token, TokenType, exp
 
 from ldpsql.errors import QueryError
-from ldpsql.parser.source import Refusal, is_unicode, refuse, wrong
+from ldpsql.parser import binder
+from ldpsql.parser.allowed import is_deterministic
+from ldpsql.parser.source import Refusal, is_unicode, wrong
 from ldpsql.sql.domains import read_moment
-from ldpsql_device.values import Value
+from ldpsql.sql.quoting import DUCKDB_TYPES
+from ldpsql_device.values import Value, plain
 
 _OPERATORS: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.Add: operator.add,
@@ -32,10 +37,18 @@ _OPERATORS: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.Mul: operator.mul,
     exp.Div: lambda left, right: float(left) / float(right),
 }
-_WHOLE = {"TINYINT", "SMALLINT", "INT", "BIGINT", "HUGEINT"}
-_REAL = {"FLOAT", "DOUBLE", "DECIMAL"}
-_MOMENTS = {"DATE", "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"}
-_UNCHANGED = {("TEXT", str), ("VARCHAR", str), ("BOOLEAN", bool)}
+_READ: Mapping[str, type[Value]] = {
+    **dict.fromkeys(("TEXT", "VARCHAR"), str),
+    "DATE": date,
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), datetime),
+}
+"""Types that a text is cast to without DuckDB's help, and what such values are."""
+_COMPUTED = (exp.Func, exp.Interval, exp.Binary, exp.Unary)
+_OF_ROWS = (exp.Column, exp.Query, exp.Star, exp.AggFunc)
+_NOW = (exp.CurrentDate, exp.CurrentTimestamp, exp.Localtimestamp)
+_NAMES_OF_NOW = {"NOW", "GET_CURRENT_TIMESTAMP", "TRANSACTION_TIMESTAMP"}
+_ZONED = re.compile(r":\d\d.*?(?:[A-Za-z]|[+-]\d\d)")
+"""Of a moment, where its time of day is followed by a time zone or an offset."""
 _MAX_DIGITS = 100
 _LARGEST = 10**300
 
@@ -47,19 +60,26 @@ _Folded = Value | Decimal | None
 
 
 def is_constant(node: exp.Expr) -> bool:
-    """Whether a node holds nothing but literals, casts of them, and + - * / between them."""
+    """Whether a node holds nothing but literals, and functions and operators over them that give a
+    value and not a condition."""
     if isinstance(node, exp.Paren | exp.Neg | exp.Cast):
         return is_constant(node.this)
     if type(node) in _OPERATORS:
         return is_constant(node.this) and is_constant(node.expression)
-    return isinstance(node, exp.Literal | exp.Null | exp.Boolean)
+    if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
+        return True
+    return (
+        isinstance(node, _COMPUTED)
+        and not isinstance(node, exp.Connector | exp.Predicate)
+        and (all(is_deterministic(part) and not isinstance(part, _OF_ROWS) for part in node.walk()))
+    )
 
 
 def fold(node: exp.Expr) -> Value | None:
     """The value of a constant expression; None is SQL's NULL.
 
-    An error for arithmetic on anything but numbers, a division by zero, a number too large, a
-    text that is not a date where it is cast to one, and for other casts.
+    DuckDB computes what is not a number, a text, a moment, or arithmetic on numbers. An error for a
+    division by zero, a number too large, and for what DuckDB cannot compute.
     """
     folded = _fold(node)
     value = float(folded) if isinstance(folded, Decimal) else folded
@@ -79,22 +99,27 @@ def number(node: exp.Expr) -> float | None:
 def _fold(node: exp.Expr) -> _Folded:
     if isinstance(node, exp.Literal):
         return str(node.this) if node.is_string else _literal_number(node)
-    if isinstance(node, exp.Boolean):
-        return bool(node.this)
+    if isinstance(node, exp.Boolean | exp.Null):
+        return bool(node.this) if isinstance(node, exp.Boolean) else None
     if isinstance(node, exp.Paren):
         return _fold(node.this)
     if isinstance(node, exp.Neg):
-        value = _operand(node.this)
-        return None if value is None else -value
+        value = _fold(node.this)
+        return -value if _is_number(value) else _compute(node)
     if isinstance(node, exp.Cast):
         return _cast(node)
-    return None if isinstance(node, exp.Null) else _arithmetic(node)
+    return _arithmetic(node) if type(node) in _OPERATORS else _compute(node)
+
+
+def _compute(node: exp.Expr) -> _Folded:
+    """What DuckDB makes of a constant expression."""
+    return binder.evaluate_constant(node.sql(dialect="duckdb", comments=False), node)
 
 
 def _arithmetic(node: exp.Expr) -> _Folded:
-    left, right = _operand(node.this), _operand(node.expression)
-    if left is None or right is None:
-        return None
+    left, right = (None if isinstance(each, exp.Interval) else _fold(each) for each in _sides(node))
+    if not (_is_number(left) and _is_number(right)):
+        return _compute(node)
     if isinstance(node, exp.Div) and not right:
         raise wrong("division by zero", node)
     if isinstance(left, float) or isinstance(right, float):
@@ -106,11 +131,13 @@ def _arithmetic(node: exp.Expr) -> _Folded:
     return result
 
 
-def _operand(node: exp.Expr) -> _Number | None:
-    value = _fold(node)
-    if value is None or (isinstance(value, _Number) and not isinstance(value, bool)):
-        return value
-    raise wrong("arithmetic takes numbers", node, "write the value out")
+def _sides(node: exp.Expr) -> list[exp.Expr]:
+    """Both operands of an operator."""
+    return [node.this, node.expression]
+
+
+def _is_number(value: object) -> TypeGuard[_Number]:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
 def _literal_number(node: exp.Expr) -> _Number:
@@ -125,36 +152,48 @@ def _literal_number(node: exp.Expr) -> _Number:
         raise wrong(f"{text[:40]} is not a number", node) from None
 
 
-def _cast(node: exp.Expr) -> _Folded:
-    value = _fold(node.this)
+def _cast(node: exp.Cast) -> _Folded:
     kind = str(node.args["to"].this.value).upper()
-    if value is None or (kind, type(value)) in _UNCHANGED:
+    if isinstance(node, exp.TryCast) or kind not in _READ:
+        return _compute(node)
+    value = _fold(node.this)
+    if not isinstance(value, str):
+        return value if type(value) is _READ[kind] else _compute(node)
+    if _READ[kind] is str:
         return value
-    if kind in _MOMENTS and isinstance(value, str | date):
-        return _moment(value, kind, node)
-    if isinstance(value, _Number) and not isinstance(value, bool):
-        if kind in _WHOLE and value == int(value):
-            return int(value)
-        if kind in _REAL and not node.args["to"].expressions:
-            return value
-    raise refuse(f"this value cannot be cast to {kind} here", node, "write the value out")
-
-
-def _moment(value: str | date, kind: str, node: exp.Expr) -> date:
-    """A date, or a datetime for any other kind."""
+    moment = read_text(value, "date" if kind == "DATE" else "timestamp")
+    if isinstance(moment, date):
+        is_day = kind == "DATE" or isinstance(moment, datetime)
+        return moment if is_day else datetime.combine(moment, time.min)
     try:
-        moment = read_moment(value, kind.lower()) if isinstance(value, str) else value
+        read_moment(value, kind.lower())
     except QueryError as error:
         raise wrong(error.reason, node, error.hint) from None
-    if not isinstance(moment, datetime):
-        moment = datetime(*moment.timetuple()[:3])
-    return moment.date() if kind == "DATE" else moment
+    return _compute(node)
+
+
+def read_text(text: str, kind: str) -> Value:
+    """A text as a value of a type of columns, as DuckDB reads it where they are compared; as it is
+    where it is none of that type, or names a time zone. A timestamp without a time is a date."""
+    if kind == "timestamp" and ":" not in text:
+        return read_text(text, "date")
+    if kind in ("date", "timestamp"):
+        with suppress(QueryError):
+            moment = read_moment(text, kind)
+            return moment.date() if kind == "date" else moment
+        if _ZONED.search(text):
+            return text
+    said = exp.TryCast(this=exp.Literal.string(text), to=exp.DataType.build(DUCKDB_TYPES[kind]))
+    with suppress(Refusal):
+        value = _compute(said)
+        return text if value is None else value  # type: ignore[return-value]
+    return text
 
 
 # -- parameters -----------------------------------------------------------------------------------
 
 Parameters = Sequence[object] | Mapping[str, object] | None
-_WORD = re.compile(r"\w+", re.A)
+_WORD = re.compile(r"\w+")
 _OPERANDS = {
     TokenType.VAR,
     TokenType.IDENTIFIER,
@@ -203,7 +242,7 @@ def bind(
         token, name = tokens[position], _name_at(tokens, position)
         if name is not None:
             end = tokens[position + bool(name)].end
-            key = int(name) - 1 if name.isdigit() else name or len(placeholders)
+            key = int(name) - 1 if name.isdecimal() else name or len(placeholders)
             placeholders.append(Placeholder(key, token.text, name, token.start, end))
             token = Token(TokenType.NUMBER, "0", token.line, token.col, token.start, end)
         bound.append(token)
@@ -238,6 +277,19 @@ def substitute(tree: exp.Query, values: Mapping[int, exp.Expr]) -> None:
         )
 
 
+def write_now(tree: exp.Expr, now: datetime) -> None:
+    """Write the day and the moment of the question in place of the functions that tell them."""
+    for node in list(tree.find_all(*_NOW, exp.Anonymous)):
+        is_named = node.name.upper() in _NAMES_OF_NOW or not isinstance(node, exp.Anonymous)
+        if not is_named or node.expressions or node.args.get("zone"):
+            continue
+        is_day = isinstance(node, exp.CurrentDate)
+        text = exp.Literal.string(str(now.date() if is_day else now))
+        value = exp.cast(text, "DATE" if is_day else "TIMESTAMP")
+        value.meta.update(node.meta)
+        node.replace(value)
+
+
 def _name_at(tokens: Sequence[Token], position: int) -> str | None:
     """The name of the placeholder that starts at a token; None where there is none."""
     token = tokens[position]
@@ -245,7 +297,7 @@ def _name_at(tokens: Sequence[Token], position: int) -> str | None:
     touches = following is not None and following.start == token.end + 1
     word = following.text if following and touches and _WORD.fullmatch(following.text) else None
     if token.token_type == TokenType.PLACEHOLDER:
-        return word if word and word.isdigit() else ""
+        return word if word and word.isdecimal() else ""
     if token.token_type == TokenType.PARAMETER and token.text == "$":
         return word
     if token.token_type == TokenType.COLON:
@@ -259,6 +311,11 @@ def _find_values(placeholders: Sequence[Placeholder], parameters: Parameters) ->
     by_name = isinstance(parameters, Mapping)
     pairs = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters or ())
     given: dict[object, object] = dict(pairs)
+    spelled = {str(key).lower(): str(key) for key in given} if by_name else {}
+    placeholders = [
+        each if each.key in given else each._replace(key=spelled.get(each.name.lower(), each.key))
+        for each in placeholders
+    ]
     for each in placeholders:
         if by_name and isinstance(each.key, int):
             raise each.error("{} takes a sequence of parameters")
@@ -282,7 +339,10 @@ def _literal(at: Placeholder, value: object) -> exp.Expr:
         raise at.error("the value of a parameter is not valid UTF-8")
     node = _node(value)
     if node is None:
-        raise at.error(f"a parameter cannot be this value of type {type(value).__name__}")
+        refusal = at.error(f"a parameter cannot be this value of type {type(value).__name__}")
+        if isinstance(value, list | tuple | set):
+            refusal.hint = "write a ? for every value of it, as in IN (?, ?)"
+        raise refusal
     leaf = node.find(exp.Literal) or node
     leaf.meta.update(start=at.start, end=at.end)
     return node
@@ -290,20 +350,31 @@ def _literal(at: Placeholder, value: object) -> exp.Expr:
 
 def _node(value: object) -> exp.Expr | None:
     """A value as a syntax node; None for one that SQL has no plain literal for."""
-    if value is None or isinstance(value, bool | str):
-        return exp.convert(value)
-    if isinstance(value, date):  # or a datetime, which is one
-        kind = "TIMESTAMP" if isinstance(value, datetime) else "DATE"
-        is_local = getattr(value, "tzinfo", None) is None
-        text = exp.Literal.string(str(value))
-        return exp.cast(text, kind, dialect="duckdb") if is_local else None
-    if isinstance(value, Integral):
-        digits = str(int(value))
-    elif isinstance(value, Real | Decimal) and math.isfinite(value):
-        # A Decimal must stay exact.
-        digits = format(value, "f") if isinstance(value, Decimal) else repr(float(value))
-    else:
+    pandas_na = getattr(sys.modules.get("pandas"), "NA", None)
+    is_moment = isinstance(value, date | np.datetime64)
+    if value is None or value is pandas_na or (is_moment and value != value):  # noqa: PLR0124  (NaT)
+        return exp.null()
+    own = None if isinstance(value, np.datetime64) and _is_far(value) else plain(value)
+    if isinstance(value, Decimal):  # which must stay exact
+        is_short = value.is_finite() and abs(value.adjusted()) < _MAX_DIGITS
+        return _number_node(format(value, "f")) if is_short else None
+    if isinstance(own, bool | str):
+        return exp.convert(own)
+    if isinstance(own, date):  # or a datetime, which is one
+        kind = "TIMESTAMP" if isinstance(own, datetime) else "DATE"
+        is_local = getattr(own, "tzinfo", None) is None
+        return exp.cast(exp.Literal.string(str(own)), kind, dialect="duckdb") if is_local else None
+    if own is None or not math.isfinite(own):
         return None
+    return _number_node(repr(own))
+
+
+def _number_node(digits: str) -> exp.Expr:
     if not digits.startswith("-"):
         return exp.Literal.number(digits)
     return exp.Paren(this=exp.Neg(this=exp.Literal.number(digits[1:])))
+
+
+def _is_far(value: np.datetime64) -> bool:
+    """Whether a moment of NumPy is before the year 1 or after 9999."""
+    return not 1 <= int(value.astype("M8[Y]").astype(np.int64)) + 1970 <= datetime.max.year

@@ -422,9 +422,7 @@ def _hint(atom: OfColumn, dimension: Dimension) -> str | None:
     op = atom.op if isinstance(atom, Comparison) else "="
     values = [v for v in _literals(atom) if v is not None]
     if isinstance(domain, Listed):
-        meant = {"true": "TRUE", "1": "TRUE", "false": "FALSE", "0": "FALSE"}
-        word = meant.get(str(values[0]).strip().lower()) if domain.type == "bool" else None
-        return f"write {name} {op} {word}" if word else None
+        return f"write {name} = TRUE" if domain.type == "bool" else None
     try:
         if isinstance(atom, Comparison) and atom.ends is not None:
             ends = zip((">=", "<="), atom.ends, strict=True)
@@ -434,11 +432,7 @@ def _hint(atom: OfColumn, dimension: Dimension) -> str | None:
         else:
             found = nearest_ranges(dimension, [(op, value) for value in values])
     except QueryError:  # the literal is of another type
-        first, text = Edges(domain)[0], str(values[0]).strip()
-        if isinstance(first, date):
-            return f"write a day as {literal(first)}" if isinstance(values[0], str) else None
-        is_number = text.replace(".", "", 1).removeprefix("-").isdecimal()
-        return f"write {name} {op} {text}" if is_number else None
+        return f"write {name} >= {literal(Edges(domain)[0])}"
     return f"write {', or '.join(filter(None, found))}" if any(found) else None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -290,6 +291,10 @@ def _point(domain: Ordered, literal: Value) -> Point:
     raise QueryError(reason, hint="write a number, without quotes" if is_number else "")
 
 
+_ISO = re.compile(r"\s*\d{4}-\d\d-\d\d(?:\s*\Z|[T ]\d\d:\d\d)", re.ASCII)
+"""How a moment begins that Python reads as DuckDB does."""
+
+
 def as_day(value: Value | None) -> date | None:
     """The day that a literal names, as a date or a text without a time; None for any other."""
     if isinstance(value, str):
@@ -304,7 +309,7 @@ def as_day(value: Value | None) -> date | None:
 def read_moment(text: str, kind: str) -> datetime:
     """The date or timestamp in a text, as DuckDB reads it; QueryError for anything else."""
     try:
-        moment = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(text.strip() if _ISO.match(text) else "")
     except ValueError:
         reason = f"{text[:40]!r} is not a {kind}"
         raise QueryError(reason, hint="write 2026-01-31") from None
