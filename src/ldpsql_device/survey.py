@@ -404,7 +404,7 @@ def read_text(source: str | Path) -> str:
         except UnicodeDecodeError:
             raise SurveyError(f"cannot read the survey {source}: it is not UTF-8 text") from None
     expect(len(text) <= LARGEST_TEXT, f"a survey has at most {LARGEST_TEXT} characters")
-    return text
+    return text.removeprefix("\ufeff")  # a byte order mark, which some editors write
 
 
 def parse_json(text: str, *, floats: bool = False) -> Any:

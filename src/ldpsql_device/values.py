@@ -125,10 +125,12 @@ def _from_numpy(value: np.datetime64) -> Any:
     """A date of one that counts days or more, a datetime of any other, None of NaT; the first or
     the last one that Python has for one beyond."""
     unit, _ = np.datetime_data(value.dtype)
-    if unit not in _FINE:  # which reach the years 1677 to 2262 at most
-        low, high = (np.datetime64(end).astype(value.dtype) for end in (datetime.min, datetime.max))
-        value = min(max(low, value), high) if value == value else value  # noqa: PLR0124
-    return value.astype("M8[D]" if unit in ("Y", "M", "W", "D") else "M8[us]").item()
+    own = [] if unit in _FINE else [value.dtype]  # these reach the years 1677 to 2262 at most
+    for kind in (*own, np.dtype("M8[D]" if unit in ("Y", "M", "W", "D") else "M8[us]")):
+        low, high = (np.datetime64(end).astype(kind) for end in (datetime.min, datetime.max))
+        moment = value.astype(kind)
+        value = min(max(low, moment), high) if moment == moment else moment  # noqa: PLR0124
+    return value.item()
 
 
 def _is_whole(value: Any) -> bool:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULES, LINES = 15, 3_900
+MODULES, LINES = 15, 3_950
 """At most; docs/privacy.md and README say so too."""
 WITH_LEDGER = 1, 480
 """At most so many more for a ledger, says docs/privacy.md."""

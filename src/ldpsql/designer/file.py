@@ -193,7 +193,7 @@ def read_file(
     if isinstance(source, str) and source.endswith(".toml") and "\n" not in source:
         source = Path(source)
     try:
-        data = tomllib.loads(read_text(source).removeprefix("\ufeff"))  # which some editors write
+        data = tomllib.loads(read_text(source))
     except tomllib.TOMLDecodeError as error:
         raise SurveyError(f"the survey file is not valid TOML: {error}") from None
     except RecursionError:

@@ -176,9 +176,10 @@ class Result:
 
     def texts(self, index: int) -> list[str]:
         """The cells of one output column, row by row, as people read them; a weak number ends in ~,
-        and the others of its column make room for it."""
+        and the others of its column make room for it. A text that reads as NULL is in quotes."""
         if index not in self.intervals:
-            return list(map(plain, self.table.column(index).to_pylist()))
+            values = self.table.column(index).to_pylist()
+            return ["'NULL'" if value == "NULL" else plain(value) for value in values]
         shown = self.figures(index)
         room = "  " if any(figure and figure.is_weak for figure in shown) else ""
         return [f"{f or 'NULL'}{' ~' if f and f.is_weak else room}" for f in shown]

@@ -31,13 +31,13 @@ _Expr = TypeVar("_Expr", bound=exp.Expr | None)
 _Span = tuple[int, int]
 _Where = exp.Expr | Token | _Span | None
 
-_GAP = r"(?:[\s\ufeff]|--[^\n]*(?:\n|\Z)|/\*.*?\*/)"
+_GAP = r"(?:[\s\ufeff]|--[^\r\n]*(?:[\r\n]|\Z)|/\*.*?\*/)"
 _EXPLAIN = re.compile(rf"{_GAP}*(explain\b(?:{_GAP}+(verbose|analyze)\b)?)", re.I | re.S)
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")  # Python's stand-in for bytes that are no UTF-8
 _TOKEN = re.compile(r"<Token token_type: [^,]*, text: (.*?), line: .*?>", re.S)
 _QUOTED = re.compile(
-    r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<open>'|"|/\*)|.""", re.S
+    r"""--[^\r\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<open>'|"|/\*)|.""", re.S
 )
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}

@@ -45,6 +45,8 @@ BLOCK_BYTES = 1 << 24
 Progress = Callable[[int, int | None], None]
 _ZONED = r"^(\d{4}-\d\d-\d\d[T ]\d\d(?::[\d:.]*)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)$"
 """A moment with its offset from UTC; the group is what the clock showed."""
+_BEYOND_MICROSECONDS = r"(\.\d{6})\d+$"
+"""A fraction of a second of more digits than are read."""
 Choose = Callable[[int, int], NDArray[np.bool_]]
 """Which of so many rows from a row on, counted from 0, are asked."""
 
@@ -209,7 +211,8 @@ def _reader(
             given = _match(schema, person, _file_schema(source).names, source)
             return _csv_chunks(schema, given, source), None
         if source.suffix.lower() in (".parquet", ".pq"):
-            file = pq.ParquetFile(source)
+            # Milliseconds hold every moment of INT96; nanoseconds wrap around every 585 years.
+            file = pq.ParquetFile(source, coerce_int96_timestamp_unit="ms")
             given = _match(schema, person, file.schema_arrow.names, source)
             return _parquet_chunks(schema, given, file), file.metadata.num_rows
     raise RecordError(f"{source} is neither .parquet nor .csv")
@@ -313,6 +316,7 @@ def _read_text(text: pa.Array, kind: pa.DataType) -> pa.Array:
     """A column of texts as the type the survey asks for; what cannot be read as such is missing."""
     if pa.types.is_temporal(kind):
         bare = pc.replace_substring_regex(text, _ZONED, r"\1")
+        bare = pc.replace_substring_regex(bare, _BEYOND_MICROSECONDS, r"\1")
         return cast_column(cast_column(bare, pa.timestamp("us")), kind)
     typed = cast_column(text, kind)
     if pa.types.is_integer(kind) and typed.null_count > text.null_count:

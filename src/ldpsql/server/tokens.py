@@ -123,7 +123,7 @@ class Tokens:
 
     def _read(self) -> dict[str, Token]:
         try:
-            with self.path.open(encoding="utf-8") as file:
+            with self.path.open(encoding="utf-8-sig") as file:
                 data = json.loads(file.read(_LARGEST))
             tokens = [Token(**row) for row in data["tokens"]]
             if data["format"] == _FORMAT and all(token.role in ROLES for token in tokens):

@@ -336,9 +336,10 @@ def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def stdin() -> TextIO:
-    """Standard input; bytes that are not UTF-8 come as surrogates, which the parser refuses."""
+    """Standard input, without a byte order mark; bytes that are not UTF-8 come as surrogates, which
+    the parser refuses."""
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="surrogateescape")
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
     return sys.stdin
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable
 from datetime import date
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ldpsql.wording.numbers import plain
@@ -21,7 +18,8 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 def write_separated(
     schema: pa.Schema | None, batches: Iterable[pa.Table], stream: BinaryIO, delimiter: str = ","
 ) -> None:
-    """All digits of a number, nothing for NULL and NaN; texts that a spreadsheet shows as they are.
+    """All digits of a number, nothing for NULL and NaN, "" for an empty text; texts that a
+    spreadsheet shows as they are.
 
     A ' stands before a text that spreadsheets would take for a formula: anybody can send reports.
     """
@@ -33,16 +31,24 @@ def write_separated(
             return value if math.isfinite(value) else None
         return plain(value) if isinstance(value, bool | date) else value
 
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-    # Before Python 3.13 a cell is quoted for the characters of the line's end alone, so a bare \r
-    # would begin a row for most readers.
-    lines = SimpleNamespace(write=lambda line: text.write(f"{line[:-2]}\n"))
-    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
-    writer.writerow(map(text_of, schema.names if schema else ()))
+    def quote(value: Any) -> str:
+        """A cell; in quotes where a reader would take it for NULL, or for more than a cell."""
+        cell = text_of(value)
+        if cell is None:
+            return ""
+        written = str(cell)
+        is_plain = written and marks.isdisjoint(written)
+        return written if is_plain else '"{}"'.format(written.replace('"', '""'))
+
+    marks = {delimiter, '"', "\r", "\n"}
+
+    def write(rows: Iterable[Iterable[Any]]) -> None:
+        for row in rows:
+            stream.write(f"{delimiter.join(map(quote, row))}\n".encode())
+
+    write([schema.names if schema else ()])
     for batch in batches:
-        columns = [map(text_of, column.to_pylist()) for column in batch.columns]
-        writer.writerows(zip(*columns, strict=True))
-    text.detach()
+        write(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
 def write_parquet(schema: pa.Schema | None, batches: Iterable[pa.Table], stream: BinaryIO) -> None:

@@ -317,7 +317,9 @@ class Shell:
             raise InterfaceError(f"{name}: at most {_DEEPEST} files may read one another")
         self._depth += 1
         try:
-            with Path(name).expanduser().open(encoding="utf-8", errors="surrogateescape") as file:
+            with (
+                Path(name).expanduser().open(encoding="utf-8-sig", errors="surrogateescape") as file
+            ):
                 self.run(file)
         finally:
             self._depth -= 1
