@@ -33,19 +33,24 @@ Clock = Callable[[], float]
 
 _ENDS: ContextVar[tuple[float, float, Late, Clock] | None] = ContextVar("_ENDS", default=None)
 _GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("_GIVEN_UP", default=None)
+_STEP: ContextVar[Callable[[], None] | None] = ContextVar("_STEP", default=None)
 
 
-def _late_statement(seconds: float) -> Error:
+def late_statement(seconds: float) -> Error:
+    """The error for a statement that took longer."""
     hint = "ask for fewer groups, or about fewer columns at once"
     return QueryError(f"the statement took longer than {seconds:g} s", hint=hint)
 
 
 @contextmanager
 def deadline(
-    seconds: float, late: Late = _late_statement, clock: Clock = time.monotonic
+    seconds: float, late: Late = late_statement, clock: Clock = time.monotonic
 ) -> Iterator[None]:
-    """Have `check` raise once so much time is over, and `find_remaining` tell how much is left."""
-    token = _ENDS.set((clock() + seconds, seconds, late, clock))
+    """Have `check` raise once so much time is over, and `find_remaining` tell how much is left. A
+    deadline around this one that is over before holds on."""
+    around = _ENDS.get()
+    is_within = around is not None and around[0] - around[3]() < seconds
+    token = _ENDS.set(around if is_within else (clock() + seconds, seconds, late, clock))
     try:
         yield
     finally:
@@ -62,6 +67,16 @@ def ending_with(given_up: threading.Event) -> Iterator[None]:
         _GIVEN_UP.reset(token)
 
 
+@contextmanager
+def stepping(step: Callable[[], None]) -> Iterator[None]:
+    """Have something called at every `check`, such as a pause in favour of others."""
+    token = _STEP.set(step)
+    try:
+        yield
+    finally:
+        _STEP.reset(token)
+
+
 def find_remaining() -> float:
     """Seconds that are left to this statement; infinite where there is no deadline."""
     ends, given_up = _ENDS.get(), _GIVEN_UP.get()
@@ -72,6 +87,9 @@ def find_remaining() -> float:
 
 def check() -> None:
     """The error of the deadline if it is over; to be called wherever much is done step by step."""
+    step = _STEP.get()
+    if step is not None:
+        step()
     if find_remaining() <= 0.0:
         raise too_late()
 
@@ -106,7 +124,7 @@ def at_pace(items: Sequence[T], what: str, hint: str) -> Iterator[T]:
 def too_late() -> Error:
     """The error to raise where the deadline is over."""
     ends = _ENDS.get()
-    return _late_statement(math.inf) if ends is None else ends[2](ends[1])
+    return late_statement(math.inf) if ends is None else ends[2](ends[1])
 
 
 def require_numbers(rows: int, sums: int) -> None:

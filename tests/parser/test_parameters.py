@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import math
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -137,3 +139,33 @@ def test_a_parameter_that_is_no_unicode_is_refused(sql: str, parameters: Any) ->
     error = refusal(f"SELECT COUNT(*) FROM app WHERE {sql}", parameters)
     assert isinstance(error, QueryError)
     assert "not valid UTF-8" in str(error)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        10**100,
+        1 << 30_000_000,
+        Decimal("1e-999999999"),
+        Decimal("1e999999999"),
+        Decimal("0e-999999999"),
+        Decimal("1." + "1" * 100),
+    ],
+    ids=["whole", "power", "small", "large", "zero", "exact"],
+)
+def test_a_number_of_many_digits_is_refused_before_they_are_written(value: Any) -> None:
+    error = refusal("SELECT COUNT(*) FROM app WHERE age = ?", [value])
+    assert error.reason == "the value of ? has too many digits"
+
+
+@pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("sNaN"), Fraction(10**400), math.inf])
+def test_what_is_no_finite_number_is_refused(value: Any) -> None:
+    with pytest.raises(QueryError, match=f"cannot be this value of type {type(value).__name__}"):
+        parsed("SELECT COUNT(*) FROM app WHERE age = ?", [value])
+
+
+def test_many_parameters_stand_where_they_were_put() -> None:
+    count = 2_000
+    marks = ", ".join("?" * count)
+    values = [number if number % 3 else -number for number in range(count)]
+    assert literals(f"age IN ({marks}) AND age > ?", [*values, 7]) == [tuple(values), 7]

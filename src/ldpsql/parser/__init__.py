@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from sqlglot import exp
 
+from ldpsql.limits import check
 from ldpsql.parser import binder, catalog
 from ldpsql.parser.gradients import Tracer
 from ldpsql.parser.outer import LookupOf, OuterReader, SurveyOf
@@ -60,7 +61,9 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
             if table is not None and lookup_of(table.name) is None:
                 tree = catalog.write_empty(reader.find(table.name, table).schema)
         query = reader.root(tree)
+        check()
         outer = write_sql(query)
+        check()
         names = [item.alias_or_name for item in query.selects]
         if not reader.is_bound:
             names = binder.bind(query, outer, reader.bases, reader.schemas, reader.tables)
@@ -73,11 +76,13 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         tracer = Tracer(bases, {**catalog.relation_columns(), **others})
         with quiet():  # gradients are written from parts, which sqlglot warns of
             traces = tracer.trace(query)
+        check()
         outputs = tuple(
             Output(name, bool(trace.terms), trace.lost)
             for name, trace in zip(names, traces, strict=True)
         )
         traced = query.sql(dialect="duckdb", comments=False)
+        check()
     reasons, asks_catalog = tuple(tracer.reasons), reader.asks_catalog
     more = (None, asks_catalog, tables, tracer.is_ranked)
     return ParsedSQL(sql, mode, bases, outer, outputs, traced, reasons, *more)

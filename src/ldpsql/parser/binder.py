@@ -179,6 +179,7 @@ def _bind(
     cursor: duckdb.DuckDBPyConnection, query: exp.Query, sql: str, tables: Collection[PublicTable]
 ) -> duckdb.DuckDBPyRelation:
     """A query, bound and not run, over what is registered and look-up tables."""
+    limits.check()
     for table in tables:
         cursor.register(table.relation, table.rows.schema.empty_table())
     try:
@@ -236,6 +237,7 @@ def _locate(cursor: duckdb.DuckDBPyConnection, query: exp.Query) -> Refusal:
     The query is written once more with a comment behind every node that has a place, and the
     error's offset tells which comment is meant.
     """
+    limits.check()
     nodes, copy = list(query.walk()), query.copy()
     for index, each in enumerate(copy.walk()):
         is_placed = isinstance(each, exp.Column | exp.Func | exp.Literal)

@@ -16,6 +16,7 @@ from itertools import count
 
 from sqlglot import exp
 
+from ldpsql.limits import check, in_time
 from ldpsql.parser.allowed import function_name, is_aggregate
 from ldpsql.parser.query import DISPLACED, ROW, TOO_FEW, UNKNOWN, Query, number_terms
 from ldpsql_device.schema import RESERVED_PREFIX
@@ -197,13 +198,14 @@ class Tracer:
     def _query(self, tree: exp.Expr, outer: Scope) -> Table:
         """The columns of a query, which is changed once, however often it is looked at: gradients
         are written behind the columns of whatever it reads."""
+        check()
         if id(tree) not in self._tables:
             self._tables[id(tree)] = tree, self._read(tree, outer)
         return self._tables[id(tree)][1]
 
     def _read(self, tree: exp.Expr, outer: Scope) -> Table:
         clause, scope = tree.args.get("with_"), Scope(dict(outer.ctes), outer)
-        for cte in clause.expressions if clause else ():
+        for cte in in_time(clause.expressions if clause else ()):
             inside = self._query(cte.this, scope)
             table = self._expose(cte.this, inside).alias("", cte.alias_column_names)
             scope = Scope({**scope.ctes, cte.alias.lower(): table}, outer)
@@ -254,7 +256,7 @@ class Tracer:
             columns, is_compared = _list_compared(columns, "DISTINCT")
             is_chosen = is_chosen or is_compared
         is_chosen = self._is_limited(tree, columns, scope) or is_chosen
-        for query in tree.find_all(exp.Query):  # those that tell nothing about the columns
+        for query in in_time(tree.find_all(exp.Query)):  # those that tell nothing about the columns
             if query is not tree:
                 self._query(query, scope)
         return Table(tuple(columns), is_chosen)
@@ -266,7 +268,7 @@ class Tracer:
         for node in filter(None, [tree.args.get("from_"), *joins]):
             scope.tables[str(node.this.alias_or_name).lower()] = self._table(node.this, scope)
         is_chosen = any(table.is_chosen for table in scope.tables.values())
-        for join in joins:
+        for join in in_time(joins):
             using = join.args.get("using") or ()
             scope.merged.update(name.name.lower() for name in using)
             compared = [join.args.get("on"), *(exp.column(name.copy()) for name in using)]
@@ -295,7 +297,7 @@ class Tracer:
     def _items(self, tree: exp.Select, scope: Scope) -> list[tuple[str, Trace]]:
         """The columns of a select list; * is kept from showing gradients."""
         columns: list[tuple[str, Trace]] = []
-        for item in list(tree.expressions):
+        for item in in_time(list(tree.expressions)):
             if not item.is_star:
                 trace = self._trace(item.unalias(), scope)
                 columns.append((item.alias_or_name, trace))
@@ -319,7 +321,7 @@ class Tracer:
         named = {item.alias_or_name.lower(): item.unalias() for item in items}
         if group.args.get("all"):
             keys += [item for item in items if not _has_aggregate(item)]
-        for key in keys:
+        for key in in_time(keys):
             is_position = isinstance(key, exp.Literal) and not key.is_string
             meant = items[int(key.name) - 1].unalias() if is_position else key
             for leaf in meant.find_all(exp.Column):
@@ -357,6 +359,7 @@ class Tracer:
         return not self._sum(part, scope).is_exact
 
     def _trace(self, node: exp.Expr, scope: Scope) -> Trace:
+        check()
         if isinstance(node, exp.Column):
             return scope.find(node)
         if isinstance(node, exp.Query | exp.Exists):

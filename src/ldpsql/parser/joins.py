@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from ldpsql.limits import in_time
 from ldpsql.parser import binder
 from ldpsql.parser.columns import Columns, LookupColumn, PublicRows, outside_queries, own_columns
 from ldpsql.parser.scalars import scalar_of
@@ -157,7 +158,7 @@ def _mark(select: exp.Select, columns: Columns) -> None:
             if not isinstance(root, exp.Expr):
                 continue
             within = root.args.get("on") if isinstance(root, exp.Join) else root
-            for column in list(own_columns(within) if within else ()):
+            for column in in_time(list(own_columns(within) if within else ())):
                 is_alias = not column.table and column.name.lower() in aliases
                 found = None if is_alias and part in late else columns.lookup(column)
                 if found is not None:
@@ -212,7 +213,7 @@ def _taken_from_where(select: exp.Select, columns: Columns) -> list[exp.Expr]:
         return []
     taken: list[exp.Expr] = []
     kept: list[exp.Expr] = []
-    for node in _conjuncts(where.this):
+    for node in in_time(_conjuncts(where.this)):
         named = {part.text("table") for part in outside_queries(node, LookupColumn)}
         people = {part.name.lower() for part in own_columns(node)}
         is_on = own in named and named <= known and people <= private

@@ -28,6 +28,7 @@ from ldpsql.parser.select import (
     alias_of,
     check_parts,
     has_aggregate,
+    require_items,
 )
 from ldpsql.parser.source import Refusal, SourceText, refuse, wrong
 from ldpsql_device.errors import SurveyError
@@ -150,6 +151,7 @@ class OuterReader:
     def _query(self, tree: exp.Expr, names: Names) -> exp.Query:
         """The outer query that is left of a query; names: the CTEs in sight, its own not among
         them."""
+        limits.check()
         if isinstance(tree, exp.Values):
             tree = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree.copy()))
         if not isinstance(tree, exp.Query):
@@ -184,7 +186,7 @@ class OuterReader:
         if clause.args.get("recursive"):
             raise refuse("recursive queries are not supported", clause, "write WITH")
         evaluated = []
-        for cte in clause.expressions:
+        for cte in limits.in_time(clause.expressions):
             _check_parts(cte)
             kept: exp.Query | PublicRelation | None = None
             if not cte.alias_column_names and self._is_filter(cte.this, names):
@@ -214,7 +216,7 @@ class OuterReader:
     def _not_public(self, tree: exp.Expr, names: Names) -> exp.Table | None:
         """The first table in a query that is neither a look-up table nor a query over some."""
         own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-        for table in tree.find_all(exp.Table):
+        for table in limits.in_time(tree.find_all(exp.Table)):
             name = table.name.lower()
             is_own = _is_cte(table, dict.fromkeys(own))
             is_public = _is_cte(table, names) and isinstance(names[name], PublicRelation)
@@ -441,7 +443,7 @@ class OuterReader:
         if clause is None and any(chain.from_iterable(aggregates)):
             raise wrong("an aggregate needs a FROM", tree.expressions[0], "write FROM <survey>")
         aliases: set[str] = set()
-        for node in ([clause] if clause else []) + joins:
+        for node in limits.in_time(([clause] if clause else []) + joins):
             alias = self._relation(node.this, names)
             if alias and alias in aliases:
                 raise wrong(f"two relations are called {alias!r}", node.this)
@@ -513,8 +515,9 @@ class OuterReader:
         """Check the select list, and name every column of it as it is written."""
         if not tree.expressions:
             raise wrong("SELECT names no column", tree, "name at least one")
+        require_items(tree.expressions)
         items: list[exp.Expr] = []
-        for item in tree.expressions:
+        for item in limits.in_time(tree.expressions):
             written = item.unalias()
             star = written.this if isinstance(written, exp.Column) else written
             if isinstance(star, exp.Star):
@@ -543,7 +546,7 @@ class OuterReader:
         of aliases may double at every step; nothing ends that but the largest expression.
         """
         sizes: dict[str, int] = {}
-        for item in items:
+        for item in limits.in_time(items):
             size = 1
             for node in item.walk():
                 is_alias = isinstance(node, exp.Column) and not node.table
@@ -561,6 +564,7 @@ class OuterReader:
         """Refuse whatever is not allowed over estimates; go into nested queries."""
         waiting = list(part) if isinstance(part, list) else [part]
         while waiting:
+            limits.check()
             node = waiting.pop()
             if not isinstance(node, exp.Expr):
                 continue

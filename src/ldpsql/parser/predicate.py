@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from ldpsql.limits import in_time
 from ldpsql.parser.columns import Columns
 from ldpsql.parser.query import (
     And,
@@ -103,7 +104,7 @@ def _connector(node: exp.Expr, columns: Columns) -> Predicate:
             waiting += [current.expression, current.this]
         else:
             operands.append(current)
-    read = tuple(read_predicate(operand, columns) for operand in operands)
+    read = tuple(read_predicate(operand, columns) for operand in in_time(operands))
     return And(read) if kind is exp.And else Or(read)
 
 
@@ -184,7 +185,8 @@ def _membership(node: exp.Expr, columns: Columns) -> Predicate:
     column = _column(node.this.unnest(), node, columns)
     items = [item.unnest() for item in node.expressions]
     literals = tuple(
-        columns.check_declared(column, _value(column, item, columns), item) for item in items
+        columns.check_declared(column, _value(column, item, columns), item)
+        for item in in_time(items)
     )
     return Membership(column, literals, columns.place(node))
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from ldpsql.errors import QueryError
+from ldpsql.limits import check, in_time
 from ldpsql.parser import binder
 from ldpsql.parser.allowed import is_deterministic
 from ldpsql.parser.columns import Columns, LookupColumn, outside_queries, own_columns
@@ -184,7 +185,7 @@ def check_declared(node: exp.Expr, columns: Columns) -> None:
     elif isinstance(node, exp.Case) and node.this:
         compared = [node.this, *(branch.this for branch in node.args["ifs"])]
     rows = [each.expressions if isinstance(each, exp.Tuple) else [each] for each in compared]
-    for place in range(min(map(len, rows), default=0)):
+    for place in in_time(range(min(map(len, rows), default=0))):
         operands = [row[place].unnest() for row in rows]
         named = [columns.find(each.name) for each in operands if isinstance(each, exp.Column)]
         for each in operands:
@@ -610,6 +611,7 @@ def _is_product(node: exp.Expr, found: Collection[str], columns: Columns) -> boo
 
 def _check_linear(node: exp.Expr, columns: Columns) -> bool:
     """Whether an expression holds measures or public columns; an error if it is not linear."""
+    check()
     if isinstance(node, exp.Column):
         name = columns.name(node)
         if _is_of_dimension(node, columns):

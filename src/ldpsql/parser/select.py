@@ -14,7 +14,7 @@ from itertools import combinations, islice, product
 from sqlglot import exp
 
 from ldpsql.errors import did_you_mean
-from ldpsql.limits import in_time
+from ldpsql.limits import check, in_time
 from ldpsql.parser.allowed import function_name, is_deterministic, is_outer, is_scalar
 from ldpsql.parser.columns import Columns, LookupColumn, outside_queries
 from ldpsql.parser.predicate import read_predicate
@@ -50,8 +50,9 @@ from ldpsql_device.values import Listed
 
 MAX_NODES = 10_000
 MAX_SHARES = 256
-_MOST_KEYS, _MOST_TERMS = 256, 1_000
-"""Keys of GROUP BY, and terms of ORDER BY, each of which takes milliseconds to read."""
+MOST_ITEMS, _MOST_KEYS, _MOST_TERMS = 4_096, 256, 1_000
+"""Items of a SELECT, each of which DuckDB binds; keys of GROUP BY, and terms of ORDER BY, each of
+which takes milliseconds to read."""
 MAX_SETS = 128
 
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
@@ -114,6 +115,7 @@ class SelectReader:
         """The base query, and the SELECT over its relation."""
         args = self.select.args
         self._check_parts()
+        require_items(self.select.expressions)
         self._write_out_windows()
         self._unfold_distributions()
         where, having = args.get("where"), args.get("having")
@@ -164,7 +166,7 @@ class SelectReader:
 
     def _name_meant(self, condition: exp.Expr) -> exp.Expr:
         """WHERE with what the aliases of keys in it stand for, as DuckDB reads it."""
-        for part in list(outside_queries(condition, exp.Column)):
+        for part in in_time(list(outside_queries(condition, exp.Column))):
             meant = self._key_meant(part)
             if meant is not part and not has_aggregate(meant):
                 meant = exp.Paren(this=meant.copy())
@@ -251,8 +253,7 @@ class SelectReader:
             named = (item for item in items if item.find(exp.Column, LookupColumn))
             wanted += [item for item in named if not has_aggregate(item)]
         if len(wanted) > _MOST_KEYS:
-            reason = f"GROUP BY takes at most {_MOST_KEYS} keys, and these are {len(wanted):,}"
-            raise refuse(reason, group, "group by fewer")
+            raise _refuse_keys(len(wanted), group)
         sets = self._cross_sets(wanted)
         for place, key in enumerate(self.keys.values()):
             if not key.is_private(self.columns.schema) and any(place not in own for own in sets):
@@ -293,19 +294,21 @@ class SelectReader:
 
     def _sets(self, clause: exp.Expr) -> list[tuple[int, ...]]:
         """The sets of keys of one GROUPING SETS, ROLLUP or CUBE."""
-        groups = []
+        groups, count = [], len(clause.expressions)
+        listed = 1 << min(count, MAX_SETS) if isinstance(clause, exp.Cube) else count
+        if listed + isinstance(clause, exp.Rollup) > MAX_SETS:  # before they are
+            raise _refuse_many(clause)
         for item in clause.expressions:
             if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets):
                 raise refuse("nested grouping sets are not supported", item, "list the sets")
             members = item.expressions if isinstance(item, exp.Tuple) else [item]
+            if len(members) > _MOST_KEYS:
+                raise _refuse_keys(len(members), item)
             groups.append(tuple(self._add_key(self._key_meant(member)) for member in members))
         if isinstance(clause, exp.GroupingSets):
             return groups
-        count = len(groups)
         if isinstance(clause, exp.Rollup):
             chosen = [tuple(range(length)) for length in range(count, -1, -1)]
-        elif 2**count > MAX_SETS:  # before they are listed
-            raise _refuse_many(clause)
         else:
             sizes = range(count, -1, -1)
             chosen = [each for size in sizes for each in combinations(range(count), size)]
@@ -387,7 +390,7 @@ class SelectReader:
     def _read_items(self, rest: exp.Select) -> None:
         items = [part for item in self.select.expressions for part in _one_by_one(item)]
         self._has_lists = len(items) > len(self.select.expressions)
-        for item in items:
+        for item in in_time(items):
             written = item.unalias()
             meant = self._unfold(written, keep=lambda node: bool(self.columns.find(node.name)))
             outer = self._outer(meant)
@@ -409,7 +412,7 @@ class SelectReader:
             count = len(order.expressions)
             reason = f"ORDER BY takes at most {_MOST_TERMS:,} terms, and these are {count:,}"
             raise refuse(reason, order, "order by fewer")
-        for item in order.expressions if order else ():
+        for item in in_time(order.expressions if order else ()):
             if item.args.get("with_fill") or not isinstance(item, exp.Ordered):
                 raise refuse("this ORDER BY is not supported", item)
             directions = {part: item.args.get(part) for part in ("desc", "nulls_first")}
@@ -448,7 +451,7 @@ class SelectReader:
         hence the limit on nodes.
         """
         copy = node.copy()
-        for part in list(copy.find_all(exp.Column)):
+        for part in in_time(list(copy.find_all(exp.Column))):
             meant = None if part.table or keep(part) else self._aliases.get(part.name.lower())
             if meant is None or part.find_ancestor(exp.AggFunc, exp.Query):
                 continue
@@ -467,6 +470,7 @@ class SelectReader:
 
     def _outer(self, node: exp.Expr) -> exp.Expr:
         """An expression over aggregates and keys, rewritten over the relation of estimates."""
+        check()
         key = self._key(node)
         if key:
             if isinstance(node, exp.Column):
@@ -832,6 +836,19 @@ def alias_of(item: exp.Expr) -> str:
 def _refuse_many(clause: exp.Expr) -> Refusal:
     """For more sets of keys than are answered."""
     return refuse(f"more than {MAX_SETS} grouping sets", clause, "list fewer")
+
+
+def _refuse_keys(count: int, clause: exp.Expr) -> Refusal:
+    """For more keys than are answered."""
+    reason = f"GROUP BY takes at most {_MOST_KEYS} keys, and these are {count:,}"
+    return refuse(reason, clause, "group by fewer")
+
+
+def require_items(items: Sequence[exp.Expr]) -> None:
+    """Refuse more items of a SELECT than DuckDB binds in a moment, which nothing interrupts."""
+    if len(items) > MOST_ITEMS:
+        reason = f"SELECT takes at most {MOST_ITEMS:,} columns, and these are {len(items):,}"
+        raise refuse(reason, items[-1], "ask for fewer, or in several queries")
 
 
 def _name(node: exp.Expr, name: str) -> exp.Expr:

@@ -20,8 +20,10 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError
 from sqlglot.parsers.duckdb import DuckDBParser
 
 from ldpsql.errors import Place, QueryError, UnsupportedSQL
+from ldpsql.limits import check
 from ldpsql.parser.allowed import function_name
 from ldpsql.parser.query import Mode
+from ldpsql_device.errors import Error
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 100
@@ -31,8 +33,9 @@ _Expr = TypeVar("_Expr", bound=exp.Expr | None)
 _Span = tuple[int, int]
 _Where = exp.Expr | Token | _Span | None
 
-_GAP = r"(?:[\s\ufeff]|--[^\r\n]*(?:[\r\n]|\Z)|/\*.*?\*/)"
-_EXPLAIN = re.compile(rf"{_GAP}*(explain\b(?:{_GAP}+(verbose|analyze)\b)?)", re.I | re.S)
+# Atomic: a run of comments could else be split in exponentially many ways.
+_GAP = r"(?>[\s\ufeff]+|--[^\r\n]*(?:[\r\n]|\Z)|/\*.*?\*/)"
+_EXPLAIN = re.compile(rf"{_GAP}*+(explain\b(?:{_GAP}++(verbose|analyze)\b)?)", re.I | re.S)
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")  # Python's stand-in for bytes that are no UTF-8
 _TOKEN = re.compile(r"<Token token_type: [^,]*, text: (.*?), line: .*?>", re.S)
@@ -338,6 +341,10 @@ class _PlacingParser(DuckDBParser):
             limit.set("expression", exp.null())
         return limit
 
+    def _advance(self, times: int = 1) -> None:
+        check()
+        super()._advance(times)
+
     def _parse_disjunction(self) -> exp.Expr | None:
         return self._note(self._curr, super()._parse_disjunction())
 
@@ -368,7 +375,7 @@ def parse_query(source: SourceText, tokens: tuple[Token, ...]) -> exp.Query:
             parsed = _PlacingParser(dialect=DuckDB()).parse(list(tokens), source.sql)
     except ParseError as error:
         raise _syntax_error(source, error) from None
-    except RecursionError:
+    except (RecursionError, Error):
         raise
     except Exception as error:
         # A parser that trips over odd input must still end in an error of this library.

@@ -24,6 +24,7 @@ import numpy as np
 from sqlglot import Token, TokenType, exp
 
 from ldpsql.errors import QueryError
+from ldpsql.limits import check, in_time
 from ldpsql.parser import binder
 from ldpsql.parser.allowed import is_deterministic
 from ldpsql.parser.source import Refusal, is_unicode, wrong
@@ -239,6 +240,7 @@ def bind(
     placeholders: list[Placeholder] = []
     position = 0
     while position < len(tokens):
+        check()
         token, name = tokens[position], _name_at(tokens, position)
         if name is not None:
             end = tokens[position + bool(name)].end
@@ -250,7 +252,7 @@ def bind(
     require_parameters(parameters)
     given = _find_values(placeholders, parameters)
     pairs = zip(placeholders, given, strict=True)
-    return tuple(bound), {at.start: _literal(at, value) for at, value in pairs}
+    return tuple(bound), {at.start: _literal(at, value) for at, value in in_time(pairs)}
 
 
 def require_parameters(parameters: object) -> None:
@@ -263,12 +265,21 @@ def require_parameters(parameters: object) -> None:
 
 def substitute(tree: exp.Query, values: Mapping[int, exp.Expr]) -> None:
     """Put the values of placeholders into the tree that was parsed from the bound tokens."""
-    waiting = set(values)
-    for node in list(tree.find_all(exp.Literal)) if waiting else ():
+    waiting, parts = set(values), dict[tuple[int, str], exp.Expr]()
+    for node in in_time(list(tree.find_all(exp.Literal)) if waiting else ()):
         start = node.meta.get("start", -1)
-        if start in values:
-            node.replace(values[start].copy())
+        if start in values and node.parent is not None and node.arg_key is not None:
+            parts[id(node.parent), node.arg_key] = node.parent
             waiting.discard(start)
+
+    def find_value(node: object) -> object:
+        start = node.meta.get("start", -1) if isinstance(node, exp.Literal) else -1
+        return values[start].copy() if start in values else node
+
+    for (_, key), parent in parts.items():  # a list at once: one by one would be quadratic
+        part = parent.args[key]
+        found = map(find_value, in_time(part)) if isinstance(part, list) else None
+        parent.set(key, find_value(part) if found is None else list(found))
     if waiting:
         raise wrong(
             "a parameter cannot stand here",
@@ -310,13 +321,13 @@ def _find_values(placeholders: Sequence[Placeholder], parameters: Parameters) ->
     """The value of every placeholder."""
     by_name = isinstance(parameters, Mapping)
     pairs = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters or ())
-    given: dict[object, object] = dict(pairs)
+    given: dict[object, object] = dict(in_time(pairs))
     spelled = {str(key).lower(): str(key) for key in given} if by_name else {}
     placeholders = [
         each if each.key in given else each._replace(key=spelled.get(each.name.lower(), each.key))
-        for each in placeholders
+        for each in in_time(placeholders)
     ]
-    for each in placeholders:
+    for each in in_time(placeholders):
         if by_name and isinstance(each.key, int):
             raise each.error("{} takes a sequence of parameters")
         if isinstance(each.key, str) and each.key not in given:
@@ -325,7 +336,7 @@ def _find_values(placeholders: Sequence[Placeholder], parameters: Parameters) ->
             raise each.error("? and numbered parameters are mixed")
     keys = [each.key for each in placeholders]
     if by_name and set(given) != set(keys):
-        unused = min(str(key) for key in given if key not in keys)
+        unused = min(map(str, given.keys() - set(keys)))
         raise wrong(f"the parameter {unused!r} does not occur in the SQL")
     if set(given) != set(keys):
         taken = max((int(key) + 1 for key in keys), default=0)
@@ -337,6 +348,8 @@ def _find_values(placeholders: Sequence[Placeholder], parameters: Parameters) ->
 def _literal(at: Placeholder, value: object) -> exp.Expr:
     if isinstance(value, str) and not is_unicode(value):
         raise at.error("the value of a parameter is not valid UTF-8")
+    if _count_digits(value) > _MAX_DIGITS:  # before they are written: an exponent may ask for any
+        raise at.error("the value of {} has too many digits")
     node = _node(value)
     if node is None:
         refusal = at.error(f"a parameter cannot be this value of type {type(value).__name__}")
@@ -356,8 +369,7 @@ def _node(value: object) -> exp.Expr | None:
         return exp.null()
     own = None if isinstance(value, np.datetime64) and _is_far(value) else plain(value)
     if isinstance(value, Decimal):  # which must stay exact
-        is_short = value.is_finite() and abs(value.adjusted()) < _MAX_DIGITS
-        return _number_node(format(value, "f")) if is_short else None
+        return _number_node(format(value, "f")) if value.is_finite() else None
     if isinstance(own, bool | str):
         return exp.convert(own)
     if isinstance(own, date):  # or a datetime, which is one
@@ -378,3 +390,13 @@ def _number_node(digits: str) -> exp.Expr:
 def _is_far(value: np.datetime64) -> bool:
     """Whether a moment of NumPy is before the year 1 or after 9999."""
     return not 1 <= int(value.astype("M8[Y]").astype(np.int64)) + 1970 <= datetime.max.year
+
+
+def _count_digits(value: object) -> int:
+    """About how many digits an exact number has that is written without an exponent."""
+    if isinstance(value, Decimal) and value.is_finite():
+        _, digits, exponent = value.as_tuple()
+        return len(digits) + abs(int(exponent))
+    if isinstance(value, int):
+        return math.ceil(int.bit_length(value) * math.log10(2.0))
+    return 0

@@ -11,8 +11,8 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -69,7 +69,7 @@ class Incoming:
     """
 
     name: str
-    pieces: Callable[[Intake, list[int]], Iterator[ReportPiece]]
+    pieces: Callable[[Intake, list[int]], Generator[ReportPiece, None, None]]
     line: str
     claim: str | None = None
     rows: int | None = None
@@ -81,7 +81,7 @@ class Incoming:
         """The same file, of which `progress` is told how many rows are read, `before` and those of
         this file, of how many in all."""
 
-        def pieces(intake: Intake, broken: list[int]) -> Iterator[ReportPiece]:
+        def pieces(intake: Intake, broken: list[int]) -> Generator[ReportPiece, None, None]:
             done = before
             for piece in self.pieces(intake, broken):
                 yield piece
@@ -106,14 +106,15 @@ class AcceptedRows:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         first, faults, broken = 0, list[tuple[int, str]](), list[int]()
         self.accepted = self.skipped = 0
-        for piece in limits.in_time(self.incoming.pieces(self.intake, broken)):
-            checked = check_rows(self.intake, piece)
-            if self.skip_invalid or not (faults or broken or checked.refused):
-                yield checked.reports
-                self.accepted += checked.reports.num_rows
-            faults += [(first + row, reason) for row, reason in checked.faults]
-            first += piece.rows
-            self.skipped += checked.refused
+        with closing(self.incoming.pieces(self.intake, broken)) as pieces:  # by a process, perhaps
+            for piece in limits.in_time(pieces):
+                checked = check_rows(self.intake, piece)
+                if self.skip_invalid or not (faults or broken or checked.refused):
+                    yield checked.reports
+                    self.accepted += checked.reports.num_rows
+                faults += [(first + row, reason) for row, reason in checked.faults]
+                first += piece.rows
+                self.skipped += checked.refused
         self.skipped += len(broken)
         if self.skip_invalid or not self.skipped:
             return
@@ -406,7 +407,7 @@ def _columnar(
     metadata = {} if schema is None else schema.metadata or {}
     said = {key: value.decode(errors="replace") for key, value in metadata.items()}
 
-    def pieces(intake: Intake, broken: list[int]) -> Iterator[ReportPiece]:
+    def pieces(intake: Intake, broken: list[int]) -> Generator[ReportPiece, None, None]:
         require_columns(intake, name, header)
         if schema is not None:
             require_types(intake, name, schema)
@@ -424,8 +425,8 @@ def _columnar(
 def _json_lines(path: Path, name: str) -> Incoming:
     _require_bytes_of_letters(path, name)
 
-    def pieces(intake: Intake, broken: list[int]) -> Iterator[ReportPiece]:
-        lines, unpack = _guard(name, _lines(path)), None
+    def pieces(intake: Intake, broken: list[int]) -> Generator[ReportPiece, None, None]:
+        lines, unpack = limits.in_time(_guard(name, _lines(path))), None
         while some := list(islice(lines, _JSON_ROWS)):
             broken += [number for number, row in some if row is None]
             if rows := [row for _, row in some if row is not None]:
