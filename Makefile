@@ -14,7 +14,7 @@ WORKERS ?= 3
 PYTEST := -m pytest -n $(WORKERS) --dist worksteal
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-all check lint types layers rooms docs client browser spark bench figures site release clean
+.PHONY: demo test test-all fuzz check lint types layers rooms docs client browser spark bench figures site release clean
 
 demo: $(STAMP)
 	$(BIN)/ldpsql demo
@@ -24,6 +24,10 @@ test: $(STAMP)
 
 test-all: $(STAMP)
 	$(BIN)/python $(PYTEST) -m "slow or not slow"
+
+# A minute of the processor for inputs that nobody meant, other ones each time; what is found is kept as a case.
+fuzz: $(STAMP)
+	PYTHONPATH=src:tests $(BIN)/python -m fuzz
 
 check: lint types layers rooms docs test
 

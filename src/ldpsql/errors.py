@@ -15,6 +15,9 @@ from typing import Self
 
 from ldpsql_device.errors import Error, NotSupportedError, ProgrammingError
 
+_LONGEST = 800
+"""Characters of a reason that are shown."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -35,6 +38,8 @@ class Located(Error):
     def __init__(
         self, reason: str, *, sql: str = "", place: Place | None = None, hint: str = ""
     ) -> None:
+        # It may quote a text of any length.
+        reason = reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}..."
         self.reason = reason
         self.sql = sql
         self.place = place

@@ -1,22 +1,22 @@
 """Try doors with inputs that nobody meant:
 
-    PYTHONPATH=src:tests python -m fuzz [DOOR ...] [--count N | --seconds S]
+    PYTHONPATH=src:tests python -m fuzz [DOOR ...] [--seed N] [--count N] [--seconds S]
 
-Doors are sql, reports, parquet, bodies and surveys; without any, all of them are tried. Prints how
-attempts ended, and everything that should not be, with its number: `--first` repeats it, and goes
-on where `--seconds` stopped.
+Without a DOOR, all of them are tried, and without a seed, a new one is drawn. Prints the seed, how
+attempts ended, and everything that should not be: its case is kept in tests/fuzz/cases, where a
+test puts it again. `--first` goes on where `--seconds` stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import sys
-import time
 from pathlib import Path
 
 from fuzz.doors import DOORS
-from fuzz.harness import find_faults
+from fuzz.harness import CASES, find_faults, keep_case, processor_seconds
 
 _ROOM = 4 << 30
 """Bytes beyond what doors need that may be reserved: what takes more fails, and not the machine."""
@@ -26,35 +26,42 @@ def main() -> int:
     """1 if anything was found."""
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("doors", nargs="*", metavar="DOOR", help=f"of {', '.join(DOORS)}; all")
-    parser.add_argument("--count", type=int, default=100_000, help="attempts at each door")
+    parser.add_argument("--count", type=int, default=1_000_000, help="attempts at each door")
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="at most, for each")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=60, help="of the processor, for all doors")
+    parser.add_argument("--seed", type=int, help="of what is drawn; a new one by default")
+    parser.add_argument("--cases", type=Path, default=CASES, help="the folder of what is found")
     given = parser.parse_args()
     if unknown := set(given.doors) - set(DOORS):
         parser.error(f"no such door: {min(unknown)}")
-    found = 0
-    for name in given.doors or DOORS:
-        door, started = DOORS[name](), time.monotonic()
+    seed = int.from_bytes(os.urandom(4)) if given.seed is None else given.seed
+    print(f"seed {seed}", flush=True)
+    names = given.doors or [*DOORS]
+    ends, found, tried = processor_seconds() + given.seconds, 0, 0
+    for place, name in enumerate(names):
+        now = processor_seconds()
+        share = (ends - now) / (len(names) - place)
+        door = DOORS[name]()
         if sys.platform == "linux":
             limit_memory()
         try:
-            outcome = find_faults(
-                door, given.count, given.seed, first=given.first, ends=started + given.seconds
-            )
+            outcome = find_faults(door, given.count, seed, first=given.first, ends=now + share)
+            kept = [keep_case(door, case, given.cases) for case in outcome.cases]
         finally:
             door.close()
-        took = time.monotonic() - started
-        numbers = f"{given.first:,} to {given.first + outcome.attempts - 1:,}"
-        print(f"{name}: numbers {numbers} of seed {given.seed} in {took:,.0f} s")
+        first, took = given.first, processor_seconds() - now
+        print(f"{name}: numbers {first:,} to {first + outcome.attempts - 1:,} in {took:,.0f} s")
         print("  " + ", ".join(f"{end} {count:,}" for end, count in outcome.ends.most_common()))
         slow, number = outcome.slowest
-        peak = f"its peak grew by {outcome.growth / 1e6:,.0f} MB"
+        peak = f"the process grew by {outcome.growth / 1e6:,.0f} MB"
         print(f"  slowest {slow:.2f} s (number {number}), {peak}")
         for number, what in outcome.findings[:50]:
             print(f"  FOUND, number {number}: {what}")
+        for path in dict.fromkeys(kept):
+            print(f"  kept as {path}")
         sys.stdout.flush()
-        found += len(outcome.findings)
+        found, tried = found + len(outcome.findings), tried + outcome.attempts
+    print(f"seed {seed}: {tried:,} cases, {found} findings")
     return int(found > 0)
 
 

@@ -1,25 +1,33 @@
 """Inputs that nobody meant, one after the other, and what must hold of whatever becomes of them.
 
-A door takes inputs of one kind. An attempt draws an input and puts it to the door; it ends in a
-word that says how, in an error, or in a `Finding`: something is accepted that should not be, an
-error is none of `ldpsql.Error` or is not one line, an error tells what a raw value was, or it takes
-too long or too much memory. The same door, seed and number make the same input.
+A door takes inputs of one kind. An attempt draws a case, which holds the input and nothing but JSON
+and bytes, and puts it to the door; it ends in a word that says how, in an error, or in a `Finding`:
+something is accepted that should not be, an error is none of `ldpsql.Error` or is not one line, an
+error tells what a raw value was, or it takes too long or too much memory. The same door, seed and
+number make the same case. Cases that found something are kept as files, and put again by a test,
+also when doors have come to draw other ones.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import os
 import random
 import resource
 import signal
 import sys
-import time
 import traceback
 import warnings
+import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from ldpsql_device.errors import Error, InternalError
 
@@ -34,17 +42,25 @@ RAW = "zq7secretzq7"
 """Stands for a raw value: no message may repeat it."""
 
 
+Case = Mapping[str, Any]
+"""An input and what has to be known to judge it, as `write_case` can write it."""
+CASES = Path(__file__).with_name("cases")
+_BYTES = "zlib, base85"
+
+
 class Finding(AssertionError):
     """What should not be."""
 
 
 @dataclass
 class Outcome:
-    """ends: how many attempts ended in which way.  findings: (number, what).  slowest: (processor
-    seconds, number) of the slowest.  growth: bytes by which the process grew."""
+    """ends: how many attempts ended in which way.  findings: (number, what).  cases: those of the
+    findings.  slowest: (processor seconds, number) of the slowest.  growth: bytes by which the
+    process grew."""
 
     ends: Counter[str] = field(default_factory=Counter)
     findings: list[tuple[int, str]] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
     slowest: tuple[float, int] = (0.0, -1)
     growth: int = 0
 
@@ -57,15 +73,21 @@ class Outcome:
 class Door(ABC):
     """Takes one kind of input.
 
-    is_private: whether what it takes may be raw values, which no message may repeat.
+    is_private: whether what it takes may be raw values, which no message may repeat.  seconds: of
+    the processor, that a case may take.
     """
 
     name: str
     is_private = True
+    seconds = SECONDS
 
     @abstractmethod
-    def attempt(self, chosen: random.Random) -> str:
-        """Draw an input and put it to the door: how it ended. Errors and findings are raised."""
+    def draw(self, chosen: random.Random) -> Case:
+        """A case that nobody meant."""
+
+    @abstractmethod
+    def put(self, case: Case) -> str:
+        """Put a case to the door: how it ended. Errors and findings are raised."""
 
     def close(self) -> None:  # noqa: B027
         """Let go of what the door holds."""
@@ -76,34 +98,86 @@ def find_faults(
 ) -> Outcome:
     """Make attempts number first, first + 1, ... of a seed.
 
-    ends: when to stop, of `time.monotonic`.
+    ends: when to stop, of `processor_seconds`.
     """
-    outcome, before = Outcome(), _peak()
-    with _strictly():
-        for number in range(first, first + count):
-            if time.monotonic() > ends:
-                break
-            started = time.process_time()
-            try:
-                ending = _attempt(door, random.Random(f"{door.name} {seed} {number}"))
-            except Finding as finding:
-                ending = "finding"
-                outcome.findings.append((number, str(finding)))
-            outcome.ends[ending] += 1
-            took, growth = time.process_time() - started, _peak() - before
-            outcome.slowest = max(outcome.slowest, (took, number))
-            if took > SECONDS:
-                outcome.findings.append((number, f"took {took:.1f} s of the processor"))
-            if growth > MEMORY >= outcome.growth:
-                outcome.findings.append((number, f"the process grew by {growth:,} bytes"))
-            outcome.growth = growth
+    outcome = Outcome()
+    for number in range(first, first + count):
+        if processor_seconds() > ends:
+            break
+        try_case(door, door.draw(random.Random(f"{door.name} {seed} {number}")), outcome, number)
     return outcome
 
 
-def _attempt(door: Door, chosen: random.Random) -> str:
+def try_case(door: Door, case: Case, outcome: Outcome, number: int = 0) -> None:
+    """Put one case, and add how it ended to an outcome."""
+    before, started = _peak(), processor_seconds()
+    found = list[str]()
+    try:
+        with _strictly():
+            ending = _put(door, case)
+    except Finding as finding:
+        ending = "finding"
+        found.append(str(finding))
+    outcome.ends[ending] += 1
+    took, growth = processor_seconds() - started, _peak() - before
+    outcome.slowest = max(outcome.slowest, (took, number))
+    if took > door.seconds:
+        found.append(f"took {took:.1f} s of the processor")
+    outcome.growth += growth
+    if outcome.growth > MEMORY >= outcome.growth - growth:
+        found.append(f"the process grew by {outcome.growth:,} bytes")
+    outcome.findings += [(number, what) for what in found]
+    outcome.cases += [case] * bool(found)
+
+
+def processor_seconds() -> float:
+    """What this process, and those that it started and that ended, used of the processor."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def keep_case(door: Door, case: Case, folder: Path = CASES) -> Path:
+    """Write a case to a file of the folder, named after the door and what it holds."""
+    text = write_case(case)
+    path = folder / f"{door.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
+    folder.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def kept_cases(door: Door, folder: Path = CASES) -> list[Case]:
+    """The cases of a door that found something once."""
+    paths = sorted(folder.glob(f"{door.name}-*.json"))
+    return [read_case(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def write_case(case: Case) -> str:
+    """A case as JSON; bytes are compressed."""
+
+    def write(value: Any) -> Any:
+        if isinstance(value, bytes):
+            return {_BYTES: base64.b85encode(zlib.compress(value, 9)).decode("ascii")}
+        raise TypeError(f"a case cannot hold {value!r}")
+
+    return f"{json.dumps(case, indent=1, default=write)}\n"
+
+
+def read_case(text: str) -> Case:
+    """The inverse of `write_case`."""
+
+    def read(found: dict[str, Any]) -> Any:
+        if found.keys() == {_BYTES}:
+            return zlib.decompress(base64.b85decode(found[_BYTES]))
+        return found
+
+    case: Case = json.loads(text, object_hook=read)
+    return case
+
+
+def _put(door: Door, case: Case) -> str:
     try:
         with _not_hanging(), _not_printing():
-            return door.attempt(chosen)
+            return door.put(case)
     except Finding:
         raise
     except Error as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fuzz.harness import Door, Finding
+from fuzz.harness import Case, Door, Finding
 from fuzz.mutate import change_bytes
 from fuzz.people import Base, bases
 from fuzz.reports import column_of, is_stored
@@ -51,7 +51,8 @@ class ParquetMetadata(Door):
         self._path = Path(self._folder.name, "file.parquet")
         self._files = list[tuple[Base, bytes, thrift.Struct]]()
         chosen = random.Random(0)
-        for base in bases()[:3]:
+        self._bases = bases()[:3]
+        for base in self._bases:
             for number, options in enumerate(_OPTIONS):
                 rows = [base.draw(chosen) for _ in range(12)]
                 columns = {
@@ -72,7 +73,7 @@ class ParquetMetadata(Door):
     def close(self) -> None:
         self._folder.cleanup()
 
-    def attempt(self, chosen: random.Random) -> str:
+    def draw(self, chosen: random.Random) -> Case:
         number = chosen.randrange(len(self._files))
         base, body, given = self._files[number]
         metadata = deepcopy(given)
@@ -84,11 +85,15 @@ class ParquetMetadata(Door):
         try:
             written = thrift.write(metadata)
         except (TypeError, ValueError, AttributeError, RecursionError):
-            return "cannot be written"  # a value of another kind than its own
+            return self.draw(chosen)  # a value of another kind than its own
         if chosen.random() < 0.1:
             written = change_bytes(chosen, written)
         thrift.join(self._path, body, written)
-        return self._read(base)
+        return {"base": self._bases.index(base), "data": self._path.read_bytes()}
+
+    def put(self, case: Case) -> str:
+        self._path.write_bytes(case["data"])
+        return self._read(self._bases[case["base"]])
 
     def _read(self, base: Base) -> str:
         found = 0

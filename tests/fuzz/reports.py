@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fuzz.harness import RAW, Door, Finding
+from fuzz.harness import RAW, Case, Door, Finding
 from fuzz.mutate import change_bytes, change_value
 from fuzz.people import ID, Base, Row, bases, is_value, parse, payload
 
@@ -56,11 +56,13 @@ class ReportFiles(Door):
         self._folder = tempfile.TemporaryDirectory(dir=place)
         self._stores: dict[str, tuple[Store, int]] = {}
 
-    def attempt(self, chosen: random.Random) -> str:
-        base = chosen.choice(self._bases)
+    def draw(self, chosen: random.Random) -> Case:
+        number = chosen.randrange(len(self._bases))
+        base = self._bases[number]
         if chosen.random() < 0.01:
             path = self._bloat(chosen, base)
-            return self._take(base, path, None, skip=chosen.random() < 0.5, stores=False)
+            case = {"exact": None, "skip": chosen.random() < 0.5, "stores": False}
+            return {"base": number, "name": path.name, "data": path.read_bytes(), **case}
         rows = [base.draw(chosen) for _ in range(chosen.randint(0, 6))]
         kind = chosen.choice(("flat", "sent", "csv", "parquet"))
         if kind == "sent":
@@ -77,10 +79,16 @@ class ReportFiles(Door):
         if is_cut:
             path.write_bytes(change_bytes(chosen, path.read_bytes()))
         exact = None if is_cut and kind in ("csv", "parquet") else kind
-        skip, stores = chosen.random() < 0.6, chosen.random() < 0.1
-        return self._take(base, path, exact, skip=skip, stores=stores)
+        case = {"exact": exact, "skip": chosen.random() < 0.6, "stores": chosen.random() < 0.1}
+        return {"base": number, "name": path.name, "data": path.read_bytes(), **case}
 
-    def _take(self, base: Base, path: Path, exact: str | None, *, skip: bool, stores: bool) -> str:
+    def put(self, case: Case) -> str:
+        path = Path(self._folder.name, case["name"])
+        path.write_bytes(case["data"])
+        given = {name: case[name] for name in ("exact", "skip", "stores")}
+        return self._take(self._bases[case["base"]], path, **given)
+
+    def _take(self, base: Base, path: Path, *, exact: str | None, skip: bool, stores: bool) -> str:
         """exact: the format, where what the file holds is known."""
         found: list[Row] = []
         problem: Error | None = None
@@ -109,13 +117,13 @@ class ReportFiles(Door):
         """Finding unless what was taken of a file is what is in it."""
         for row in found:
             if not is_stored(base, row):
-                raise Finding(f"taken, and no report: {row} of {path.read_bytes()[:2000]!r}")
+                raise Finding(f"taken, and no report: {row} of {path.read_bytes()[:300]!r}")
         if path.suffix == ".jsonl":
             expected = count_reports(base, path.read_bytes(), skip=skip)
             if (expected is None) != refused or len(found) != (expected or 0):
                 raise Finding(
                     f"{expected} reports in it, {len(found)} taken (refused: {refused}, skip "
-                    f"{skip}): {path.read_bytes()[:3000]!r}"
+                    f"{skip}): {path.read_bytes()[:300]!r}"
                 )
         elif exact is not None:
             try:
@@ -141,7 +149,7 @@ class ReportFiles(Door):
             took = None
         self._stores[key] = store, files + 1
         if ((took is None) != refused and found) or (took or 0) != len(found):
-            raise Finding(f"a store takes {took} of {len(found)}: {path.read_bytes()[:2000]!r}")
+            raise Finding(f"a store takes {took} of {len(found)}: {path.read_bytes()[:300]!r}")
         if files + 1 == _FILES:
             self._stores.pop(key)
             faults = store.check()
@@ -222,7 +230,7 @@ class ReportFiles(Door):
         if what == 4:
             return self._write(".jsonl", b'{"a":"' + b"x" * (1 << 25) + b'"}')
         return self._write(
-            chosen.choice((".jsonl", ".csv", ".parquet")), gzip.compress(b"0" * 10**7)
+            chosen.choice((".jsonl", ".csv", ".parquet")), gzip.compress(b"0" * 10**7, mtime=0)
         )
 
 

@@ -6,17 +6,22 @@ import random
 import re
 import tempfile
 from contextlib import ExitStack
+from math import isfinite
 from pathlib import Path
 
 import pyarrow as pa
-from fuzz.harness import RAW, Door, Finding
+from fuzz.harness import RAW, Case, Door, Finding
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 from support.golden_files import read_answers
 from support.mutations import WORDS, mutate
 from support.shoppers import shoppers, statements
 
+from ldpsql.engine.result import Result
+
 _SECONDS = 8.0
+_PLACE = "/place/of/secret.csv"
+"""Stands in a case for the file that no statement may read."""
 _REACHING = (
     *("read_text", "read_csv", "read_csv_auto", "read_parquet", "read_json", "read_blob", "glob"),
     *("parquet_scan", "sniff_csv", "getenv", "current_setting", "duckdb_settings", "duckdb_tables"),
@@ -43,7 +48,7 @@ class Statements(Door):
     def __init__(self) -> None:
         self._opened = ExitStack()
         folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory()))
-        secret = folder / "secret.csv"
+        self._secret = secret = folder / "secret.csv"
         secret.write_text(f"a,b\n{RAW},1\n")
         self._session = self._opened.enter_context(shoppers(people=200))
         self._session.seconds = _SECONDS
@@ -53,11 +58,16 @@ class Statements(Door):
         self._words = (*WORDS, *_REACHING, *calls, f"'{secret}'", f'"{secret}"', str(secret))
         self._before = self._look()
 
-    def attempt(self, chosen: random.Random) -> str:
-        sql = mutate(chosen, self._statements, self._words)
+    def draw(self, chosen: random.Random) -> Case:
+        sql = mutate(chosen, self._statements, self._words).replace(str(self._secret), _PLACE)
         parameters = None if chosen.random() < 0.95 else chosen.choice(([], [1], {"x": "CA"}, 5))
-        result = self._session.execute(sql, parameters)
+        return {"sql": sql, "parameters": parameters}
+
+    def put(self, case: Case) -> str:
+        sql = case["sql"].replace(_PLACE, str(self._secret))
+        result = self._session.execute(sql, case["parameters"])
         self.require(sql, result.table)
+        require_finite(result)
         return "answered"
 
     def require(self, sql: str, answer: pa.Table) -> None:
@@ -86,6 +96,16 @@ class Statements(Door):
 
     def close(self) -> None:
         self._opened.close()
+
+
+def require_finite(result: Result) -> None:
+    """Finding for an estimate, or an end of its interval, that is no number."""
+    for place, bars in result.intervals.items():
+        values = result.table.column(place).to_pylist()
+        for row, value in enumerate(values):
+            shown = (value, bars.stderr[row], bars.low[row], bars.high[row])
+            if value is not None and not all(map(isfinite, shown)):
+                raise Finding(f"{result.table.column_names[place]} of row {row} is {shown}")
 
 
 def golden_statements() -> list[str]:

@@ -15,7 +15,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from fuzz.harness import Door, Finding
+from fuzz.harness import Case, Door, Finding
 from fuzz.mutate import TEXTS, change_bytes, change_tree
 from support import reference_client
 from support.golden_surveys import FOLDER, read
@@ -102,17 +102,42 @@ class Surveys(Door):
                     records = [case["record"] for case in vector["cases"]]
                     self._devices.append((vector["survey"], records))
 
-    def attempt(self, chosen: random.Random) -> str:
-        return chosen.choice((self._file, self._file, self._device, self._whole, self._bytes))(
-            chosen
-        )
+    def draw(self, chosen: random.Random) -> Case:
+        kinds = {
+            "file": self._draw_file,
+            "device": self._draw_device,
+            "whole": self._draw_whole,
+            "bytes": self._draw_bytes,
+        }
+        kind = chosen.choice(("file", "file", "device", "whole", "bytes"))
+        return {"kind": kind, "seed": chosen.getrandbits(32), **kinds[kind](chosen)}
 
-    def _file(self, chosen: random.Random) -> str:
+    def put(self, case: Case) -> str:
+        chosen, text = random.Random(case["seed"]), case["text"]
+        if case["kind"] == "file":
+            return self._design(text, chosen)
+        if case["kind"] == "whole":
+            survey = Survey.from_json(text)
+            if survey.fingerprint != DeviceSurvey.from_json(text).fingerprint:
+                raise Finding(f"two fingerprints: {text}")
+            self.require(text, [{}], chosen)
+            return "believed, both parts"
+        device = DeviceSurvey.from_json(text)
+        if case["kind"] == "bytes":
+            if sha256(device.device_text) != device.fingerprint:
+                raise Finding(f"another fingerprint: {text}")
+            return "believed, any text"
+        self.require(text, case["records"], chosen)
+        return "believed"
+
+    def _draw_file(self, chosen: random.Random) -> Case:
         """A survey file."""
         pieces = _PIECES.findall(chosen.choice(_FILES))
         for _ in range(chosen.choice((1, 1, 2, 4))):
             change_parts(chosen, pieces, _WORDS)
-        text = " ".join(pieces)
+        return {"text": " ".join(pieces)}
+
+    def _design(self, text: str, chosen: random.Random) -> str:
         file = read_file(text)
         sizes = [dimension.size for dimension in file.schema.dimensions]
         is_large = max(sizes, default=0) > _MOST_CODES or prod(sizes) > _MOST_CELLS
@@ -124,17 +149,12 @@ class Surveys(Door):
         self.require(made.to_json(), [{}], chosen)
         return "designed"
 
-    def _device(self, chosen: random.Random) -> str:
+    def _draw_device(self, chosen: random.Random) -> Case:
         """The part that devices read."""
         given, records = chosen.choice(self._devices)
-        data = _change(chosen, given)
-        DeviceSurvey.from_json(text := json.dumps(data))
-        if data == given:
-            return "unchanged"
-        self.require(text, records, chosen)
-        return "believed"
+        return {"text": json.dumps(_change(chosen, given)), "records": records}
 
-    def _whole(self, chosen: random.Random) -> str:
+    def _draw_whole(self, chosen: random.Random) -> Case:
         """Both parts, with a hash that fits."""
         data = deepcopy(chosen.choice(self._both))
         for part in chosen.choice((["survey"], ["collector"], ["survey", "collector"])):
@@ -142,20 +162,13 @@ class Surveys(Door):
         if isinstance(data["survey"], dict):
             with suppress(Error, ValueError):  # it has no canonical form
                 data["survey"]["collector"] = sha256(canonical(data["collector"]))
-        survey = Survey.from_json(text := json.dumps(data))
-        if survey.fingerprint != DeviceSurvey.from_json(text).fingerprint:
-            raise Finding(f"two fingerprints: {text}")
-        self.require(text, [{}], chosen)
-        return "believed, both parts"
+        return {"text": json.dumps(data)}
 
-    def _bytes(self, chosen: random.Random) -> str:
+    def _draw_bytes(self, chosen: random.Random) -> Case:
         """Any text."""
         given = json.dumps(chosen.choice(self._devices)[0])
         text = change_bytes(chosen, given.encode()).decode("utf-8", "surrogateescape")
-        survey = DeviceSurvey.from_json(text)
-        if sha256(survey.device_text) != survey.fingerprint:
-            raise Finding(f"another fingerprint: {text}")
-        return "believed, any text" if text != given else "unchanged"
+        return {"text": text}
 
     def require(self, text: str, records: Sequence[Any], chosen: random.Random) -> None:
         """Finding unless a survey that was believed is to be believed."""

@@ -12,6 +12,7 @@ was ingested cannot be rolled back.
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -290,10 +291,12 @@ class Connection:
 
         `?` and `:name` as of `Cursor.execute`, which it raises errors as.
         """
+        _require_text("SQL", sql)
         return Answer(self.session.execute(sql, parameters))
 
     def table(self, name: str) -> Answer:
         """What a survey or a look-up table declares, as DESCRIBE has it."""
+        _require_text("the name of a table", name)
         return self.sql(f"DESCRIBE {quote(name)}")
 
     def ingest(
@@ -350,10 +353,12 @@ class Connection:
         reads. A later table of the same name takes its place. Raises DataError for a name that is
         no identifier and for columns without plain values, IntegrityError for the name of a survey.
         """
+        _require_text("the name of a table", name)
         self.session.register(PublicTable.of(name, data))
 
     def unregister(self, name: str) -> None:
         """Forget a registered table; InterfaceError if there is none of that name."""
+        _require_text("the name of a table", name)
         self.session.unregister(name)
 
     def add_lookup(
@@ -375,6 +380,7 @@ class Connection:
 
     def remove_lookup(self, name: str) -> None:
         """Remove a look-up table from the store; DataError if there is none of that name."""
+        _require_text("the name of a table", name)
         with self._writable() as store:
             store.remove_lookup(name)
 
@@ -507,8 +513,14 @@ class Cursor:
         return next(self._unread, None)
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """The next rows, `arraysize` of them unless told otherwise; fewer at the end."""
-        return list(islice(self._unread, self.arraysize if size is None else size))
+        """The next rows, `arraysize` of them unless told otherwise; fewer at the end.
+
+        InterfaceError for a number of rows that is none.
+        """
+        rows = self.arraysize if size is None else size
+        if not isinstance(rows, int) or rows < 0:
+            raise InterfaceError(f"fetchmany takes a number of rows, not {type(rows).__name__}")
+        return list(islice(self._unread, min(rows, sys.maxsize)))
 
     def fetchall(self) -> list[Row]:
         """All rows that are left."""
@@ -576,3 +588,9 @@ class Cursor:
             raise InterfaceError("the cursor is closed")
         self.connection.require_open()
         return self.connection
+
+
+def _require_text(what: str, given: object) -> None:
+    """ProgrammingError for what is no text, such as bytes."""
+    if not isinstance(given, str):
+        raise ProgrammingError(f"{what} is a text, not {type(given).__name__}")

@@ -258,7 +258,8 @@ def bind(
 def require_parameters(parameters: object) -> None:
     """QueryError for what is neither a sequence nor a mapping, nor None."""
     is_text = isinstance(parameters, str | bytes)
-    if parameters is not None and (is_text or not isinstance(parameters, Iterable)):
+    is_one = getattr(parameters, "ndim", 1) == 0  # an array of one number says that it is iterable
+    if parameters is not None and (is_text or is_one or not isinstance(parameters, Iterable)):
         given = "a string" if is_text else f"a value of type {type(parameters).__name__}"
         raise wrong(f"parameters must be a sequence or a mapping, not {given}")
 
@@ -320,7 +321,11 @@ def _name_at(tokens: Sequence[Token], position: int) -> str | None:
 def _find_values(placeholders: Sequence[Placeholder], parameters: Parameters) -> list[object]:
     """The value of every placeholder."""
     by_name = isinstance(parameters, Mapping)
-    pairs = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters or ())
+    pairs = (
+        parameters.items()
+        if isinstance(parameters, Mapping)
+        else enumerate(() if parameters is None else parameters)
+    )
     given: dict[object, object] = dict(in_time(pairs))
     spelled = {str(key).lower(): str(key) for key in given} if by_name else {}
     placeholders = [
@@ -350,7 +355,10 @@ def _literal(at: Placeholder, value: object) -> exp.Expr:
         raise at.error("the value of a parameter is not valid UTF-8")
     if _count_digits(value) > _MAX_DIGITS:  # before they are written: an exponent may ask for any
         raise at.error("the value of {} has too many digits")
-    node = _node(value)
+    try:
+        node = _node(value)
+    except (TypeError, ValueError, ArithmeticError):  # such as a signaling NaN, or a duration
+        node = None
     if node is None:
         refusal = at.error(f"a parameter cannot be this value of type {type(value).__name__}")
         if isinstance(value, list | tuple | set):

@@ -91,7 +91,7 @@ def make_app(
             at("/metrics", analysts.metrics),
         ]
     page = answer_page if isinstance(receiver, Store) else None
-    router = _Router(routes, default=page, lifespan=life)
+    router = _Router(routes, redirect_slashes=False, default=page, lifespan=life)
     if not origins:
         return router
     return CORSMiddleware(

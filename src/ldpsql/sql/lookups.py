@@ -136,7 +136,7 @@ def _as_table(name: str, data: Columns) -> pa.Table:
         if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
             return pa.table(data)
         return pa.Table.from_pandas(data, preserve_index=False)
-    except (pa.ArrowException, TypeError, ValueError, AttributeError):
+    except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError):
         raise DataError(
             f"look-up table {name} is not a table of plain columns; give Arrow, pandas, or a dict "
             "of lists"

@@ -7,6 +7,7 @@ from functools import reduce
 
 import numpy as np
 
+from ldpsql.errors import pluralize
 from ldpsql.estimators.base import Decoding
 from ldpsql.reports.report import TYPES
 from ldpsql.sql.lookups import PublicTable
@@ -30,6 +31,10 @@ from ldpsql.survey import Survey
 from ldpsql_device.errors import Error, StoreError
 
 _ROWS = 100_000
+_LISTED = {
+    "surveys": ("name", "fingerprint", "json", "version", "counted", "merged"),
+    "batches": ("survey", "number", "reports", "skipped", "kept"),
+}
 _TOLERANCE = 1e-9
 """By which sums that were added up in another order may differ, of the largest of them."""
 
@@ -57,6 +62,19 @@ def check_survey(cursor: Connection, known: KnownSurvey) -> Iterator[str]:
                 faults.append("what is kept of its decoded reports is damaged")
     for fault in faults:
         yield f"survey {known.key}: {fault}"
+
+
+def check_lists(cursor: Connection) -> Iterator[str]:
+    """Faults of the lists of surveys and batches, without which nothing else can be read."""
+    for table, columns in _LISTED.items():
+        missing = " OR ".join(f"{column} IS NULL" for column in columns)
+        query = f"SELECT count(*) FROM {table} WHERE {missing}"
+        [(bare,)] = cursor.execute(query).fetchall()
+        if bare:
+            yield f"{pluralize(bare, 'row')} of the list of {table} lack what each must have"
+    twice = "SELECT name FROM surveys GROUP BY name HAVING count(*) > 1 ORDER BY name"
+    for (key,) in cursor.execute(twice).fetchall():
+        yield f"survey {key} is listed more than once"
 
 
 def check_rest(cursor: Connection) -> Iterator[str]:

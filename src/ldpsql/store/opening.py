@@ -400,9 +400,11 @@ def _recognize(connection: Connection, path: Path, *, read_only: bool) -> None:
         )
     tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
     if (MARKER,) in tables:
-        [(written,)] = connection.execute(f"SELECT format FROM {MARKER}").fetchall()
-        if written != FORMAT:
-            _migrate(connection, path, written, read_only=read_only)
+        formats = connection.execute(f"SELECT format FROM {MARKER}").fetchall()
+        if len(formats) != 1 or formats[0][0] is None:
+            raise DamagedError(f"{path} does not say of which format it is; restore a copy of it")
+        if formats != [(FORMAT,)]:
+            _migrate(connection, path, formats[0][0], read_only=read_only)
         return
     if tables or read_only:
         raise StoreError(f"{path} is a DuckDB database, but not an ldpsql store; name another file")

@@ -25,7 +25,7 @@ from ldpsql.sql.quoting import literal, quote
 from ldpsql.sql.sandbox import Sandbox
 from ldpsql.store import arrivals, companion, decoded, fold, importing
 from ldpsql.store.base import Key, Selection
-from ldpsql.store.checking import check_rest, check_survey
+from ldpsql.store.checking import check_lists, check_rest, check_survey
 from ldpsql.store.copying import export
 from ldpsql.store.database import Database
 from ldpsql.store.incoming import (
@@ -897,6 +897,8 @@ class Store(Database):
     def check(self) -> list[str]:
         """Read, recount and decode everything anew; what is wrong, a line each."""
         with self._read_snapshot() as cursor:
+            if faults := [*check_lists(cursor)]:
+                return faults
             faults = [f for known in self._known_surveys() for f in check_survey(cursor, known)]
             return [*faults, *check_rest(cursor)]
 
