@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from benchmarks.verdicts import Outcome, realise
 from ldpsql.cli.forecast import verdict
 from ldpsql.designer import DesignedSurvey, design_survey
 from ldpsql.designer.verdict import (
+    LARGEST,
     SHARP,
     USABLE,
     USABLE_AVERAGE,
@@ -210,8 +212,8 @@ def test_work_is_counted_in_designs_of_the_survey() -> None:
 
 def test_the_time_of_improvements_follows_that_of_the_design() -> None:
     slow = replace(shop(), seconds=10.0)
-    assert Budget.of(slow, is_quick=False).seconds == 7.5
-    assert Budget.of(slow, is_quick=True).seconds == 3.0
+    assert Budget.of(slow, is_quick=False).seconds == 5.0
+    assert Budget.of(slow, is_quick=True).seconds == 2.0
     assert Budget.of(replace(slow, seconds=0.1), is_quick=True).seconds == 0.5
 
 
@@ -220,6 +222,26 @@ def test_more_people_are_always_tried(budget: Budget) -> None:
     found, untried = improve(shop(), judge_survey(shop()), budget)
     assert [own.kind for own in found] == ["people"]
     assert untried > 6
+
+
+def test_half_of_many_columns_are_left_out() -> None:
+    text = survey_toml(*(boolean(f"c{i}") for i in range(6)), mechanism="fourier")
+    designed = design_survey(text, users=3_000)
+    found, _ = improve(designed, judge_survey(designed), Budget(60.0, work=60.0))
+    [half] = [own for own in found if own.kind == "columns"]
+    assert half.text == "leave out 3 of 6 columns"
+    kept = survey_toml(*(boolean(f"c{i}") for i in range(3, 6)), mechanism="fourier")
+    again = by_text(design_survey(kept, users=3_000))[half.after.question.text]
+    assert half.after.half == pytest.approx(again.half, rel=1e-6)
+    assert half.after.half < half.before.half
+
+
+def test_what_stays_hopeless_is_no_improvement() -> None:
+    designed = shop(people=20)
+    judged = judge_survey(designed)
+    assert all(own.half > LARGEST for own in judged if len(own.question.shares) > 1)
+    found, _ = improve(designed, judged, Budget(60.0))
+    assert all(own.after.half <= LARGEST for own in found)
 
 
 def test_a_column_that_is_lost_costs_what_was_usable() -> None:
@@ -242,7 +264,7 @@ def test_what_missing_measures_cost_is_that_of_two_designs() -> None:
     assert cost.others == pytest.approx(math.prod(ratios) ** (1.0 / len(ratios)), rel=1e-6)
     assert cost.others > 1.02
     words = " ".join(" ".join(verdict(shop())).split())
-    assert f"of others {cost.others:.2f} times as wide" in words
+    assert f"of other questions {cost.others:.2f} times what it would be" in words
 
 
 def test_a_required_measure_costs_nothing() -> None:
@@ -263,6 +285,20 @@ def test_the_sample_that_is_named_tells_the_difference() -> None:
         assert again[effect.text].power == pytest.approx(0.8, abs=0.01)
         if effect.text == "sex, two halves of the people":
             break
+
+
+def test_differences_of_everybody_and_of_declared_questions_are_between_halves() -> None:
+    """Whose answers have twice the variance; of sums nothing is said."""
+    text = survey_toml(boolean("a"), measure("pay", 0, 100), mechanism="fourier")
+    asked = ["SELECT AVG(pay) FROM app", "SELECT SUM(pay) FROM app WHERE a"]
+    designed = shop(f"{text}[workload]\nqueries = {asked}\n".replace("'", '"'))
+    judged = {own.question.text: own for own in judge_survey(designed)}
+    [effect] = find_effects(tuple(judged.values()), 0.02, 45_000)
+    assert effect.text == f"{asked[0]}, two halves of the people"
+    error = 2.0 * judged[asked[0]].half / 1.959964  # of the difference of two halves
+    shift = 0.02 / error
+    assert effect.power == pytest.approx(NormalDist().cdf(shift - 1.959964), abs=1e-3)
+    assert judged[asked[1]].told is None
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from ldpsql.designer.auto import Ranking, Trial
 from ldpsql.designer.forecast import least_users
 from ldpsql.designer.predicates import find_costs
 from ldpsql.designer.verdict import (
+    LARGEST,
     LEVEL,
     POWER,
     SHARP,
@@ -36,7 +37,6 @@ from ldpsql_device.errors import Error
 _MOST_KINDS, _MOST_COLUMNS = 12, 6  # kinds of queries: lines of a forecast, columns of a comparison
 _MOST_EFFECTS = 4
 _BRIEFER = ((3, 3), (2, 3), (1, 3), (1, 2), (1, 1), (1, 0))  # lines of a verdict, improvements
-_LARGEST = 9.99  # of the shares that are printed
 _HEADING = 14  # letters of a heading's line
 _HALF = quantile(CONFIDENCE)  # of an interval, in standard errors: what ± means everywhere
 _NO_MATTER = 0.02
@@ -84,9 +84,8 @@ def verdict(
     except Error as error:
         words = f"which questions are answered how well is not known: {error}"
         return _labelled("verdict", words)[:most_lines]
-    budget = Budget.of(designed, is_quick=is_quick)
-    cost = find_missing_cost(designed, judged, budget)
-    found, untried = improve(designed, judged, budget, tell)
+    cost = find_missing_cost(designed, judged, Budget.of(designed, is_quick=is_quick))
+    found, untried = improve(designed, judged, Budget.of(designed, is_quick=is_quick), tell)
     words = (
         f"with {designed.people:,} people, ± being half of a {_LEVEL} interval, as a share of an "
         f"even answer or of an AVG's range; sharp is up to {_share(SHARP)}, usable up to "
@@ -136,19 +135,17 @@ def _price(cost: MissingCost, most: int | None) -> str:
     """What it costs that measures may be missing."""
     names = list_some([cut(name, 20) for name in cost.names], 20 if most is None else 2)
     if cost.averages is None:
-        return f"what it costs that {names} may be missing was not worked out in time"
-    wide = [
-        f"{what} {ratio:.2f} times as wide"
-        for what, ratio in (("of AVG", cost.averages), ("of others", cost.others))
-        if ratio is not None
-    ]
-    return f"that {names} may be missing makes ± {' and '.join(wide)}; required = true saves that"
+        return f"{names} may be missing: what that costs was not worked out in time"
+    wide = f"AVG {cost.averages:.2f} times"
+    if cost.others is not None:
+        wide += f", of other questions {cost.others:.2f} times"
+    return f"{names} may be missing: ± of {wide} what it would be with required = true"
 
 
 def _share(share: float) -> str:
     """A half-interval, whose spaces end no line."""
-    if share > _LARGEST:
-        return f"±\xa0over\xa0{100 * _LARGEST:.0f}\xa0%"
+    if share > LARGEST:
+        return f"±\xa0over\xa0{100 * LARGEST:.0f}\xa0%"
     return f"±\xa0{_in_short(100 * share)}\xa0%"
 
 
@@ -173,7 +170,9 @@ def _list_questions(word: str, judged: Sequence[Judged], most: int | None) -> li
         if told is not None and word in VERDICTS[:2]:
             is_average = own[-1].question.bounds is not None
             low, high = (significant(t) if is_average else f"{100 * t:.3g}\xa0%" for t in told)
-            texts[-1] += f"; {last}tells {low} from {high}"
+            what = "an average of " if is_average else ""
+            people = "" if is_average else " of the people"
+            texts[-1] += f"; {last}tells {what}{low}{people} from {high}"
         if most and word not in VERDICTS:
             texts[-1] += " (-v: why)"
         lines = _labelled(word, ", ".join(texts))

@@ -49,6 +49,7 @@ from ldpsql_device.schema import Dimension
 from ldpsql_device.shuffled import Shuffled
 
 Verdict = Literal["sharp", "usable", "useless"]
+Function = Literal["COUNT", "SUM", "AVG", "STDDEV"]
 VERDICTS: tuple[Verdict, ...] = ("sharp", "usable", "useless")
 SHARP, USABLE, USABLE_AVERAGE = 0.10, 0.50, 0.25
 """The largest half-intervals, as shares of the even answer. With a tenth a ranking of groups that
@@ -57,11 +58,15 @@ all; with more it is not. For an average, of the range of its measure: everybody
 half of that before there are reports, and what does not even halve this is useless."""
 MOST_ROWS, MOST_RANGES = 12, 10
 MOST_QUESTIONS = 48
-UNHURRIED, HASTY = (0.75, 2.0), (0.3, 0.5)
-"""Of the processor time that the design took, the part that all designs may take that are tried,
+UNHURRIED, HASTY = (0.5, 2.0), (0.2, 0.5)
+"""Of the processor time that the design took, the part that all changes may take that are tried,
 and the seconds that they always have; likewise in haste."""
-MOST_WORK = 4.0
+MOST_WORK = 6.0
 """Of changes that are tried, in designs as large as the survey's own."""
+MANY_COLUMNS = 4
+"""Of more columns, half of them are left out as well."""
+LARGEST = 9.99
+"""Half-intervals that are larger are all alike."""
 OFF_MIDDLE, MISSING = 1.0 / 3.0, 0.2
 """What averages are taken for: the mean square of their distance from the middle of the bounds, in
 halves of the distance of these; and the part of people who have no value, where it may be
@@ -75,6 +80,7 @@ _PRICES: Mapping[str, float] = {
     "shuffler": 0.1,
     "bins": 0.05,
     "column": 0.05,
+    "columns": 0.1,
     "predicates": 0.05,
 }
 """The gain for which each kind of improvement is just worth while, where 1 is to make useless
@@ -87,15 +93,17 @@ class Question:
 
     key: its columns, and its measure or the number of its text, by which another design has it.
     text: in words.  sample: queries of some of its rows.  shares: the even share of a row on each
-    of its columns; of a declared one, of all people at once.  bounds: of the measure that is
-    averaged, or None for what is counted or added up.  counted: the numbers of people by whom sums
-    are divided, where there is an average.  may_be_missing: whether its measure may be.
+    of its columns; of a declared one, of all people at once.  function: what is asked of them.
+    bounds: of the measure that is averaged, or None for what is counted or added up.  counted: the
+    numbers of people by whom sums are divided, where there is an average.  may_be_missing: whether
+    its measure may be.
     """
 
     key: tuple[tuple[str, ...], str]
     text: str
     sample: SampledQueries
     shares: tuple[float, ...]
+    function: Function
     bounds: tuple[float, float] | None = None
     counted: SampledQueries | None = None
     may_be_missing: bool = False
@@ -127,13 +135,12 @@ class Judged:
     @property
     def told(self) -> tuple[float, float] | None:
         """An even answer, and the least one that is told from it: shares of all people, or
-        averages; None of declared sums, which have no such unit."""
-        if self.question.bounds is not None:
-            low, high = self.question.bounds
+        averages; None of other functions, whose even answers mean nothing."""
+        own = self.question
+        if own.function == "AVG" and own.bounds is not None:
+            low, high = own.bounds
             return (low + high) / 2.0, (low + high) / 2.0 + self.half * (high - low)
-        if not self.question.sample.is_count:
-            return None
-        return self.question.share, self.question.share * (1.0 + self.half)
+        return (own.share, own.share * (1.0 + self.half)) if own.function == "COUNT" else None
 
     @property
     def _value(self) -> float:
@@ -230,7 +237,9 @@ def _question_of(entry: QueryClass, domain: RecordDomain) -> Question | None:
         sum(high - low for side in own for low, high in side) / len(own) / domain.sizes[axis]
         for own, (axis, _) in zip(rows, asked, strict=True)
     ]
-    return Question((names, measure), text, sample, tuple(shares), bounds, people, bool(of_level))
+    function: Function = "AVG" if measure else "COUNT"
+    key, is_null = (names, measure), bool(of_level)
+    return Question(key, text, sample, tuple(shares), function, bounds, people, is_null)
 
 
 def _is_cut(axis: int, kind: Kind, domain: RecordDomain) -> bool:
@@ -282,7 +291,8 @@ def _declared_questions(workload: Workload, texts: Sequence[str]) -> Iterator[Qu
                 counted = replace(sample, queries=present, is_about_middle=False)
             key = (), f"{number} {own.text}"
             is_null = own.axis is not None
-            yield Question(key, text, sample, (share,), own.bounds, counted, is_null)
+            kind, bounds = own.kind, own.bounds
+            yield Question(key, text, sample, (share,), kind, bounds, counted, is_null)
 
 
 @dataclass(frozen=True)
@@ -293,7 +303,7 @@ class _Asked:
     for counts and sums.
     """
 
-    kind: Literal["COUNT", "SUM", "AVG", "STDDEV"]
+    kind: Function
     measure: str = ""
     axis: int | None = None
     bounds: tuple[float, float] | None = None
@@ -520,7 +530,7 @@ def _list_candidates(designed: DesignedSurvey) -> Iterator[_Candidate]:
             changed = partial(replace, file, workload_options=asked)
             yield _Candidate("predicates", f"max_predicates = {fewer}", less, changed)
     columns, bins = list(_list_columns(file)), list(_list_bins(file))
-    yield from chain(columns[:1], bins[:1])
+    yield from chain(_list_halves(file), columns[:1], bins[:1])
     epsilon = f"{float(file.epsilon) * _MORE_EPSILON:.3g}"
     weaker = f"promises less: e^{epsilon} in place of e^{file.epsilon}"
     yield _Candidate("epsilon", f"epsilon {epsilon}", weaker, partial(_with_epsilon, file, epsilon))
@@ -562,21 +572,34 @@ def _with_bins(file: SurveyFile, own: Dimension) -> SurveyFile:
 
 def _list_columns(file: SurveyFile) -> Iterator[_Candidate]:
     """Each column left out, dimensions first, the largest first."""
-    schema = file.schema
-    dimensions = sorted(schema.dimensions, key=lambda own: -own.size)
-    names = [own.name for own in dimensions] + [own.name for own in schema.measures]
-    for name in dict.fromkeys(names):
-        if any(own.name != name for own in dimensions):
-            change = partial(_without, file, name)
-            yield _Candidate("column", f"leave out {name}", f"{name} is not known", change)
+    names = _sort_columns(file)
+    for name in names if len(names) > 1 else ():
+        change = partial(_without, file, frozenset([name]))
+        yield _Candidate("column", f"leave out {name}", f"{name} is not known", change)
 
 
-def _without(file: SurveyFile, name: str) -> SurveyFile:
+def _list_halves(file: SurveyFile) -> Iterator[_Candidate]:
+    """The larger half of many columns left out."""
+    names = _sort_columns(file)
+    if len(names) > MANY_COLUMNS:
+        change = partial(_without, file, frozenset(names[: len(names) // 2]))
+        text = f"leave out {len(names) // 2} of {len(names)} columns"
+        yield _Candidate("columns", text, "the largest are not known", change)
+
+
+def _sort_columns(file: SurveyFile) -> list[str]:
+    """The names of dimensions and of measures, the largest dimensions first."""
+    dimensions = sorted(file.schema.dimensions, key=lambda own: -own.size)
+    names = [own.name for own in dimensions] + [own.name for own in file.schema.measures]
+    return list(dict.fromkeys(names))
+
+
+def _without(file: SurveyFile, names: frozenset[str]) -> SurveyFile:
     schema, options = file.schema, file.workload_options
-    kept = tuple(own for own in schema.dimensions if own.name != name)
-    measures = tuple(own for own in schema.measures if own.name != name)
+    kept = tuple(own for own in schema.dimensions if own.name not in names)
+    measures = tuple(own for own in schema.measures if own.name not in names)
     if options is not None and "kinds" in options:
-        kinds = {key: kind for key, kind in options["kinds"].items() if key != name}
+        kinds = {key: kind for key, kind in options["kinds"].items() if key not in names}
         options = {**options, "kinds": kinds}
     less = replace(schema, dimensions=kept, measures=measures)
     return replace(file, schema=less, workload_options=options)
@@ -601,7 +624,11 @@ def _try(
             cost = f"alone a report has epsilon {made.epsilon}"
     known = {own.question.key: own for own in after}
     pairs = [(own, known.get(own.question.key)) for own in judged]
-    kept = [(old, new) for old, new in pairs if new is not None and math.isfinite(old.half)]
+    kept = [
+        (old, new)
+        for old, new in pairs
+        if new is not None and math.isfinite(old.half) and new.half <= LARGEST
+    ]
     if not kept:
         return
     gains = [math.log(old.half / new.half) for old, new in kept]
@@ -693,25 +720,28 @@ def find_effects(judged: Sequence[Judged], difference: float, people: int) -> tu
     """Whether a difference between two groups can be told, the likeliest first.
 
     difference: of the share of a group's people, or of an average as a share of the range of its
-    measure. Groups are the two halves of all people for what is counted by one column, and two
-    values of the column with the fewest for what is counted or averaged by several. Errors are
-    those of people spread evenly, as a sample; of shares, with the sizes of groups known.
+    measure. Groups are the two halves of all people for what is counted by one column, for an
+    average of everybody, and for declared questions; and two values of the column with the fewest
+    for what is counted or averaged by several. Errors are those of people spread evenly, as a
+    sample; of shares, with the sizes of groups known.
     """
     normal = NormalDist()
     bound, wanted = normal.inv_cdf(1.0 - LEVEL / 2.0), normal.inv_cdf(POWER)
     effects = []
     for own in judged:
-        names, measure = own.question.key
-        if not names or not math.isfinite(own.half):
+        names, function = own.question.key[0], own.question.function
+        if function not in ("COUNT", "AVG") or not math.isfinite(own.half):
             continue
-        largest, between = max(zip(own.question.shares, names, strict=True))
-        groups, error = f"two groups of {between}", own.half / quantile(CONFIDENCE)
-        if not measure and len(names) > 1:
-            error *= own.question.share / largest
-        elif not measure:
-            # Each half has half the variance of a count, and half the people.
-            groups = "two halves of the people"
-            error *= own.question.share * math.sqrt(2.0)
+        groups, error = "two halves of the people", own.half / quantile(CONFIDENCE)
+        if function == "COUNT":
+            error *= own.question.share
+        if len(names) + (function == "AVG" and bool(names)) > 1:
+            largest, between = max(zip(own.question.shares, names, strict=True))
+            groups = f"two groups of {between}"
+            error /= largest if function == "COUNT" else 1.0
+        else:
+            # Each half has half the variance of a sum, and half the people.
+            error *= math.sqrt(2.0)
         shift = difference / (error * math.sqrt(2.0))
         power = normal.cdf(shift - bound) + normal.cdf(-shift - bound)
         needed = people * ((bound + wanted) / shift) ** 2
