@@ -231,8 +231,8 @@ def _question_of(entry: QueryClass, domain: RecordDomain) -> Question | None:
         for name, (axis, kind) in zip(names, asked, strict=True)
     ]
     text = " by ".join([f"AVG({measure})"] * bool(measure) + words)
-    sample = SampledQueries(text, text, 1.0, tuple(queries), is_about_middle=bool(measure))
-    people = SampledQueries(text, text, 1.0, tuple(counted)) if measure else None
+    sample = SampledQueries(text, text, 1.0, tuple(queries), domain, is_about_middle=bool(measure))
+    people = SampledQueries(text, text, 1.0, tuple(counted), domain) if measure else None
     shares = [
         sum(high - low for side in own for low, high in side) / len(own) / domain.sizes[axis]
         for own, (axis, _) in zip(rows, asked, strict=True)
