@@ -7,7 +7,6 @@ import sys
 from benchmarks import (
     averages,
     cold,
-    coverage,
     decoded,
     everyday,
     forgery,
@@ -41,7 +40,6 @@ PARTS = {
     "missing": missing.run,
     "speed": speed.run,
     "cold": cold.run,
-    "coverage": coverage.run,
     "statistics": statistics.run,
     "random-surveys": random_surveys.run,
     "real": real_data.run,
