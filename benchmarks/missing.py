@@ -22,13 +22,15 @@ from ldpsql_lab.simulation import simulate
 
 Floats = NDArray[np.float64]
 PEOPLE, RUNS = 1_000, 1_000
+MANY = (400, 10_000)
+"""Surveys and people, for averages whose number of people is too uncertain with fewer."""
 MISSING = ((0.0, True), (0.16, True), (0.16, False), (0.6, True), (0.6, False))
 """Shares of missing values, and whether they are missing at random."""
 EPSILONS = ("1", "2", "4")
 MECHANISMS = ("fourier", "staircase", "grr", "hgrr", "hio", "ahio", "ehio")
 ASKED = ("AVG(income)", "SUM(income)", "COUNT(income)")
 COST_HEAD = ["dimensions", "mechanism", "epsilon", "RMSE of AVG, required", "AVG", "SUM", "COUNT"]
-HONESTY_HEAD = ["mechanism", "epsilon"]
+HONESTY_HEAD = ["mechanism", "epsilon", "people"]
 HONESTY_HEAD += [
     f"{what} of {text.partition('(')[0]}" for text in ASKED for what in ("bias", "cover")
 ]
@@ -74,11 +76,12 @@ def people(
 class Answers:
     """Of one aggregate in every survey; NaN where there is none.
 
-    truths, values, low, high: shape (runs,).
+    truths, values, stderr, low, high: shape (runs,).
     """
 
     truths: Floats
     values: Floats
+    stderr: Floats
     low: Floats
     high: Floats
 
@@ -89,8 +92,8 @@ class Answers:
 
     @property
     def rmse(self) -> float:
-        """Root of the mean squared error."""
-        return float(np.sqrt((self.errors**2).mean()))
+        """Root of the mean squared standard error: it varies less than that of the errors does."""
+        return float(np.sqrt(np.nanmean(self.stderr**2)))
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -121,6 +124,7 @@ def ask(asked: Survey, table: pa.Table, seed: int = 1) -> dict[str, Answers]:
         text: Answers(
             truth,
             answers[place].to_numpy().astype(np.float64),
+            found.intervals[place + 1].stderr,
             found.intervals[place + 1].low,
             found.intervals[place + 1].high,
         )
@@ -147,15 +151,17 @@ def costs(dimensions: int) -> Iterator[list[str]]:
         ]
 
 
-def honesty(mechanism: str, epsilon: str) -> list[str]:
+def honesty(mechanism: str, epsilon: str, runs: int = RUNS, each: int = PEOPLE) -> list[str]:
     """Of each aggregate the largest bias, in standard errors of one answer, and the coverage, over
     all shares of missing values, at random and not, of everybody and of a group."""
     asked = survey(epsilon, mechanism, dimensions=1)
     found: dict[str, list[Answers]] = {text: [] for text in ASKED}
     for share, at_random in MISSING:
-        for text, own in ask(asked, people(share, at_random=at_random)).items():
+        for text, own in ask(
+            asked, people(share, at_random=at_random, runs=runs, each=each)
+        ).items():
             found[text.partition(" ")[0]].append(own)
-    cells = [asked.design.name, epsilon]
+    cells = [asked.design.name, epsilon, f"{each:,}"]
     for members in found.values():
         biases = [abs(own.errors.mean()) / own.errors.std() for own in members]
         inside = np.concatenate([own.inside for own in members])
@@ -167,8 +173,7 @@ def run() -> None:
     """Print the tables."""
     rows = (row for dimensions in range(3) for row in costs(dimensions))
     print_table("Missing, cost of the level where nobody is missing", COST_HEAD, rows)
-    print_table(
-        "Missing, largest bias and coverage",
-        HONESTY_HEAD,
-        (honesty(name, epsilon) for name in MECHANISMS for epsilon in EPSILONS),
-    )
+    asked = [(name, epsilon, RUNS, PEOPLE) for name in MECHANISMS for epsilon in EPSILONS]
+    asked += [(name, "1", *MANY) for name in ("hgrr", "hio")]
+    found = (honesty(*each) for each in asked)
+    print_table("Missing, largest bias and coverage", HONESTY_HEAD, found)

@@ -75,6 +75,19 @@ COUNT(CASE WHEN shop = 'north' THEN bonus END)
 AVG(CASE WHEN shop = 'north' THEN tip ELSE age END)
 SUM(CASE WHEN version = 1 THEN bonus END)
 AVG(bonus) FILTER (WHERE shop = 'south') + AVG(pay)
+SUM(pay + bonus)
+AVG(pay - 2 * bonus + day(joined))
+AVG(bonus + version)
+COUNT(pay + bonus)
+COUNT(*) FILTER (WHERE bonus IS NULL)
+COUNT_IF(tip IS NOT NULL AND age > 3)
+SUM(pay) FILTER (WHERE tip IS NOT NULL OR active)
+AVG(bonus) FILTER (WHERE NOT (bonus IS NULL) AND state = 'NY')
+SUM(CASE WHEN bonus IS NULL THEN 1 ELSE 0 END)
+AVG(CASE WHEN tip IS NULL THEN age ELSE pay END)
+COUNT(CASE WHEN bonus IS NULL THEN 1 END) / COUNT(*)
+SUM(CASE WHEN bonus IS NULL THEN 2 ELSE bonus END)
+1 - AVG(CASE WHEN tip IS NULL AND active THEN 1 ELSE 0 END)
 SUM(COALESCE(version, 2) * age)
 
 -- functions
@@ -153,6 +166,12 @@ SELECT DISTINCT shop, active FROM app WHERE age < 6
 SELECT upper(state) AS s FROM app WHERE state <> 'NY' GROUP BY state ORDER BY s
 WITH y AS (SELECT * FROM app WHERE age < 5), n AS (SELECT COUNT(*) AS n FROM y) SELECT n, (SELECT COUNT(*) FROM y WHERE active) FROM n
 SELECT state, active, AVG(bonus), COUNT(tip) FROM app GROUP BY ROLLUP (state, active)
+SELECT state, COUNT(*), AVG(pay), SUM(bonus) FROM app WHERE bonus IS NOT NULL AND age > 3 GROUP BY state
+SELECT shop, COUNT(*) FILTER (WHERE bonus IS NULL) / COUNT(*) FROM app GROUP BY shop HAVING COUNT(bonus) > 10
+SELECT active, AVG(bonus) - AVG(pay) FROM app WHERE tip IS NULL OR NOT active GROUP BY active
+SELECT AVG(bonus) FROM app WHERE age < 4 UNION ALL SELECT SUM(tip) / COUNT(*) FROM app WHERE age >= 4
+SELECT state, CASE WHEN AVG(bonus) > 5 THEN 'high' ELSE 'low' END FROM app GROUP BY state
+SELECT state, active, AVG(bonus), SUM(tip) FROM app GROUP BY GROUPING SETS ((state), (active), ())
 SELECT shop, SUM(bonus), AVG(tip) FROM app WHERE age > 3 GROUP BY shop HAVING COUNT(bonus) > 10
 SELECT state, SUM(tip) / SUM(SUM(tip)) OVER () FROM app GROUP BY state
 WITH y AS (SELECT state, bonus * 2 AS b FROM app WHERE age < 9) SELECT state, AVG(b), COUNT(b) FROM y GROUP BY state

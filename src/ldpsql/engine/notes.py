@@ -121,7 +121,8 @@ def _on_measures(plan: QueryPlan) -> list[str]:
     schema, notes = plan.survey.schema, list[str]()
     leaves = [leaf for column in plan.query.columns for leaf in aggregates(column.expression)]
     named = (find_measure(schema, leaf.column) for leaf in leaves if isinstance(leaf.column, str))
-    asked = {*named, *(target.measure for target in plan.targets)}
+    summed = (number for own in plan.targets for number in (own.measure, *own.present))
+    asked = {*named, *summed}
     for measure in (own for number, own in enumerate(schema.measures) if number in asked):
         if not (measure.has_null or measure.missing_as is not None):
             continue

@@ -243,7 +243,7 @@ def bounds_of(expression: Expression, plan: QueryPlan) -> tuple[float, float]:
                 return EVERYTHING
             ends = column.bounds
         each = [amount * end for amount, _ in amounts[target] for end in ends]
-        if _volume(amounts[target], plan) < counted:
+        if target.present or _volume(amounts[target], plan) < counted:
             each.append(0.0)  # somebody who counts may add nothing
         low, high = low + min(each, default=0.0), high + max(each, default=0.0)
     return low, high

@@ -19,6 +19,7 @@ import numpy as np
 from ldpsql.algebra.boxes import Box, LinearQuery, Terms, cardinality, codes_of, multiply
 from ldpsql.algebra.numerics import Array
 from ldpsql.algebra.record_domain import RecordDomain
+from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyEstimator, CodeDecoder, Codes, Estimator, Q
 from ldpsql.estimators.grouped import CodeRows, answer_codes
 from ldpsql.estimators.groups import GroupTable
@@ -139,6 +140,16 @@ def cover_query(
     change: what becomes of the nodes of one level combination.
     """
     known, boxes = split_known(query)
+    first = domain.first_level_axis
+    for _, box in boxes:
+        told = [
+            name for name, side in zip(domain.names[first:], box.sides[first:], strict=True) if side
+        ]
+        if len(told) > 1:
+            raise UnsupportedSQL(
+                f"a report tells of one measure that may be missing, not of {' and '.join(told)}",
+                hint="ask for each of them alone, or design the survey with grr or staircase",
+            )
     pieces = [
         change((levels, nodes, np.full(len(nodes), share)))
         for share, box in boxes

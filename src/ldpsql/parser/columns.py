@@ -171,11 +171,13 @@ class Columns:
         is_measure = find_measure(self.schema, name) is not None
         public = find_public_column(self.schema, name)
         if takes == "key" and is_measure and not is_dimension:
+            hint = f"ask AVG({name}) of everybody"
+            if isinstance(node.parent, exp.Is):
+                hint = f"ask COUNT({name}), and COUNT(*) - COUNT({name}) for who has none"
             raise wrong(
                 f"{name} is a measure, not a dimension: it can be summed, not compared or grouped",
                 node,
-                f"ask AVG({name}) of everybody, or declare [dimension.{name}] in the survey to ask "
-                "this of later reports",
+                f"{hint}, or declare [dimension.{name}] in the survey to ask this of later reports",
             )
         if takes == "number" and public and not public.is_numeric:
             raise wrong(f"{name} is of type {public.type}: it has no sum", node)

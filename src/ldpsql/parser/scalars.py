@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -48,6 +49,9 @@ OPERATORS: Mapping[type[exp.Expr], str] = {
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 NOW = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.Localtimestamp)
 WRITE_A_DAY = "write the day itself, such as DATE '2026-01-31', or pass it as a parameter"
+Signed = list[tuple[int, Scalar]]
+_MOST_NULLABLE = 2
+"""Measures that may be missing in one expression: each doubles the sums that it takes."""
 _MEASURED = "is_measured"
 """Of a column that is a measure and a dimension: here it is the measure."""
 MOST_JOINED = 16
@@ -295,18 +299,16 @@ def _read_amount(
     ]
     counted = [Share(_is_known(at_zero))]
     nullable = [name for name in found if _is_nullable(name, columns) and name not in present]
-    if len(nullable) > 1:
-        reason = f"{nullable[0]} and {nullable[1]} may both be NULL: this is not supported"
-        hint = "write COUNT, SUM or AVG of their sum"
-        if not all(_public(name, columns) for name in nullable):
-            hint = f"sum each of them: SUM({nullable[0]}) + SUM({nullable[1]})"
-        raise refuse(reason, node, hint)
+    measured = [name for name in nullable if not _public(name, columns)]
+    _check_nullable(nullable, measured, node)
+    if len(measured) > 1 or any(_is_mixed(name, node, columns) for name in measured):
+        return _read_by_presence(node, columns, found, measured, is_summed, with_values)
     for name in nullable:
         at_null = with_values(**{name: None})
         for place, other in enumerate(found if is_summed and len(found) > 1 else ()):
-            if other != name and not _public(name, columns):
+            if other != name and _has_null_code(name, columns):
                 beside = _difference(with_values(**{name: None, other: 1.0}), at_null)
-                factor = _where_present(shares[place].factor, beside, name, node, columns)
+                factor = _by_presence(shares[place].factor, beside.text, name)
                 shares[place] = Share(factor, other)
         more = _difference(_is_known(at_zero), _is_known(at_null))
         counted = [_of_present(more, name, columns), Share(_is_known(at_null))]
@@ -554,19 +556,84 @@ def _of_present(factor: Scalar, name: str, columns: Columns) -> Share:
     return Share(_by_presence(factor, "NULL", name))
 
 
-def _where_present(
-    factor: Scalar, beside: Scalar, name: str, node: exp.Expr, columns: Columns
-) -> Scalar:
-    """What multiplies a column in an expression: beside a value of a measure that may be missing,
-    and beside NULL. Only a dimension tells which; else both must be the same."""
+def _check_nullable(nullable: Sequence[str], measured: Sequence[str], node: exp.Expr) -> None:
+    """Refuse what depends on which of too many columns are NULL; measured: the measures."""
+    both = f"{nullable[0]} and {nullable[1]}" if len(nullable) > 1 else ""
+    if both and len(nullable) > len(measured):
+        hint = "write COUNT, SUM or AVG of their sum"
+        if measured:
+            hint = f"sum each of them: SUM({nullable[0]}) + SUM({nullable[1]})"
+        raise refuse(f"{both} may both be NULL: this is not supported", node, hint)
+    if len(measured) > _MOST_NULLABLE:
+        reason = f"{', '.join(measured)} may all be NULL: this is not supported"
+        raise refuse(reason, node, f"name {both}, and ask for the others by themselves")
+
+
+def _is_mixed(name: str, node: exp.Expr, columns: Columns) -> bool:
+    """Whether it depends on there being a value of a measure, and no dimension tells that, what
+    else an expression counts."""
     if _has_null_code(name, columns):
-        return _by_presence(factor, beside.text, name)
+        return False
+    if any(
+        _asks_presence(part, columns) and columns.find(part.this.unnest().name) == name
+        for part in outside_queries(exp.Paren(this=node.copy()), exp.Is)
+    ):
+        return True
     for part in outside_queries(exp.Paren(this=node.copy()), exp.Add, exp.Sub):
         inside = set(_collect(part, columns))
         if name in inside and len(inside) > 1:
-            reason = f"{name} may be NULL, and then so is its sum with {min(inside - {name})}"
-            raise refuse(reason, node, "sum each of them, and add the sums")
-    return factor
+            return True
+    return False
+
+
+def _read_by_presence(
+    node: exp.Expr,
+    columns: Columns,
+    found: Sequence[str],
+    nullable: Sequence[str],
+    is_summed: bool,
+    with_values: Callable[..., Scalar],
+) -> Amount:
+    """As `_read_amount`, of what depends on which of some measures have a value.
+
+    A number g(P) that depends on which of them do is the sum over all sets S of a_S times 1 where
+    all of S do, a_S being the alternating sum of g over the subsets of S (Moebius).
+    """
+
+    def at(present: Collection[str], **values: float) -> Scalar:
+        nulls = {name: None for name in nullable if name not in (*present, *values)}
+        return with_values(**nulls, **values)
+
+    def shares_of(numbers: Callable[[Collection[str]], Signed], column: str | None) -> list[Share]:
+        others, shares = [name for name in nullable if name != column], []
+        for size in range(len(others) + 1):
+            for names in combinations(others, size):
+                parts = [
+                    (sign * (-1) ** (size - own), scalar)
+                    for own in range(size + 1)
+                    for inside in combinations(names, own)
+                    for sign, scalar in numbers(inside)
+                ]
+                factor = _add(parts)
+                coded = [name for name in names if _has_null_code(name, columns)]
+                for name in coded:
+                    factor = _by_presence(factor, "NULL", name)
+                rest = tuple(name for name in names if name not in coded)
+                shares.append(Share(factor, column, present=rest))
+        return shares
+
+    def slopes_of(name: str) -> Callable[[Collection[str]], Signed]:
+        return lambda present: [
+            (1, at(present, **{name: 1.0})),
+            (-1, at(present, **{name: 0.0})),
+        ]
+
+    summed = []
+    if is_summed:
+        summed = shares_of(lambda present: [(1, at(present))], None)
+        summed += [share for name in found for share in shares_of(slopes_of(name), name)]
+    counted = shares_of(lambda present: [(1, _is_known(at(present)))], None)
+    return Amount(_spell(node, columns), tuple(summed), tuple(counted))
 
 
 def _by_presence(factor: Scalar, beside: str, name: str) -> Scalar:
@@ -582,12 +649,21 @@ def _has_null_code(name: str, columns: Columns) -> bool:
 
 def _difference(left: Scalar, right: Scalar) -> Scalar:
     """The difference of two expressions over the same columns, NULL counting as 0."""
-    texts = [f"COALESCE(CAST(({each.text}) AS DOUBLE), 0)" for each in (left, right)]
-    names = dict.fromkeys((*left.columns, *right.columns))
-    joins = dict.fromkeys((*left.joins, *right.joins))
-    tables = dict.fromkeys((*left.tables, *right.tables))
-    read = tuple(joins), tuple(tables)
-    return Scalar(" - ".join(texts), tuple(names), "DOUBLE", left.place, *read)
+    return _add([(1, left), (-1, right)])
+
+
+def _add(parts: Signed) -> Scalar:
+    """The sum of expressions over the same columns by their signs, NULL counting as 0."""
+    first = parts[0][1]
+    texts = [
+        f"{'-' if sign < 0 else '+' * bool(place)} COALESCE(CAST(({each.text}) AS DOUBLE), 0)"
+        for place, (sign, each) in enumerate(parts)
+    ]
+    names = dict.fromkeys(name for _, each in parts for name in each.columns)
+    joins = dict.fromkeys(join for _, each in parts for join in each.joins)
+    tables = dict.fromkeys(table for _, each in parts for table in each.tables)
+    text = " ".join(texts).strip()
+    return Scalar(text, tuple(names), "DOUBLE", first.place, tuple(joins), tuple(tables))
 
 
 def _is_nullable(name: str, columns: Columns) -> bool:
@@ -621,7 +697,7 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
             hint = f"write conditions on {name} in FILTER (WHERE ...)"
             raise refuse(f"{name} is of type {public.type}: it has no sum", node, hint)
         return True
-    if isinstance(node, exp.Query):
+    if isinstance(node, exp.Query) or _asks_presence(node, columns):
         return False
     linear = _added_up(node)
     if isinstance(node, exp.Mul):
@@ -640,6 +716,38 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
             )
             raise refuse("this is not linear in measures and public columns", other, hint)
     return sum(_check_linear(each, columns) for each in linear) > 0
+
+
+def split_presence(
+    conditions: Iterable[exp.Expr], columns: Columns
+) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """What conditions joined by AND ask of other columns, and what they ask of whether measures
+    that may be missing are NULL."""
+    others, presence = list[exp.Expr](), list[exp.Expr]()
+    waiting = [*conditions][::-1]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(plain := node.unnest(), exp.And):
+            waiting += [plain.expression, plain.this]
+            continue
+        asks = any(
+            _asks_presence(part, columns)
+            for part in outside_queries(exp.Paren(this=node.copy()), exp.Is)
+        )
+        (presence if asks else others).append(node)
+    return others, presence
+
+
+def _asks_presence(node: exp.Expr, columns: Columns) -> bool:
+    """Whether a node is whether a measure that may be missing is NULL."""
+    if not (isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)):
+        return False
+    tested = node.this.unnest()
+    name = columns.find(tested.name) if isinstance(tested, exp.Column) else None
+    is_measure = name is not None and find_measure(columns.schema, name) is not None
+    if name is None or not is_measure or _is_of_dimension(tested, columns):
+        return False
+    return _is_nullable(name, columns)
 
 
 def _dimension(node: exp.Expr, columns: Columns) -> Dimension | None:

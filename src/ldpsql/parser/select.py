@@ -27,6 +27,7 @@ from ldpsql.parser.scalars import (
     read_moments,
     read_ordering,
     read_scalar,
+    split_presence,
 )
 from ldpsql.parser.source import Refusal, refuse, wrong
 from ldpsql.parser.values import is_constant, number
@@ -108,6 +109,7 @@ class SelectReader:
     filters: dict[Predicate, int] = field(default_factory=dict)
     sets: tuple[tuple[int, ...], ...] | None = None
     _aliases: dict[str, exp.Expr] = field(default_factory=dict)
+    _presence: list[exp.Expr] = field(default_factory=list)
     _nodes: int = 0
     _has_lists: bool = False
 
@@ -119,7 +121,9 @@ class SelectReader:
         self._write_out_windows()
         self._unfold_distributions()
         where, having = args.get("where"), args.get("having")
-        condition = read_predicate(self._name_meant(where.this), self.columns) if where else None
+        asked = [] if where is None else [self._name_meant(where.this)]
+        asked, self._presence = split_presence(asked, self.columns)
+        condition = read_predicate(exp.and_(*asked, copy=False), self.columns) if asked else None
         self._read_keys()
         self._mark_totals()
         rest = exp.Select(
@@ -573,7 +577,8 @@ class SelectReader:
     def _aggregate(self, node: exp.Expr) -> Expression:
         """A call of an aggregate: its name, what it is of, and its place.
 
-        The conditions of FILTER, COUNT_IF and of a CASE with one WHEN are one condition.
+        The conditions of FILTER, COUNT_IF and of a CASE with one WHEN are one condition. Whether a
+        measure is NULL, in WHERE too, is a condition on what is summed.
         """
         kind, call, conditions = _kind_of(node), node, list[exp.Expr]()
         assert kind is not None
@@ -594,6 +599,9 @@ class SelectReader:
         if isinstance(column, exp.Distinct):
             raise self._distinct(call, column)
         is_pair = "y" in "".join(kind.products)
+        conditions, presence = split_presence(conditions, self.columns)
+        if presence := [*presence, *(each.copy() for each in self._presence)]:
+            column = self._where_present(kind, column, presence)
         if is_pair or (kind.takes == "share" and not isinstance(column, exp.Star)):
             read = self._pair if is_pair else self._read_rank
             return self._call(kind.names[0], read(kind, column, others, call), conditions, node)
@@ -614,10 +622,26 @@ class SelectReader:
             return Arithmetic("/", total("SUM"), total("COUNT"))
         return total(kind.names[0])
 
+    def _where_present(
+        self, kind: AggregateKind, column: exp.Expr, presence: list[exp.Expr]
+    ) -> exp.Expr:
+        """The argument of an aggregate, NULL where measures are not as these conditions ask."""
+        if kind.names[0] not in ("COUNT", "SUM", "AVG"):
+            reason = f"{kind.names[0]} of people by whether they have a measure is not supported"
+            raise refuse(reason, presence[0], "ask COUNT, SUM or AVG of them")
+        of_all = isinstance(column, exp.Star) or column.is_star
+        value = exp.Literal.number(1) if of_all else column.copy()
+        return exp.Case().when(exp.and_(*presence, copy=False), value, copy=False)
+
     def _of_part(self, kind: AggregateKind, part: _Part, node: exp.Expr) -> Expression:
         """An aggregate over one part of the people."""
         column, conditions, function = part.value, part.conditions, kind.names[0]
-        if function in ("SUM", "AVG") and self._is_condition(column):
+        is_condition = function in ("SUM", "AVG") and self._is_condition(column)
+        if is_condition and split_presence([column], self.columns)[1]:
+            zero, one = map(exp.Literal.number, (0, 1))
+            told = exp.Case().when(column.copy(), one, copy=False)
+            column = told.when(exp.Not(this=exp.Paren(this=column.copy())), zero, copy=False)
+        elif is_condition:
             met = self._call("COUNT", None, [*conditions, column], node)
             alone = exp.Paren(this=column.copy())
             known = exp.Or(this=alone, expression=exp.Not(this=alone.copy()))
@@ -642,6 +666,8 @@ class SelectReader:
         by_public = any(isinstance(each, exp.Expr) and self._public_in(each) for each in asked)
         is_total = function in ("COUNT", "SUM", "AVG")
         branches = [*in_time(found if is_total and by_public else islice(found, 2))]
+        if split_presence([each for each in asked if isinstance(each, exp.Expr)], self.columns)[1]:
+            branches = []
         if len(branches) != 1 and not (branches and is_total and by_public):
             branches = [_Part(column, [])]
         parts = []

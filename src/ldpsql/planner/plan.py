@@ -377,6 +377,9 @@ def over_levels(query: LinearQuery, target: Target, schema: Schema) -> LinearQue
         of_levels = amounts_of_levels(target, measure)
         sides = [(by, (*free[:number], codes, *free[number + 1 :])) for by, codes in of_levels]
         own = None
+    for other in target.present:
+        codes: Side = ((0, schema.measures[other].levels),)
+        sides = [(by, (*more[:other], codes, *more[other + 1 :])) for by, more in sides]
     terms = tuple(
         (amount * by, Box((*box.sides, *more))) for amount, box in query.terms for by, more in sides
     )

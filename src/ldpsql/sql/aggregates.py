@@ -50,12 +50,13 @@ class Share:
 
     column: a measure or a numeric public column, or None for 1.  kind: whether its value counts (0
     for NULL), or 1 where it has one; or of a measure the square of its distance from the middle of
-    its bounds.
+    its bounds.  present: measures without whose values it is nothing.
     """
 
     factor: Scalar
     column: str | None = None
     kind: Literal["value", "present", "square"] = "value"
+    present: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,8 @@ class Target(Node):
     """A sum over people that the reports must give; with all defaults, how many people there are.
 
     measure: index of the private measure that is summed.  is_square: whether that is the square of
-    its distance from the middle of its bounds; is_present: or 1 for who has a value of it.  weight:
+    its distance from the middle of its bounds; is_present: or 1 for who has a value of it.
+    present: measures of which only people with a value count.  weight:
     the public column that is summed.  amounts: what each person adds, or what multiplies that:
     (dimension, ((amount, codes), ...)), the amount that belongs to the code of one dimension,
     nothing for codes that are not listed; or an expression over dimensions.  filter, over: as of
@@ -183,6 +185,7 @@ class Target(Node):
     label: str = field(default="COUNT(*)", compare=False)
     is_square: bool = False
     is_present: bool = False
+    present: tuple[int, ...] = ()
 
     @property
     def is_of_amounts(self) -> bool:
@@ -517,7 +520,9 @@ def _total(shares: tuple[Share, ...], label: str, schema: Schema) -> Expression:
             assert share.kind != "square"
             weight = Weight(str(share.column), share.kind)
         own = Target(measure, weight, share.factor, label=label)
-        targets.append(replace(own, is_square=is_square, is_present=is_present))
+        found = (find_measure(schema, name) for name in share.present)
+        present = tuple(measure for measure in found if measure is not None)
+        targets.append(replace(own, is_square=is_square, is_present=is_present, present=present))
     return reduce(lambda left, right: Arithmetic("+", left, right), targets)
 
 

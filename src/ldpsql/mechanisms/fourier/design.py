@@ -235,7 +235,9 @@ class FourierDesign(Design[BoxQuery], Spectral, SetChooser):
         if measure is not None:
             asked = f"{self.domain.measure_names[measure]} by {asked}"
         needed = f"whose queries ask about {asked}"
-        if names:
+        # Whether there is a value is asked beside a sum by queries alone.
+        levels = sum(axis >= self.domain.first_level_axis for axis in axes)
+        if names and levels + (measure is not None and levels > 0) < 2:
             needed = f"whose max_predicates is at least {len(names)}, or {needed}"
         return UnsupportedSQL(
             f"this survey was not designed for questions about {asked}",
