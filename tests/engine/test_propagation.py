@@ -98,7 +98,7 @@ def by_differences(connection: Connection, sql: str, step: float = 1e-3) -> np.n
                     ends.append(evaluated({base.relation: moved}))
                 slopes.append((ends[0] - ends[1]) / (2.0 * step))
                 numbers.append((base.relation, place, row))
-    propagation = make_propagation(draft, session.evidence)
+    propagation = make_propagation(draft, session.evidence, session.evidence.confidence)
     names, points = (
         list(relations),
         [(n, r) for n, each in relations.items() for r in range(len(each))],

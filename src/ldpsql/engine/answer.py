@@ -145,13 +145,18 @@ def _pick(statement: ParsedSQL, tables: Mapping[str, pa.Table]) -> tuple[pa.Tabl
 
 def add_error_bars(draft: Draft, evidence: Evidence) -> Draft:
     """The error bars of the estimates, which are shown within their bounds."""
-    propagation = make_propagation(draft, evidence)
+    candidates, level = count_candidates(draft), evidence.confidence
+    shown = propagation = make_propagation(draft, evidence, level)
+    if candidates:
+        propagation = make_propagation(draft, evidence, share_error(level, candidates))
     table, columns = draft.table, dict[int, EstimateColumn]()
     assert table is not None
     for place, gradients in limits.in_time(draft.gradients.items()):
         values = read_numbers(table.column(place)).astype(np.float64)
         bars = propagation.error_bars(values, gradients)
-        bounds = propagation.bounds(values, gradients)
+        if candidates:
+            bars = propagation.reach_further(values, bars, gradients)
+        bounds = shown.bounds(values, gradients)
         columns[place] = EstimateColumn(values, gradients, bars, bounds)
         if bars.interval.is_beyond(*bounds).any():
             inside = make_array(np.clip(values, *bounds), pa.float64())
@@ -159,8 +164,8 @@ def add_error_bars(draft: Draft, evidence: Evidence) -> Draft:
     return replace(draft, propagation=propagation, table=table, columns=columns)
 
 
-def make_propagation(draft: Draft, evidence: Evidence) -> Propagation:
-    """The error bars of a draft, computed from its gradients."""
+def make_propagation(draft: Draft, evidence: Evidence, level: float) -> Propagation:
+    """The error bars of a draft at a level, computed from its gradients."""
     subjects, bases = draft.subjects, draft.statement.bases
 
     def shares(table: str, *conditions: str | None) -> bool:
@@ -168,10 +173,7 @@ def make_propagation(draft: Draft, evidence: Evidence) -> Propagation:
         return bool(evidence.sizes(subjects[table], both or None).sum())
 
     numbers = {name: number for number, name in enumerate(draft.relations)}
-    relations, level = list(draft.relations.values()), evidence.confidence
-    if candidates := count_candidates(draft):
-        level = share_error(level, candidates)
-        relations = [relation.at(level) for relation in relations]
+    relations = [relation.at(level) for relation in draft.relations.values()]
     return Propagation(
         [(numbers[base.relation], place) for base, place in number_terms(bases)],
         Covariances(
@@ -185,14 +187,14 @@ def make_propagation(draft: Draft, evidence: Evidence) -> Propagation:
 
 
 def count_candidates(draft: Draft) -> int:
-    """Of how many rows LIMIT shows some that estimates have chosen; 0 where they choose none.
+    """Of how many rows estimates have chosen those that are shown; 0 where they choose none.
 
     The intervals of those shown then hold together, each as if all candidates were shown
     (Bonferroni): what a choice by the estimates themselves cannot break.
     """
     rows = [int(relation.source.is_group.sum()) for relation in draft.relations.values()]
     is_cut = draft.table is not None and draft.table.num_rows < max(rows, default=0)
-    return sum(rows) if draft.statement.is_ranked and is_cut else 0
+    return sum(rows) if draft.statement.is_chosen and is_cut else 0
 
 
 def add_notes(draft: Draft, evidence: Evidence) -> Draft:

@@ -101,8 +101,8 @@ def notes_on_choice(names: Sequence[str], candidates: int, level: float) -> list
     column = " of each column" if len(names) > 1 else f" of {names[0]:.60}"
     return [
         f"estimates chose these rows among {candidates:,}: the intervals{column} hold together at "
-        f"{level:.4g}, as LIMIT keeps the luckiest estimates, which tend to be too high (too low "
-        "where the lowest are kept)"
+        f"{level:.4g}, as such a choice keeps the luckiest estimates, which tend to be too high "
+        "(too low where the lowest are kept)"
     ]
 
 

@@ -10,7 +10,7 @@ are of different rows or relations. For linear SQL that is exact; else it is the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
@@ -330,6 +330,31 @@ class Propagation:
         ends = (np.where(is_lost, np.nan, each) for each in (stderr, low, high))
         kept = {reason: count for reason, count in lost.items() if count}
         return ErrorBars(Interval(*ends), kept, self._typical(gradients))
+
+    def reach_further(self, values: Array, bars: ErrorBars, gradients: Gradients) -> ErrorBars:
+        """Intervals of a level so high that the skewness of errors counts, longer on either side.
+
+        Far out, an error with the skewness g exceeds z + g (z^2 - 1) / 6 standard errors where a
+        normal one exceeds z (the Cornish-Fisher expansion, Abramowitz and Stegun 26.2.49). Where
+        the standard error is estimated from the same reports it moves along, and what exceeds
+        z + g (2 z^2 + 1) / 6 of them is on the other side (Hall, Annals of Statistics 16, 1988).
+        The third moment of a sum is at most its variance times the most that one report adds, so g
+        times the standard error is at most that. Nothing is added where it is not known.
+
+        A quotient whose denominator can be told from 0 at the level of a single answer alone may be
+        anything at this one.
+        """
+        (least, most), z, own = self.influence(gradients), quantile(self.level), bars.interval
+        low, high = own.low, own.high
+        if np.isfinite([least, most]).all():
+            error, moved = (z * z - 1.0) / 6.0, (2.0 * z * z + 1.0) / 6.0
+            is_random = own.stderr > 0.0
+            low = low - np.where(is_random, max(error * most, -moved * least), 0.0)
+            high = high + np.where(is_random, max(moved * most, -error * least), 0.0)
+        if not bars.lost:
+            is_open = np.isnan(low) & ~np.isnan(values)
+            low, high = np.where(is_open, -np.inf, low), np.where(is_open, np.inf, high)
+        return replace(bars, interval=Interval(own.stderr, low, high))
 
     def _hide_biases(self, gradients: Gradients) -> NDArray[np.bool_]:
         """Which numbers depend on an estimate that has no error, shape (R,)."""

@@ -78,6 +78,8 @@ class Relation:
 
     def at(self, level: float) -> Relation:
         """The same estimates with intervals at another level."""
+        if level == self.level:
+            return self
         made = replace(self, level=level)
         vars(made).update(sums=replace(self.sums, level=level))
         return made

@@ -287,9 +287,9 @@ class Olh(Oracle):
         return found
 
     def extremes(self, nodes: Codes, weights: Array) -> Array:
-        """Exact up to the prime MOST_EXACT; of more nodes as if some function gave all that weigh
-        more than 0 one hash value, and all others another."""
-        if self.prime > MOST_EXACT:
+        """Exact up to the prime MOST_EXACT, and of one node; of others as if some function gave all
+        that weigh more than 0 one hash value, and all others another."""
+        if self.prime > MOST_EXACT or len(nodes) == 1:
             signs = np.minimum(weights, 0.0), np.maximum(weights, 0.0)
             return np.array([own.sum(axis=1) for own in signs])
         # A shift moves an interval anywhere, so of each slope all places and both lengths count.

@@ -84,7 +84,7 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
         traced = query.sql(dialect="duckdb", comments=False)
         check()
     reasons, asks_catalog = tuple(tracer.reasons), reader.asks_catalog
-    more = (None, asks_catalog, tables, tracer.is_ranked)
+    more = (None, asks_catalog, tables, tracer.is_chosen)
     return ParsedSQL(sql, mode, bases, outer, outputs, traced, reasons, *more)
 
 

@@ -149,8 +149,8 @@ class Tracer:
     """Writes gradients into one outer query, in place.
 
     reasons: why single values may have no error bar; the first stands for the number UNKNOWN in
-    their gradients, the next for one less, and so on.  is_ranked: whether LIMIT keeps rows in an
-    order of estimates, as far as queries were traced.
+    their gradients, the next for one less, and so on.  is_chosen: whether estimates choose which
+    rows are shown, by HAVING or LIMIT or otherwise, as far as queries were traced.
     """
 
     def __init__(self, bases: Sequence[Query], others: Mapping[str, Sequence[str]]) -> None:
@@ -158,7 +158,7 @@ class Tracer:
 
         others: the columns of other relations, whose values are known, by name.
         """
-        self.reasons, self.is_ranked = [TOO_FEW], False
+        self.reasons, self.is_chosen = [TOO_FEW], False
         self._others, self._bases = others, dict[str, Table]()
         measured = number_terms(bases)
         for base in bases:
@@ -180,6 +180,7 @@ class Tracer:
     def trace(self, query: exp.Query) -> list[Trace]:
         """Write the gradients behind the outputs of a query, in order; what each depends on."""
         table = self._query(query, Scope({}))
+        self.is_chosen = self.is_chosen or table.is_chosen
         self._expose(query, table)
         return [trace for _, trace in table.columns]
 
@@ -349,7 +350,7 @@ class Tracer:
             else:
                 traces.append(self._trace(item.this, scope))
         is_limited = not all(trace.is_exact for trace in traces)
-        self.is_ranked = self.is_ranked or is_limited
+        self.is_chosen = self.is_chosen or is_limited
         return is_limited
 
     # -- expressions ----------------------------------------------------------------------

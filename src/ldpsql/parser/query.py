@@ -243,7 +243,7 @@ class ParsedSQL:
     projection: (column, name) pairs where `outer` only picks and names columns of the one relation,
     so that there is nothing to trace, else None.  asks_catalog: whether `outer` also reads the
     relations of `catalog`.  tables: the look-up tables that it reads.
-    is_ranked: whether LIMIT keeps rows in an order of estimates.
+    is_chosen: whether estimates choose which rows are shown.
     """
 
     sql: str
@@ -256,7 +256,7 @@ class ParsedSQL:
     projection: tuple[tuple[str, str], ...] | None = None
     asks_catalog: bool = False
     tables: tuple[PublicTable, ...] = ()
-    is_ranked: bool = False
+    is_chosen: bool = False
 
 
 def number_terms(bases: Sequence[Query]) -> list[tuple[Query, int]]:

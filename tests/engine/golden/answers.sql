@@ -289,69 +289,69 @@ ahead         | 26 | 516.443 +/- 192.7
 ahead         | 28 | 483.843 +/- 191.4
 ahead         | 50 | 468.613 +/- 200.4
 ahead         | 48 | 438.034 +/- 259.9
-ahead         | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+ahead         | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 ahead         | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 ahead         | note: app: estimator adaptive is biased: frequencies are made non-negative and leaves that were not split are spread evenly; the errors hold noise, sampling and what the grid lets expect of this bias
 arr-ss        | 50 | 362.94 +/- 79.72
 arr-ss        | 22 | 357.184 +/- 79.52
 arr-ss        | 54 | 339.914 +/- 78.95
 arr-ss        | 44 | 316.889 +/- 78.17
-arr-ss        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+arr-ss        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 arr-ss        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 cprr          | 42 | 601.557 +/- 214.7
 cprr          | 36 | 493.385 +/- 213.1
 cprr          | 54 | 425.778 +/- 210.8
 cprr          | 52 | 371.693 +/- 209.6
-cprr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+cprr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 cprr          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 graded        | 42 | 601.557 +/- 215.9
 graded        | 52 | 560.992 +/- 215
 graded        | 54 | 452.821 +/- 212.5
 graded        | 48 | 398.736 +/- 211.9
-graded        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+graded        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 graded        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 grr           | 44 | 1161.5 +/- 427
 grr           | 52 | 979.199 +/- 422
 grr           | 36 | 588.557 +/- 411.1
 grr           | 28 | 484.385 +/- 408.2
-grr           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+grr           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 grr           | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 hi            | 18 | 1815.08 +/- 747.1
 hi            | 50 | 1138.55 +/- 747.3
 hi            | 34 | 800.292 +/- 747.4
 hi            | 30 | 736.868 +/- 747.4
-hi            | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+hi            | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 hi            | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 hrr           | 48 | 1176.48 +/- 262.1
 hrr           | 54 | 819.334 +/- 262.4
 hrr           | 28 | 556.727 +/- 262.5
 hrr           | 40 | 546.223 +/- 262.5
-hrr           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+hrr           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 hrr           | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 jd-grr        | 42 | 601.557 +/- 214.7
 jd-grr        | 36 | 493.385 +/- 213.1
 jd-grr        | 54 | 425.778 +/- 210.8
 jd-grr        | 52 | 371.693 +/- 209.6
-jd-grr        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+jd-grr        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 jd-grr        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 jurr          | 56 | 635.256 +/- 186.8
 jurr          | 26 | 565.488 +/- 189.6
 jurr          | 40 | 465.421 +/- 179.8
 jurr          | 20 | 452.792 +/- 182.5
-jurr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+jurr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 jurr          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 jurr-g        | 56 | 635.256 +/- 186.8
 jurr-g        | 26 | 565.488 +/- 189.6
 jurr-g        | 40 | 465.421 +/- 179.8
 jurr-g        | 20 | 452.792 +/- 182.5
-jurr-g        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+jurr-g        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 jurr-g        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 lgrr          | 42 | 298
 lgrr          | 44 | 298
 lgrr          | 46 | 298
 lgrr          | 48 | 298
 lgrr          | note: no error bar for n: it has a bias of which reports do not tell the size
-lgrr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+lgrr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 lgrr          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 lgrr          | note: app: estimator by_share is biased: leaves are answered as even shares of their parents
 lgrr          | note: app: not differentially private (lgrr)
@@ -359,80 +359,80 @@ lgrr-fd       | 36 | 362.154 +/- 78.64
 lgrr-fd       | 46 | 338.154 +/- 76.81
 lgrr-fd       | 50 | 338.154 +/- 76.81
 lgrr-fd       | 30 | 326.154 +/- 75.88
-lgrr-fd       | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+lgrr-fd       | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 lgrr-fd       | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 lgrr-fd       | note: app: not differentially private (lgrr-fd)
 lgrr-repaired | 44 | 735.924 +/- 331.1
 lgrr-repaired | 30 | 584.073 +/- 315.7
 lgrr-repaired | 38 | 584.073 +/- 315.7
 lgrr-repaired | 52 | 508.147 +/- 307.7
-lgrr-repaired | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+lgrr-repaired | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 lgrr-repaired | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 olh           | 52 | 518.488 +/- 167
 olh           | 28 | 487.788 +/- 166.8
 olh           | 18 | 446.856 +/- 166.6
 olh           | 44 | 439.181 +/- 166.6
-olh           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+olh           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 olh           | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 oue           | 56 | 608.941 +/- 173.5
 oue           | 36 | 493.394 +/- 172.9
 oue           | 32 | 490.768 +/- 172.9
 oue           | 38 | 464.508 +/- 172.8
-oue           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+oue           | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 oue           | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 oue-ms        | 34 | 395.919 +/- 93.99
 oue-ms        | 40 | 390.633 +/- 93.89
 oue-ms        | 20 | 358.917 +/- 93.26
 oue-ms        | 22 | 337.773 +/- 92.83
-oue-ms        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+oue-ms        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 oue-ms        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 psrr-ss       | 48 | 438.004 +/- 97.16
 psrr-ss       | 56 | 380.661 +/- 95
 psrr-ss       | 34 | 356.085 +/- 94.05
 psrr-ss       | 52 | 323.317 +/- 92.77
-psrr-ss       | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+psrr-ss       | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 psrr-ss       | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 solh          | 46 | 352.172 +/- 83.44
 solh          | 36 | 352.172 +/- 83.44
 solh          | 32 | 333.073 +/- 83.05
 solh          | 56 | 323.524 +/- 82.85
-solh          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+solh          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 solh          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 srr-ms        | 48 | 438.004 +/- 97.16
 srr-ms        | 56 | 380.661 +/- 95
 srr-ms        | 34 | 356.085 +/- 94.05
 srr-ms        | 52 | 323.317 +/- 92.77
-srr-ms        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+srr-ms        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 srr-ms        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 srr-ss        | 48 | 438.004 +/- 97.16
 srr-ss        | 56 | 380.661 +/- 95
 srr-ss        | 34 | 356.085 +/- 94.05
 srr-ss        | 52 | 323.317 +/- 92.77
-srr-ss        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+srr-ss        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 srr-ss        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 staircase     | 26 | 1149.33 +/- 108.2
 staircase     | 42 | 1089.81 +/- 107.7
 staircase     | 18 | 999.044 +/- 97.16
 staircase     | 50 | 903.97 +/- 97.09
-staircase     | note: estimates chose these rows among 5: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+staircase     | note: estimates chose these rows among 5: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 staircase     | note: age is collected in bins, each shown by its lower end: 18 is 18..25
 sue-ms        | 22 | 474.561 +/- 100.7
 sue-ms        | 34 | 426.647 +/- 100.3
 sue-ms        | 40 | 417.935 +/- 100.2
 sue-ms        | 18 | 370.022 +/- 99.82
-sue-ms        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+sue-ms        | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 sue-ms        | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 tdrr          | 20 | 730.302 +/- 201.5
 tdrr          | 28 | 641.826 +/- 200.9
 tdrr          | 52 | 528.07 +/- 203.5
 tdrr          | 54 | 401.674 +/- 195.1
-tdrr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+tdrr          | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 tdrr          | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 truthful      | 42 | 601.557 +/- 215.2
 truthful      | 52 | 560.992 +/- 214.3
 truthful      | 54 | 452.821 +/- 211.8
 truthful      | 48 | 398.736 +/- 211.1
-truthful      | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as LIMIT keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
+truthful      | note: estimates chose these rows among 20: the intervals of n hold together at 0.95, as such a choice keeps the luckiest estimates, which tend to be too high (too low where the lowest are kept)
 truthful      | note: age is collected in bins, each shown by its lower end: 18 is 18..19
 
 SELECT day, COUNT(*) FROM app WHERE age BETWEEN 26 AND 41 GROUP BY day ORDER BY day
