@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -149,6 +150,37 @@ def cli() -> None:
     """
 
 
+class _Lenient(io.FileIO):
+    """A file that drops what cannot be written."""
+
+    def write(self, data: Any, /) -> int:
+        """How much was taken, which is all where nothing can be written."""
+        with suppress(OSError):
+            return super().write(data) or 0
+        return len(data)
+
+
+def open_streams() -> None:
+    """Have all standard streams, whatever the caller closed.
+
+    Otherwise the next file that is opened takes the number of a closed one, and output goes there.
+    There is nothing to read then, writing output fails, and messages are dropped, as they are where
+    they cannot be written; the exit code says the same without them.
+    """
+    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)  # which takes the lowest number that is free
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    encoding = "utf-8" if sys.stderr is None else sys.stderr.encoding
+    messages = io.BufferedWriter(_Lenient(2, "w", closefd=False))
+    sys.stderr = io.TextIOWrapper(messages, encoding, "backslashreplace", line_buffering=True)
+
+
 class NoPandas(MetaPathFinder):
     """Lets no module find pandas."""
 
@@ -164,6 +196,7 @@ def main() -> NoReturn:
     What it does beyond calling `cli` makes a question over a small store cost .48 seconds of
     processor time and not .95; importing its libraries takes .33 of them.
     """
+    open_streams()
     # Arrow imports pandas with the first array that it makes, to recognize data frames, which no
     # command has: .18 s.
     sys.meta_path.insert(0, NoPandas())

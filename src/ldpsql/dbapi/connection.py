@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
@@ -32,9 +33,11 @@ from ldpsql.engine.sources import MarginSources, choose_sources
 from ldpsql.errors import pluralize
 from ldpsql.limits import SECONDS
 from ldpsql.parser import Parameters
+from ldpsql.parser.source import is_unicode
 from ldpsql.sql.lookups import Columns, PublicTable
 from ldpsql.sql.quoting import quote
 from ldpsql.store import Batch, find_file, find_kind, open_store, read_store
+from ldpsql.store.intake import Intake
 from ldpsql.store.opening import require_file
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
@@ -200,9 +203,10 @@ def connect(
         store = open_store(place, read_only=True) if read_only else read_store(place)
     else:
         file = Path(str(find_file(place)))
-        if new and not read_only:
-            open_store(file, read_only=False).close()
-        require_file(file, "connect(..., new=True)")
+        with _using(place):
+            if new and not read_only:
+                open_store(file, read_only=False).close()
+            require_file(file, "connect(..., new=True)")
         if read_only is None:
             writes_to = file
         store = open_store(file, read_only=False) if read_only is False else read_store(file)
@@ -216,6 +220,29 @@ def connect(
         census=census,
         writes_to=writes_to,
     )
+
+
+def _require(kinds: type | tuple[type, ...], **given: object) -> None:
+    """InterfaceError for an argument of another type."""
+    for name, value in given.items():
+        if not isinstance(value, kinds):
+            known = kinds if isinstance(kinds, tuple) else (kinds,)
+            words = [kind.__name__ for kind in known if kind is not type(None)]
+            wanted = "a whole number" if words == ["Integral"] else " or ".join(words)
+            reason = f"{name} must be {wanted}, not a value of type {type(value).__name__}"
+            raise InterfaceError(reason)
+
+
+@contextmanager
+def _using(*paths: str | Path) -> Iterator[None]:
+    """OperationalError for names that no file can have."""
+    named = ", ".join(f"{str(path)!a:.60}" for path in paths)
+    if any("\0" in str(path) or not is_unicode(str(path)) for path in paths):
+        raise OperationalError(f"cannot use {named}: it is no name of a file")
+    try:
+        yield
+    except OSError as error:
+        raise OperationalError(f"cannot use {named}: {error.strerror or error}") from None
 
 
 class Connection:
@@ -282,21 +309,26 @@ class Connection:
         self.require_open()
         return Cursor(self)
 
-    def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
+    def execute(
+        self, sql: str, parameters: Parameters = None, *, confidence: float | None = None
+    ) -> Cursor:
         """Ask a question on a new cursor; see `Cursor.execute`."""
-        return self.cursor().execute(sql, parameters)
+        return self.cursor().execute(sql, parameters, confidence=confidence)
 
-    def sql(self, sql: str, parameters: Parameters = None) -> Answer:
+    def sql(
+        self, sql: str, parameters: Parameters = None, *, confidence: float | None = None
+    ) -> Answer:
         """Ask a question; the answer is for a notebook, a DataFrame, a picture.
 
-        `?` and `:name` as of `Cursor.execute`, which it raises errors as.
+        `?`, `:name` and `confidence` as of `Cursor.execute`, which it raises errors as.
         """
-        _require_text("SQL", sql)
-        return Answer(self.session.execute(sql, parameters))
+        session = self.session
+        _require(str, sql=sql)
+        return Answer(session.execute(sql, parameters, confidence))
 
     def table(self, name: str) -> Answer:
         """What a survey or a look-up table declares, as DESCRIBE has it."""
-        _require_text("the name of a table", name)
+        _require(str, name=name)
         return self.sql(f"DESCRIBE {quote(name)}")
 
     def ingest(
@@ -324,7 +356,15 @@ class Connection:
         that are not reports, IntegrityError for reports of another survey, OperationalError for a
         store that cannot be written; none once all files are committed.
         """
-        with self._writable() as store:
+        self.require_open()
+        _require((str, Path, pa.Table, Iterable), reports=reports)
+        _require((Survey, Intake, type(None)), survey=survey)
+        listed: list[str | Path] = []
+        if not isinstance(reports, pa.Table):
+            listed = [reports] if isinstance(reports, str | Path) else list(reports)
+            for path in listed:
+                _require((str, Path), reports=path)
+        with _using(*listed), self._writable() as store:
             self._uncommitted = True
             if isinstance(reports, pa.Table):
                 batch = store.ingest_table(
@@ -338,7 +378,7 @@ class Connection:
                     tell(batch)
                 return [batch]
             return store.ingest(
-                [reports] if isinstance(reports, str | Path) else list(reports),
+                listed,
                 survey=survey,
                 skip_invalid=skip_invalid,
                 keep=keep,
@@ -353,13 +393,14 @@ class Connection:
         reads. A later table of the same name takes its place. Raises DataError for a name that is
         no identifier and for columns without plain values, IntegrityError for the name of a survey.
         """
-        _require_text("the name of a table", name)
+        _require(str, name=name)
         self.session.register(PublicTable.of(name, data))
 
     def unregister(self, name: str) -> None:
         """Forget a registered table; InterfaceError if there is none of that name."""
-        _require_text("the name of a table", name)
-        self.session.unregister(name)
+        session = self.session
+        _require(str, name=name)
+        session.unregister(name)
 
     def add_lookup(
         self, source: str | Path | Columns, name: str = "", replace: bool = False
@@ -371,8 +412,10 @@ class Connection:
         Raises DataError for what is no table, IntegrityError for a name that is taken,
         OperationalError for a store that cannot be written.
         """
+        self.require_open()
         if isinstance(source, str | Path):
-            table = PublicTable.read(source, name or None)
+            with _using(source):
+                table = PublicTable.read(source, name or None)
         else:
             table = PublicTable.of(name, source)
         with self._writable() as store:
@@ -380,7 +423,8 @@ class Connection:
 
     def remove_lookup(self, name: str) -> None:
         """Remove a look-up table from the store; DataError if there is none of that name."""
-        _require_text("the name of a table", name)
+        self.require_open()
+        _require(str, name=name)
         with self._writable() as store:
             store.remove_lookup(name)
 
@@ -400,6 +444,8 @@ class Connection:
         NotSupportedError for a survey without dimensions, InterfaceError for rows below 1.
         """
         self.require_open()
+        _require((Integral, type(None)), rows=rows, seed=seed)
+        _require((str, type(None)), table=table)
         if isinstance(self._store, AnsweringStore):
             return self._store.synthesize(rows, table, seed)
         synthesizer = extensions.require("ldpsql.synthesizers", "tables", "the making of tables")
@@ -459,14 +505,17 @@ class Cursor:
         rows = pluralize(self.rowcount, "row")
         return f"<ldpsql.Cursor: {rows} of {', '.join(self._answer.columns)}>"
 
-    def execute(self, sql: str, parameters: Parameters = None) -> Self:
+    def execute(
+        self, sql: str, parameters: Parameters = None, *, confidence: float | None = None
+    ) -> Self:
         """Ask a question; `?` takes its value from a sequence, `:name` from a mapping.
 
+        confidence: level of all intervals of this answer, where it is not the connection's.
         Raises ProgrammingError for SQL that is wrong, NotSupportedError for SQL that cannot be
         answered from randomized reports.
         """
         connection, self._answer = self._open(), None
-        self._answer = connection.sql(sql, parameters)
+        self._answer = connection.sql(sql, parameters, confidence=confidence)
         self._rows = iter(self._answer.rows())
         return self
 
@@ -513,14 +562,12 @@ class Cursor:
         return next(self._unread, None)
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """The next rows, `arraysize` of them unless told otherwise; fewer at the end.
-
-        InterfaceError for a number of rows that is none.
-        """
-        rows = self.arraysize if size is None else size
-        if not isinstance(rows, int) or rows < 0:
-            raise InterfaceError(f"fetchmany takes a number of rows, not {type(rows).__name__}")
-        return list(islice(self._unread, min(rows, sys.maxsize)))
+        """The next rows, `arraysize` of them unless told otherwise; fewer at the end."""
+        rows, wanted = self._unread, self.arraysize if size is None else size
+        _require(Integral, size=wanted)
+        if wanted < 0:
+            raise InterfaceError(f"size is how many rows to fetch, not {wanted}")
+        return list(islice(rows, min(int(wanted), sys.maxsize)))
 
     def fetchall(self) -> list[Row]:
         """All rows that are left."""
@@ -588,9 +635,3 @@ class Cursor:
             raise InterfaceError("the cursor is closed")
         self.connection.require_open()
         return self.connection
-
-
-def _require_text(what: str, given: object) -> None:
-    """ProgrammingError for what is no text, such as bytes."""
-    if not isinstance(given, str):
-        raise ProgrammingError(f"{what} is a text, not {type(given).__name__}")

@@ -26,8 +26,13 @@ class Answering(Protocol):
     """An object that answers questions about a store: a `Session`, or the one of an answering
     store."""
 
-    def execute(self, sql: str, parameters: Parameters = None) -> Result:
-        """Answer one SQL text. Raises errors under `ldpsql.Error` only."""
+    def execute(
+        self, sql: str, parameters: Parameters = None, confidence: float | None = None
+    ) -> Result:
+        """Answer one SQL text. Raises errors under `ldpsql.Error` only.
+
+        confidence: level of the intervals, where it is not the session's.
+        """
 
     def survey(self, table: str) -> Survey:
         """One survey of the store; QueryError if there is none of that name."""

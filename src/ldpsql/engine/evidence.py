@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -61,6 +62,12 @@ class Evidence:
     def __init__(self, store: ReportSource, confidence: float, sources: Sources) -> None:
         self.store, self.confidence, self._given = store, confidence, sources
         self._kept: dict[str, OrderedDict[Any, Any]] = {}
+
+    def at(self, confidence: float) -> Evidence:
+        """The same at another level; both keep what either finds."""
+        other = copy(self)
+        other.confidence = confidence
+        return other
 
     def clear(self) -> None:
         """Keep nothing of what was found."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +26,10 @@ from ldpsql_device.errors import IntegrityError, InterfaceError
 
 def require_settings(confidence: float, seconds: float) -> None:
     """InterfaceError for settings of a `Session` that make no sense."""
+    for name, value in {"confidence": confidence, "timeout": seconds}.items():
+        if not isinstance(value, Real) or isinstance(value, bool):
+            kind = type(value).__name__
+            raise InterfaceError(f"{name} must be a number, not a value of type {kind}")
     if not 0.0 < confidence < 1.0:
         raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
     if not seconds >= 0.0:
@@ -86,15 +91,22 @@ class Session:
     def _lookup(self, name: str) -> PublicTable | None:
         return self._registered.get(name.lower()) or self.store.lookup(name)
 
-    def execute(self, sql: str, parameters: Parameters = None) -> Result:
+    def execute(
+        self, sql: str, parameters: Parameters = None, confidence: float | None = None
+    ) -> Result:
         """Answer one SQL text, from the reports that there are now.
 
-        Raises errors under `ldpsql.Error` only.
+        confidence: level of the intervals, where it is not the session's.  Raises errors under
+        `ldpsql.Error` only.
         """
+        evidence = self.evidence
+        if confidence is not None:
+            require_settings(confidence, self.seconds)
+            evidence = evidence.at(confidence)
         with limits.deadline(self.seconds), self.store.snapshot():
             draft = self.draft(parse(sql, parameters, self.store.survey, self._lookup))
             make = answer if draft.statement.mode == "answer" else explain_statement
-            return make(draft, self.evidence)
+            return make(draft, evidence)
 
     def draft(self, statement: ParsedSQL) -> Draft:
         """A statement with the surveys and other tables that it asks, and no answer yet."""

@@ -356,37 +356,44 @@ def _literal(at: Placeholder, value: object) -> exp.Expr:
     if _count_digits(value) > _MAX_DIGITS:  # before they are written: an exponent may ask for any
         raise at.error("the value of {} has too many digits")
     try:
-        node = _node(value)
+        node = _node(plain_parameter(value))
     except (TypeError, ValueError, ArithmeticError):  # such as a signaling NaN, or a duration
-        node = None
-    if node is None:
         refusal = at.error(f"a parameter cannot be this value of type {type(value).__name__}")
         if isinstance(value, list | tuple | set):
             refusal.hint = "write a ? for every value of it, as in IN (?, ?)"
-        raise refusal
+        raise refusal from None
     leaf = node.find(exp.Literal) or node
     leaf.meta.update(start=at.start, end=at.end)
     return node
 
 
-def _node(value: object) -> exp.Expr | None:
-    """A value as a syntax node; None for one that SQL has no plain literal for."""
+def plain_parameter(value: object) -> Value | Decimal | None:
+    """A parameter as a value of Python's own, and None for NULL; TypeError for one that SQL has no
+    plain literal for."""
     pandas_na = getattr(sys.modules.get("pandas"), "NA", None)
     is_moment = isinstance(value, date | np.datetime64)
     if value is None or value is pandas_na or (is_moment and value != value):  # noqa: PLR0124  (NaT)
-        return exp.null()
-    own = None if isinstance(value, np.datetime64) and _is_far(value) else plain(value)
-    if isinstance(value, Decimal):  # which must stay exact
-        return _number_node(format(value, "f")) if value.is_finite() else None
-    if isinstance(own, bool | str):
-        return exp.convert(own)
-    if isinstance(own, date):  # or a datetime, which is one
-        kind = "TIMESTAMP" if isinstance(own, datetime) else "DATE"
-        is_local = getattr(own, "tzinfo", None) is None
-        return exp.cast(exp.Literal.string(str(own)), kind, dialect="duckdb") if is_local else None
-    if own is None or not math.isfinite(own):
         return None
-    return _number_node(repr(own))
+    if isinstance(value, Decimal):  # which must stay exact
+        own: Value | Decimal | None = value
+        is_known = value.is_finite() and abs(value.adjusted()) < _MAX_DIGITS
+    else:
+        own = None if isinstance(value, np.datetime64) and _is_far(value) else plain(value)
+        is_known = own is not None and getattr(own, "tzinfo", None) is None
+        is_known &= not isinstance(own, float) or math.isfinite(own)
+    if not is_known:
+        raise TypeError
+    return own
+
+
+def _node(value: Value | Decimal | None) -> exp.Expr:
+    """A value as a syntax node."""
+    if value is None or isinstance(value, bool | str):
+        return exp.convert(value)
+    if isinstance(value, date):  # or a datetime, which is one
+        kind = "TIMESTAMP" if isinstance(value, datetime) else "DATE"
+        return exp.cast(exp.Literal.string(str(value)), kind, dialect="duckdb")
+    return _number_node(format(value, "f") if isinstance(value, Decimal) else repr(value))
 
 
 def _number_node(digits: str) -> exp.Expr:

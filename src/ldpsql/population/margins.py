@@ -15,7 +15,7 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ldpsql_device.errors import DataError, OperationalError
+from ldpsql_device.errors import DataError, InterfaceError, OperationalError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ def read_margins(given: MarginSources) -> Margins:
     if given is None:
         return ()
     sources: Iterable[MarginSource] = [given]
-    if isinstance(given, Sequence) and not isinstance(given, str):
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         sources = given
     return tuple(_read(source, number) for number, source in enumerate(sources, start=1))
 
@@ -62,6 +62,9 @@ def _read(source: MarginSource, number: int) -> Margin:
         return source
     if isinstance(source, str | Path):
         return _read_file(Path(source))
+    if not hasattr(source, "column_names"):
+        kind = type(source).__name__
+        raise InterfaceError(f"weights are CSV files or Arrow tables, not a value of type {kind}")
     rows = zip(*(column.to_pylist() for column in source.columns), strict=True)
     texts = [[_text(value) for value in row] for row in rows]
     return _margin(f"margins {number}", [str(name) for name in source.column_names], texts)
@@ -78,6 +81,8 @@ def _read_file(path: Path) -> Margin:
         raise OperationalError(f"cannot read {path}: {error.strerror or error}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} is not CSV in UTF-8: {error}") from None
+    except ValueError:
+        raise OperationalError(f"cannot read {str(path)!a:.60}: it is no name of a file") from None
     if not rows:
         raise DataError(f"{path} is empty; its first line names the columns")
     return _margin(str(path), rows[0], rows[1:])

@@ -285,10 +285,16 @@ class RemoteSession:
             **sources.to_json(),
         }
 
-    def execute(self, sql: str, parameters: Parameters = None) -> Result:
+    def execute(
+        self, sql: str, parameters: Parameters = None, confidence: float | None = None
+    ) -> Result:
         """Have one SQL text answered. Raises errors under `ldpsql.Error` only."""
+        settings = dict(self._settings)
+        if confidence is not None:
+            require_settings(confidence, self.seconds)
+            settings["confidence"] = confidence
         given = parameters_to_json(parameters)
-        body = json.dumps({"sql": sql, "parameters": given, **self._settings}).encode()
+        body = json.dumps({"sql": sql, "parameters": given, **settings}).encode()
         ask = partial(self.store.ask, sql=sql, seconds=self.seconds, accept=_ARROW)
 
         def estimates_of(handle: str) -> Estimates:

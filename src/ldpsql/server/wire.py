@@ -9,7 +9,6 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.notes import guarantee_of_batches
 from ldpsql.engine.result import Result, refuse_estimates
 from ldpsql.parser import Parameters
+from ldpsql.parser.values import plain_parameter
 from ldpsql.store.incoming import is_compressed
 from ldpsql.survey import Survey
 from ldpsql.terminal.formats import json_value
@@ -182,17 +182,17 @@ def parameters_to_json(parameters: Parameters) -> Any:
 
 
 def _value_to_json(value: object) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
+    try:
+        own = plain_parameter(value)
+    except TypeError:
+        raise NotSupportedError(
+            f"a parameter cannot be this value of type {type(value).__name__}; give a number, a "
+            "text, a date, a datetime without time zone, a bool or None"
+        ) from None
     for name, kind in _WRITTEN.items():  # a moment is a date, too
-        if isinstance(value, kind):
-            return {name: str(value)}
-    if isinstance(value, Integral | Real):
-        return int(value) if isinstance(value, Integral) else float(value)
-    raise NotSupportedError(
-        f"a parameter of type {type(value).__name__} cannot be sent over HTTP; give a number, a "
-        "text, a date, a datetime, a bool or None"
-    )
+        if isinstance(own, kind):
+            return {name: str(own)}
+    return own
 
 
 def parameters_from_json(given: Any) -> Any:

@@ -51,7 +51,7 @@ class IngestPolicy:
 
     def __post_init__(self) -> None:
         if self.keep not in ("reports", "counts"):
-            raise InterfaceError(f'keep must be "reports" or "counts", not {self.keep!r}')
+            raise InterfaceError(f'keep must be "reports" or "counts", not {self.keep!r:.60}')
 
 
 @dataclass(frozen=True)
