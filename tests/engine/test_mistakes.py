@@ -102,6 +102,13 @@ STATEMENTS = {
     ),
     "SELECT SUM(city) FROM app": "SELECT city, COUNT(*) FROM app GROUP BY city",
     "PIVOT app ON city USING COUNT(*)": "SELECT city, COUNT(*) FROM app GROUP BY city",
+    "PIVOT app ON city": "SELECT city, COUNT(*) FROM app GROUP BY city",
+    "FROM app PIVOT (COUNT(*) FOR city IN ('Bern', 'Chur'))": (
+        "SELECT city, COUNT(*) FROM app GROUP BY city"
+    ),
+    "SELECT * FROM app PIVOT (AVG(pay) FOR member IN (TRUE, FALSE))": (
+        "SELECT member, AVG(pay) FROM app GROUP BY member"
+    ),
 }
 """By statement the one of the hint."""
 
@@ -136,6 +143,14 @@ PARTS = {
     "SELECT COUNT(*) FROM (SELECT * FROM app UNION ALL SELECT * FROM app)": (
         "(SELECT * FROM app UNION ALL SELECT * FROM app)",
         "app",
+    ),
+    "SELECT COUNT(*) FROM app GROUP BY ROLLUP (version, city)": (
+        "GROUP BY ROLLUP (version, city)",
+        "GROUP BY version, city",
+    ),
+    "SELECT COUNT(*) FROM app GROUP BY CUBE (city, version)": (
+        "GROUP BY CUBE (city, version)",
+        "GROUP BY version",
     ),
     "SELECT city, COUNT(*) FROM app WHERE COUNT(*) > 10 GROUP BY city": (
         "WHERE COUNT(*) > 10 GROUP BY city",
@@ -203,6 +218,31 @@ def test_objects_and_refusals_are_short(
     monkeypatch.setenv("LDPSQL_DEBUG", "1")
     with pytest.raises(AttributeError):
         caught.value._render_traceback_()
+
+
+def test_other_objects_are_short_at_a_prompt(connection: Connection) -> None:
+    connection.register("towns", {"name": ["Bern"] * 1000, "size": [1] * 1000})
+    result = connection.sql("SELECT city, COUNT(*) AS n FROM app GROUP BY city").result
+    assert repr(connection.lookups[0]) == "<ldpsql.PublicTable towns: 1,000 rows of name, size>"
+    assert repr(result) == "<ldpsql.Result: 4 rows of city, n>"
+    assert repr(connection) == "<ldpsql.Connection: app>"
+    connection.unregister("towns")
+
+
+def test_summarize_says_what_is_declared_and_what_the_reports_say(connection: Connection) -> None:
+    answer = connection.sql("SUMMARIZE app")
+    assert answer.columns[-3:] == ("count", "avg", "median")
+    rows = {row[0]: row for row in answer.rows()}
+    assert list(rows) == [row[0] for row in connection.table("app").fetchall()]
+    for sql, column, place in (
+        ("SELECT COUNT(city) FROM app", "city", -3),
+        ("SELECT AVG(pay) FROM app", "pay", -2),
+        ("SELECT MEDIAN(weight) FROM app", "weight", -1),
+    ):
+        assert connection.execute(sql).fetchall() == [(rows[column][place],)]
+    assert rows["city"][-2:] == (None, None)
+    assert rows["pay"][3] == "[0, 1000]"
+    assert answer.arrow(intervals=True)["count_low"].null_count < len(rows)
 
 
 def test_answers_have_the_names_of_duckdb(

@@ -30,7 +30,7 @@ from ldpsql.dbapi.answer import Answer, Row
 from ldpsql.engine.collector import Answering, AnsweringStore, Filled, open_collector, open_session
 from ldpsql.engine.result import Result
 from ldpsql.engine.sources import MarginSources, choose_sources
-from ldpsql.errors import pluralize
+from ldpsql.errors import list_some, pluralize
 from ldpsql.limits import SECONDS
 from ldpsql.parser import Parameters
 from ldpsql.parser.source import is_unicode
@@ -285,6 +285,13 @@ class Connection:
         )
         self._writes_to = writes_to
         self._uncommitted = False
+
+    def __repr__(self) -> str:
+        """Its surveys, if it is open."""
+        if self._session is None:
+            return "<ldpsql.Connection: closed>"
+        names = [survey.table for survey in self.surveys]
+        return f"<ldpsql.Connection: {list_some(names, 5) if names else 'no survey yet'}>"
 
     @property
     def session(self) -> Answering:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ldpsql.algebra.estimate import CONFIDENCE, Array, Estimates
 from ldpsql.engine.arithmetic import Interval
+from ldpsql.errors import list_some, pluralize
 from ldpsql.sql.arrow_arrays import make_array
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
@@ -59,6 +60,11 @@ class Result:
     level: float = CONFIDENCE
     forged: Callable[[], Mapping[int, tuple[float, float]]] = dict
     scales: Mapping[int, Array] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """How many rows of which columns."""
+        names = list_some(self.table.column_names, 5)
+        return f"<ldpsql.Result: {pluralize(self.table.num_rows, 'row')} of {names}>"
 
     @property
     def columns(self) -> list[pa.Field]:

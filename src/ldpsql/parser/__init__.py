@@ -53,6 +53,9 @@ def _parse(sql: str, parameters: Parameters, survey_of: SurveyOf, lookup_of: Loo
             tree, name = catalog.command(source.tokens)
             if name is not None and lookup_of(name.text) is None:
                 reader.find(name.text, name)
+        elif (named := catalog.summarized(source.tokens)) is not None:
+            survey = reader.find(named.text, named)
+            tree = catalog.write_summary(survey.table, survey.schema)
         else:
             tree = parse_query(source, tokens)
             substitute(tree, values)

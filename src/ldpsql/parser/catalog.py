@@ -15,7 +15,7 @@ from sqlglot import Token, TokenType, exp
 from ldpsql.parser.source import refuse
 from ldpsql.reports.arrow_types import ARROW_TYPES
 from ldpsql.sql import domains
-from ldpsql.sql.quoting import DUCKDB_TYPES
+from ldpsql.sql.quoting import DUCKDB_TYPES, literal, quote
 from ldpsql_device.description import describe_extent, describe_missing, describe_outside
 from ldpsql_device.schema import RESERVED_PREFIX, Attribute, Schema
 from ldpsql_device.values import Listed
@@ -58,6 +58,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 }
 """The tables of information_schema: their columns with their types."""
 
+_TOLD = ("count", "avg", "median")
 _FALSE = ("FALSE", "1 = 0", "0 = 1", "1 <> 1")
 _DESCRIBED = (
     "column_name",
@@ -157,6 +158,41 @@ def write_empty(schema: Schema) -> exp.Query:
     columns = describe(schema)
     empty = [exp.cast(exp.null(), c["data_type"]).as_(c["column_name"]) for c in columns]
     return exp.select(*empty).where("1 = 0")
+
+
+def summarized(tokens: Sequence[Token]) -> Token | None:
+    """The name of the survey that SUMMARIZE asks about; None for another statement."""
+    if len(tokens) == 2 and tokens[0].text.upper() == "SUMMARIZE":
+        return tokens[1]
+    return None
+
+
+def write_summary(table: str, schema: Schema) -> exp.Query:
+    """A SELECT of what is declared of every column of a survey, and what the reports say of it: how
+    many people have a value, the average, and the median, where these can be told."""
+    parts = list[str]()
+    for column in describe(schema):
+        name = column["column_name"]
+        index = domains.find_dimension(schema, name)
+        domain = None if index is None else schema.dimensions[index].domain
+        is_number = domain is not None and domain.type in ("int", "float")
+        is_summed = domains.find_measure(schema, name) is not None or (
+            domain is not None and domain.type == "int" and domains.is_listed_out(domain)
+        )
+        said = [
+            literal(column.get(part))
+            for part in ("column_name", "role", "data_type", "domain", "is_nullable")
+        ]
+        said.append(f"COUNT({quote(name)})")
+        said += [
+            f"{function}({quote(name)})" if is_told else "CAST(NULL AS DOUBLE)"
+            for function, is_told in (("AVG", is_summed), ("MEDIAN", is_number))
+        ]
+        heads = ("column_name", "role", "column_type", "declared", "is_nullable", *_TOLD)
+        items = ", ".join(f"{each} AS {head}" for each, head in zip(said, heads, strict=True))
+        parts.append(f"SELECT {items} FROM {quote(table)}")
+    query: exp.Query = exp.maybe_parse(" UNION ALL ".join(parts), dialect="duckdb")
+    return query
 
 
 def relations(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, pa.Table]:

@@ -313,6 +313,12 @@ class OuterReader:
             schema = ".".join(filter(None, (table.catalog, table.db)))
             reason = f"there is no schema {schema!r:.60}"
             raise wrong(reason, table, "surveys and look-up tables are in main: ask SHOW TABLES")
+        for pivot in table.args.get("pivots") or ():
+            keys = [each.this.sql() for each in pivot.args.get("fields") or () if each.this]
+            calls = [each.unalias().sql("duckdb") for each in pivot.expressions if each.args]
+            if keys and calls:
+                asked = f"SELECT {', '.join(keys + calls)} FROM {table.name} GROUP BY"
+                raise refuse("PIVOT is not supported", pivot, f"write {asked} {', '.join(keys)}")
         _check_parts(table)
         alias = table.args.get("alias")
         if alias and alias.args.get("columns"):

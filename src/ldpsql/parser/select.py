@@ -262,7 +262,10 @@ class SelectReader:
         for place, key in enumerate(self.keys.values()):
             if not key.is_private(self.columns.schema) and any(place not in own for own in sets):
                 reason = f"{key.column} is public: it must be a key of all grouping sets or of none"
-                raise refuse(reason, group, "ask once for every set")
+                columns = [each.column for each in self.keys.values()]
+                named = (", ".join(columns[place] for place in own) for own in sets if own)
+                hint = f"ask once for every set: GROUP BY {'; GROUP BY '.join(named)}"
+                raise refuse(reason, group, hint)
         self.sets = tuple(sets) if len(sets) > 1 else None
 
     def _cross_sets(self, wanted: Sequence[exp.Expr]) -> list[tuple[int, ...]]:

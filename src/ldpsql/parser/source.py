@@ -46,7 +46,7 @@ _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN}
-_QUERIES |= {TokenType.SHOW, TokenType.DESCRIBE, TokenType.DESC}
+_QUERIES |= {TokenType.SHOW, TokenType.DESCRIBE, TokenType.DESC, TokenType.SUMMARIZE}
 _STRINGS = {TokenType.HEREDOC_STRING, TokenType.BYTE_STRING, TokenType.NATIONAL_STRING}
 _MARK = "\ufeff"
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))|''", re.S)
@@ -256,8 +256,9 @@ def _check_one_query(tokens: Sequence[Token]) -> None:
             )
         hint = "only queries are: write SELECT ... FROM <survey>"
         words = [token.text for token in tokens]
-        if word == "PIVOT" and [each.upper() for each in words[2:5:2]] == ["ON", "USING"]:
-            call = "".join(words[5:])
+        if word == "PIVOT" and [each.upper() for each in words[2:3]] == ["ON"] and len(words) > 3:
+            is_counted = [each.upper() for each in words[4:5]] == ["USING"]
+            call = "".join(words[5:]) if is_counted else "COUNT(*)"
             hint = f"write SELECT {words[3]}, {call} FROM {words[1]} GROUP BY {words[3]}"
         raise refuse(f"{word[:40]} is not supported", first, hint)
     for token, following in pairwise(tokens):

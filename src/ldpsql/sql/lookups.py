@@ -14,6 +14,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from ldpsql.errors import list_some
 from ldpsql.reports.arrow_types import ARROW_TYPES, HOLDS
 from ldpsql_device.errors import DataError, SurveyError
 from ldpsql_device.schema import RESERVED_PREFIX, check_name
@@ -55,6 +56,11 @@ class PublicTable:
     name: str
     rows: pa.Table = field(compare=False, repr=False)
     digest: str
+
+    def __repr__(self) -> str:
+        """Its name, and the names of its columns."""
+        names = list_some(self.rows.column_names, 5)
+        return f"<ldpsql.PublicTable {self.name}: {self.rows.num_rows:,} rows of {names}>"
 
     @property
     def relation(self) -> str:
