@@ -9,6 +9,7 @@ from benchmarks import (
     cold,
     decoded,
     everyday,
+    fairness,
     forgery,
     fourier_accuracy,
     fourier_bounds,
@@ -61,6 +62,7 @@ PARTS = {
     "response": response.run,
     "scale": scale.run,
     "serving": serving.run,
+    "fairness": fairness.run,
     "shuffler": shuffler.run,
     "spark": spark.run,  # last, because it needs an extra
 }

@@ -38,3 +38,22 @@ def test_what_may_yet_be_in_time_ends_with_the_deadline() -> None:
 
 def test_there_may_be_no_deadline() -> None:
     assert [*limits.at_pace(range(300), "keys", "")] == [*range(300)]
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(5.0, 60.0), (60.0, 5.0)])
+def test_a_deadline_within_another_ends_with_the_earlier(outer: float, inner: float) -> None:
+    now = 0.0
+    with limits.deadline(outer, clock=lambda: now), limits.deadline(inner, clock=lambda: now):
+        assert limits.find_remaining() == 5.0
+        limits.check()
+        now = 5.0
+        with pytest.raises(QueryError, match="took longer than 5 s"):
+            limits.check()
+
+
+def test_every_check_takes_a_step() -> None:
+    steps = []
+    with limits.stepping(lambda: steps.append(1)):
+        assert [*limits.in_time("abc")] == ["a", "b", "c"]
+    limits.check()
+    assert len(steps) == 3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import itertools
 import json
 import math
 import time
@@ -12,16 +14,17 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import http
 from support.http import ask
 from support.shuffled_survey import SCHEMA, USERS, raw_reports, shuffled_survey
 from support.vectors import published_key
 
 from ldpsql.engine.session import Session
-from ldpsql.server import analysts
+from ldpsql.server import analysts, bodies
 from ldpsql.server.analysts import ARROW, CSV, PARQUET
 from ldpsql.server.app import make_app
 from ldpsql.server.tokens import Tokens
-from ldpsql.server.wire import unpack
+from ldpsql.server.wire import unpack, write_json
 from ldpsql.server.writer import Writer
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
@@ -329,3 +332,116 @@ def test_answers_come_as_files(app, secret):
     assert [float(cell) for cell in lines[1].split(",")[1:]] == [
         column[0].as_py() for column in expected.columns[1:]
     ]
+
+
+def heavy(app):
+    """A question that goes on until its deadline."""
+    many = ", ".join(f"r AS r{i}" for i in range(8))
+    return f"WITH r AS (SELECT age, COUNT(*) FROM app GROUP BY age) SELECT count(*) FROM {many}"
+
+
+def together(app, *requests):
+    """The answers to several requests at once, each a path, a body and headers."""
+
+    async def main():
+        asked = []
+        for path, body, headers in requests:
+            asked.append(asyncio.create_task(http._ask(app, path, body, "", LOCAL, None, headers)))
+            await asyncio.sleep(0.1)
+        return await asyncio.gather(*asked)
+
+    return asyncio.run(main())
+
+
+LOCAL = ("127.0.0.1", "http")
+
+
+def test_heavy_questions_of_one_token_leave_places_for_others_and_for_tables(app, tokens, secret):
+    other = f"Bearer {tokens.add('ben', 'analyst')}"
+    hold = json.dumps({"sql": heavy(app), "timeout": 4}).encode()
+    quick = json.dumps({"sql": SQL, "parameters": [30], "timeout": 4}).encode()
+    begun = time.monotonic()
+    *held, mine, theirs, tables = together(
+        app,
+        *[("/v1/query", hold, {"authorization": secret})] * 2,
+        ("/v1/query", quick, {"authorization": secret}),
+        ("/v1/query", quick, {"authorization": other}),
+        ("/v1/tables", None, {"authorization": secret}),
+    )
+    assert time.monotonic() - begun < 60
+    assert [kind(answer) for answer in held] == [(400, "wrong-question")] * 2
+    assert all("took longer than 4 s" in answer.json["detail"] for answer in held)
+    assert kind(mine) == (429, "busy")  # after half of its time
+    assert int(mine.headers["retry-after"]) >= 1
+    assert (theirs.status, tables.status) == (200, 200)
+
+
+async def send_slowly(app, name, token, pieces, pause):
+    """The status of the answer to a file that comes in pieces with pauses."""
+    sent, left = [], iter(pieces)
+
+    async def receive():
+        await asyncio.sleep(pause)
+        piece = next(left, b"")
+        return {"type": "http.request", "body": piece, "more_body": bool(piece)}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/files",
+        "query_string": f"name={name}".encode(),
+        "headers": [(b"authorization", token.encode())],
+        "client": ("127.0.0.1", 1),
+        "scheme": "http",
+        "server": ("x", 80),
+    }
+    await app(scope, receive, send)
+    return sent[0]["status"]
+
+
+def report_file():
+    sink = io.BytesIO()
+    pq.write_table(raw_reports(SURVEY, 50), sink)
+    return sink.getvalue()
+
+
+def test_files_that_drip_are_cut_and_hold_up_no_other(app, tokens, monkeypatch):
+    monkeypatch.setattr(bodies, "SECONDS", 1.0)
+    sly, ray = (f"Bearer {tokens.add(name, 'relay')}" for name in ("sly", "ray"))
+
+    async def main():
+        foes = (send_slowly(app, "a.jsonl", sly, itertools.repeat(b"{"), 0.05) for _ in range(6))
+        dripping = [asyncio.create_task(foe) for foe in foes]
+        await asyncio.sleep(0.2)
+        status = await send_slowly(app, "r.parquet", ray, [report_file()], 0.0)
+        return status, await asyncio.gather(*dripping)
+
+    assert asyncio.run(main()) == (200, [408] * 6)
+
+
+def test_a_file_that_comes_fast_enough_may_take_longer_than_a_body(app, tokens, monkeypatch):
+    monkeypatch.setattr(bodies, "SECONDS", 1.0)
+    monkeypatch.setattr(bodies, "LEAST_BYTES", 100)
+    whole, ray = report_file(), f"Bearer {tokens.add('ray', 'relay')}"
+    size = len(whole) // 15 + 1
+    assert size > bodies.LEAST_BYTES
+    pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
+    begun = time.monotonic()
+    assert asyncio.run(send_slowly(app, "r.parquet", ray, pieces, 0.1)) == 200
+    assert time.monotonic() - begun > 1.0
+
+
+def test_a_file_has_a_deadline_from_its_first_byte_on(app, tokens, monkeypatch):
+    monkeypatch.setattr(analysts, "FILE_SECONDS", 0.5)
+    ray = f"Bearer {tokens.add('ray', 'relay')}"
+    pieces = itertools.repeat(b"x" * bodies.LEAST_BYTES)
+    assert asyncio.run(send_slowly(app, "r.jsonl", ray, pieces, 0.05)) == 408
+
+
+def test_json_is_written_piece_by_piece_as_in_one():
+    rows = [[n, f'"é\u2028{n}', None, n / 7] for n in range(3_000)]
+    said = {"rows": rows, "notes": ["a"], "few": [], "deep": {"x": rows}}
+    assert json.loads(write_json(said)) == said

@@ -8,10 +8,11 @@ import io
 import json
 import secrets
 import tempfile
+import time
 from calendar import timegm
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path, PurePath
@@ -29,13 +30,30 @@ from ldpsql.engine.result import Result
 from ldpsql.engine.session import Session
 from ldpsql.engine.sources import sources_from_json
 from ldpsql.errors import Located
-from ldpsql.limits import MOST_NUMBERS, SECONDS, deadline, ending_with
+from ldpsql.limits import (
+    MOST_NUMBERS,
+    SECONDS,
+    Late,
+    check,
+    deadline,
+    ending_with,
+    late_statement,
+    stepping,
+)
 from ldpsql.reports.forgery import SUSPICIOUS, Spread, suspect
-from ldpsql.server.access import require_role
-from ldpsql.server.bodies import ARROW, read_body
+from ldpsql.server.access import find_begin, require_role
+from ldpsql.server.bodies import ARROW, read_body, save_body
+from ldpsql.server.places import PATIENCE, Places, Turns
 from ldpsql.server.problems import Problem, unknown_survey
 from ldpsql.server.tokens import Tokens
-from ldpsql.server.wire import pack, pack_estimates, parameters_from_json, to_json, write_stream
+from ldpsql.server.wire import (
+    pack,
+    pack_estimates,
+    parameters_from_json,
+    to_json,
+    write_json,
+    write_stream,
+)
 from ldpsql.server.writer import Writer
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.intake import end_of_statement
@@ -53,7 +71,7 @@ PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
 QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
 FILE_SECONDS = 600.0
 """How long the reports of a file may take; none is taken of one that takes longer."""
-_AT_ONCE, _SESSIONS = 2, 8
+_SESSIONS, _LOOK = 8, 0.1
 _KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
 _KEYS |= {"texts", "weights"}
 _UNREADABLE = "parameters or weights cannot be read; see /openapi.json"
@@ -70,16 +88,30 @@ class _Lent:
     session: Session
     working: Lock = field(default_factory=Lock)
 
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Wait for the request that it works for, until the deadline."""
+        while not self.working.acquire(timeout=_LOOK):
+            check()
+        try:
+            yield
+        finally:
+            self.working.release()
+
 
 class Analysts:
     """The endpoints for analysts."""
 
-    def __init__(self, store: Store, writer: Writer, tokens: Tokens) -> None:
+    def __init__(self, store: Store, writer: Writer, tokens: Tokens, places: int) -> None:
+        """places: how many questions, files and requests about tables are worked on at once, of
+        each kind."""
         self._store, self._writer, self._tokens = store, writer, tokens
         self._sessions: OrderedDict[str, list[_Lent]] = OrderedDict()
         self._answers: OrderedDict[str, tuple[_Lent, Result]] = OrderedDict()
         self._lending = Lock()
-        self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+        kinds = "questions", "files", "requests"
+        self._questions, self._uploads, self._tables = (Places(places, kind) for kind in kinds)
+        self._turns, self._threads = Turns(), anyio.CapacityLimiter(len(kinds) * places)
 
     async def query(self, request: Request) -> Response:
         """Answer one SQL text as JSON, or as what is accepted instead: an Arrow stream, or the
@@ -92,7 +124,7 @@ class Analysts:
 
     async def estimates(self, request: Request) -> Response:
         """The covariance of one of the last answers, as an Arrow stream."""
-        require_role(request, self._tokens, "analyst")
+        who = self._let_in(request)
         with self._lending:
             found = self._answers.get(request.path_params["handle"])
         if found is None:
@@ -101,14 +133,15 @@ class Analysts:
         lent, result = found
 
         def work() -> bytes:
-            with lent.working, deadline(SECONDS):
+            with lent.work():
                 return pack_estimates(result.estimates())
 
-        return Response(await self._work(work), media_type=ARROW)
+        data = await self._work(request, who, self._questions, work)
+        return Response(data, media_type=ARROW)
 
     async def tables(self, request: Request) -> Response:
         """The surveys that can be asked, whole, and the look-up tables."""
-        require_role(request, self._tokens, "analyst")
+        who = self._let_in(request)
 
         def find() -> dict[str, Any]:
             return {
@@ -122,11 +155,11 @@ class Analysts:
                 ],
             }
 
-        return JSONResponse(await self._work(find))
+        return JSONResponse(await self._work(request, who, self._tables, find))
 
     async def arrivals(self, request: Request) -> Response:
         """How many reports of a survey came when, and whether devices drew their groups."""
-        require_role(request, self._tokens, "analyst")
+        who = self._let_in(request)
 
         def find() -> dict[str, Any]:
             intake = self._store.intake_of(request.path_params["fingerprint"])
@@ -150,20 +183,25 @@ class Analysts:
                 "signs": suspect(survey.table, spread.signs),
             }
 
-        return JSONResponse(await self._work(find))
+        return JSONResponse(await self._work(request, who, self._tables, find))
 
     async def lookup(self, request: Request) -> Response:
         """The rows of a look-up table, as an Arrow stream."""
-        require_role(request, self._tokens, "analyst")
-        table = await self._work(lambda: self._store.lookup(request.path_params["name"]))
-        if table is None:
-            raise Problem(404, "unknown-table", "there is no such look-up table here")
-        return Response(write_stream(table.rows), media_type=ARROW)
+        who = self._let_in(request)
+
+        def find() -> bytes:
+            table = self._store.lookup(request.path_params["name"])
+            if table is None:
+                raise Problem(404, "unknown-table", "there is no such look-up table here")
+            return write_stream(table.rows)
+
+        return Response(await self._work(request, who, self._tables, find), media_type=ARROW)
 
     async def synthesize(self, request: Request) -> Response:
         """A table of made-up people, as an Arrow stream."""
-        require_role(request, self._tokens, "analyst")
-        asked = await _read_json(request, {"table", "rows", "seed"})
+        who = self._let_in(request)
+        with self._questions.enter(who):
+            asked = await _read_json(request, {"table", "rows", "seed"})
         table, rows, seed = (asked.get(key) for key in ("table", "rows", "seed"))
         if any(number is not None and type(number) is not int for number in (rows, seed)):
             raise Problem(400, "wrong-question", "rows and seed are whole numbers")
@@ -176,21 +214,20 @@ class Analysts:
 
         def make() -> bytes:
             maker = extensions.require("ldpsql.synthesizers", "tables", "the making of tables")
-            with deadline(SECONDS, late):
-                synthesizer = maker.of(self._store, table)
-                if (rows or synthesizer.people) > MADE_UP_ROWS:
-                    raise NotSupportedError(
-                        f"at most {MADE_UP_ROWS:,} made-up people are sent over HTTP; ask for "
-                        "fewer rows, or where the database is"
-                    )
-                return write_stream(synthesizer.table(rows, seed))
+            synthesizer = maker.of(self._store, table)
+            if (rows or synthesizer.people) > MADE_UP_ROWS:
+                raise NotSupportedError(
+                    f"at most {MADE_UP_ROWS:,} made-up people are sent over HTTP; ask for "
+                    "fewer rows, or where the database is"
+                )
+            return write_stream(synthesizer.table(rows, seed))
 
-        async with _ending_with(request):
-            return Response(await self._work(make), media_type=ARROW)
+        data = await self._work(request, who, self._questions, make, SECONDS, late)
+        return Response(data, media_type=ARROW)
 
     async def files(self, request: Request) -> Response:
         """Take a file of reports; its name, which says its kind, and options are in the query."""
-        require_role(request, self._tokens, "relay")
+        who = self._let_in(request, "relay")
         given = request.query_params
         name = PurePath(given.get("name", "")).name
         if PurePath(name).suffix.lower() not in SUFFIXES:
@@ -205,33 +242,31 @@ class Analysts:
             text = f"the file took longer than {seconds:g} s; send its reports in several"
             return ReportError(text)
 
-        with tempfile.TemporaryDirectory(prefix="ldpsql-") as folder:
+        until = find_begin(request) + FILE_SECONDS
+        with self._uploads.enter(who), tempfile.TemporaryDirectory(prefix="ldpsql-") as folder:
             place = Path(folder, f"reports{PurePath(name).suffix.lower()}")
-            size = 0
-            with place.open("wb") as file:
-                async for chunk in request.stream():
-                    size += len(chunk)
-                    if size > FILE_BYTES:
-                        raise Problem(413, "too-large", f"a file has at most {FILE_BYTES:,} bytes")
-                    file.write(chunk)
 
             def take() -> dict[str, Any]:
                 survey = None if fingerprint is None else self._store.intake_of(fingerprint)
                 if fingerprint is not None and survey is None:
                     raise FingerprintError(f"{shown}: the collector does not have its survey")
                 try:
-                    with deadline(FILE_SECONDS, late):
-                        [batch] = self._store.ingest([place], survey=survey, **options)
+                    [batch] = self._store.ingest([place], survey=survey, **options)
                 except Error as error:  # of a file that has another place there
                     raise type(error)(str(error).replace(str(place), shown)) from None
                 return {key: value for key, value in asdict(batch).items() if key != "name"}
 
-            return JSONResponse(await self._work(take))
+            async with self._uploads.take(who, find_begin(request) + PATIENCE):
+                with place.open("wb") as file:
+                    await save_body(request, file, FILE_BYTES, until)
+                said = await self._run(request, take, FILE_SECONDS, late, is_long=True)
+            return JSONResponse(said)
 
     async def metrics(self, request: Request) -> Response:
         """Counters since the process started, and when authors' statements end, as Prometheus reads
         them."""
-        require_role(request, self._tokens, "analyst")
+        who = self._let_in(request)
+        ends = await self._work(request, who, self._tables, self._find_ends)
         lines = ["# TYPE ldpsql_reports_total counter"]
         lines += [
             f'ldpsql_reports_total{{survey="{table}",result="{what}"}} {count}'
@@ -249,7 +284,7 @@ class Analysts:
         lines += ["# TYPE ldpsql_statement_end_timestamp_seconds gauge"]
         lines += [
             f'ldpsql_statement_end_timestamp_seconds{{survey="{table}"}} {end}'
-            for table, end in (await self._work(self._find_ends)).items()
+            for table, end in ends.items()
         ]
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
@@ -265,9 +300,10 @@ class Analysts:
     # -- questions -----------------------------------------------------------------------------
 
     async def _ask(self, request: Request, prefix: str) -> Response:
-        require_role(request, self._tokens, "analyst")
-        asked = await _read_json(request, _KEYS)
-        sql = asked.pop("sql", None)
+        who = self._let_in(request)
+        with self._questions.enter(who):
+            asked = await _read_json(request, _KEYS)
+        seconds, sql = _find_seconds(asked), asked.pop("sql", None)
         if not isinstance(sql, str):
             raise Problem(400, "wrong-question", "give the SQL text under the key sql")
         try:
@@ -289,10 +325,10 @@ class Analysts:
                     write(table.schema, [table], sink)
                     headers = {"Ldpsql-Reports": str(result.reports)}
                     return Response(sink.getvalue(), 200, headers, kind)
-            return JSONResponse(to_json(result, texts=with_texts))
+            said = write_json(to_json(result, texts=with_texts))
+            return Response(said, media_type="application/json")
 
-        async with _ending_with(request):
-            return await self._work(answer)
+        return await self._work(request, who, self._questions, answer, seconds)
 
     def _execute(self, sql: str, parameters: Any, settings: dict[str, Any]) -> tuple[_Lent, Result]:
         """Ask on a session of these settings that nobody else uses meanwhile."""
@@ -300,12 +336,14 @@ class Analysts:
         with self._lending:
             idle = self._sessions.setdefault(key, [])
             self._sessions.move_to_end(key)
-            lent = idle.pop() if idle else None
+            lent = next((each for each in idle if not each.working.locked()), None)
+            if lent is not None:
+                idle.remove(lent)
             while len(self._sessions) > _SESSIONS:
                 self._sessions.popitem(last=False)
         lent = lent or _Lent(self._make_session(settings))
         try:
-            with lent.working:
+            with lent.work():
                 return lent, lent.session.execute(sql, parameters)
         finally:
             with self._lending:
@@ -338,38 +376,83 @@ class Analysts:
                 del sizes[0]
         return handle
 
-    async def _work(self, work: Callable[[], T]) -> T:
-        """Work on a thread, few at once; errors about the question are problems."""
+    # -- doors ---------------------------------------------------------------------------------
+
+    def _let_in(self, request: Request, role: str = "analyst") -> str:
+        """The name of the token of a role that the request bears; Problem otherwise."""
+        return require_role(request, self._tokens, role).name
+
+    async def _work(
+        self,
+        request: Request,
+        who: str,
+        places: Places,
+        work: Callable[[], T],
+        seconds: float = SECONDS,
+        late: Late = late_statement,
+    ) -> T:
+        """Work in a place of its kind, for which it waits half of its time at most; see `_run`. Its
+        body was read."""
+        gone = asyncio.get_running_loop().create_future()
+        watching = asyncio.create_task(_watch(request, gone))
+        until = find_begin(request) + min(PATIENCE, seconds / 2.0)
         try:
-            return await anyio.to_thread.run_sync(work, limiter=self._limiter)
-        except Error as error:
-            more: dict[str, Any] = {"error": type(error).__name__}
-            if isinstance(error, Located):
-                more |= {"reason": error.reason, "hint": error.hint}
-                if error.place is not None:
-                    place = error.place
-                    more["place"] = [place.line, place.column, place.length]
-                    more["caret"] = error.caret()
-            status = 503 if isinstance(error, StoreError) else 400
-            raise Problem(status, "wrong-question", str(error), **more) from None
+            with places.enter(who):
+                async with places.take(who, until, gone):
+                    return await self._run(request, work, seconds, late, gone)
+        finally:
+            watching.cancel()
+
+    async def _run(
+        self,
+        request: Request,
+        work: Callable[[], T],
+        seconds: float,
+        late: Late,
+        gone: asyncio.Future[None] | None = None,
+        *,
+        is_long: bool = False,
+    ) -> T:
+        """Work on a thread, until so many seconds from the first byte of the request, or until who
+        asked has gone; errors about the question are problems."""
+        given_up = Event()
+        if gone is not None:
+            gone.add_done_callback(lambda _: given_up.set())
+        with self._turns.begin(is_long=is_long) as step:
+
+            def within() -> T:
+                left = max(0.0, find_begin(request) + seconds - time.monotonic())
+                with ending_with(given_up), stepping(step), deadline(left, lambda _: late(seconds)):
+                    return work()
+
+            try:
+                return await anyio.to_thread.run_sync(within, limiter=self._threads)
+            except Error as error:
+                more: dict[str, Any] = {"error": type(error).__name__}
+                if isinstance(error, Located):
+                    more |= {"reason": error.reason, "hint": error.hint}
+                    if error.place is not None:
+                        place = error.place
+                        more["place"] = [place.line, place.column, place.length]
+                        more["caret"] = error.caret()
+                status = 503 if isinstance(error, StoreError) else 400
+                raise Problem(status, "wrong-question", str(error), **more) from None
 
 
-@asynccontextmanager
-async def _ending_with(request: Request) -> AsyncIterator[None]:
-    """Stop the work within once who asked has gone, so that it keeps nobody else waiting."""
-    given_up = Event()
+async def _watch(request: Request, gone: asyncio.Future[None]) -> None:
+    """Tell once who asked has gone: nobody waits for the answer."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass  # the body was read
+    gone.set_result(None)
 
-    async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass  # the body was read
-        given_up.set()
 
-    watching = asyncio.create_task(watch())
+def _find_seconds(asked: Mapping[str, Any]) -> float:
+    """The seconds that a question may take; what is no number is refused where it is asked."""
     try:
-        with ending_with(given_up):
-            yield
-    finally:
-        watching.cancel()
+        seconds = float(asked.get("timeout", SECONDS))
+    except (TypeError, ValueError, OverflowError):
+        return SECONDS
+    return min(seconds, SECONDS) if seconds >= 0.0 else SECONDS
 
 
 def _size(result: Result) -> int:

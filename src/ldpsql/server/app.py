@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ldpsql.server import PLACES
 from ldpsql.server.analysts import Analysts
 from ldpsql.server.devices import Attest, Devices
 from ldpsql.server.page_files import answer_page
@@ -40,12 +41,14 @@ def make_app(
     origins: Sequence[str] = (),
     attest: Attest | None = None,
     rate: float | None = None,
+    places: int = PLACES,
 ) -> ASGIApp:
     """The application in front of a store or a shuffler, which stays the caller's to close.
 
     writer: into it; closed when the application ends.  tokens: of relays, and of a store's
     analysts; without, nobody may ask anything.  origins: of pages whose scripts may send reports,
-    "*" for all.  attest, rate: see `Devices`.
+    "*" for all.  attest, rate: see `Devices`.  places: how many requests of analysts of each kind
+    are worked on at once.
     """
     devices = Devices(receiver, writer, tokens, attest, rate)
 
@@ -78,7 +81,7 @@ def make_app(
             at("/v1/surveys/{fingerprint}/forecast", surveys.forecast),
         ]
     if tokens is not None and isinstance(receiver, Store):
-        analysts = Analysts(receiver, writer, tokens)
+        analysts = Analysts(receiver, writer, tokens, places)
         routes += [
             at("/v1/query", analysts.query, "POST"),
             at("/v1/explain", analysts.explain, "POST"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import BinaryIO
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +21,8 @@ ARROW = "application/vnd.apache.arrow.stream"
 """The type of an Arrow stream."""
 SECONDS = 10.0
 """How long a body may take to arrive."""
+LEAST_BYTES = 1 << 17
+"""Of a file so many come within `SECONDS`, or it is cut."""
 _GZIP = 31
 _CLOSE = {"Connection": "close"}
 
@@ -65,6 +69,31 @@ async def read_body(request: Request, most: int) -> bytes:
             return await (_gunzip if coding == "gzip" else _plain)(request, most)
     except TimeoutError:
         detail = f"the body took longer than {SECONDS:g} seconds; send fewer reports at once"
+        raise Problem(408, "too-slow", detail, _CLOSE) from None
+
+
+async def save_body(request: Request, file: BinaryIO, most: int, until: float) -> None:
+    """Write the body into a file as it comes; Problem for one of more than `most` bytes, and for
+    one that comes more slowly than `LEAST_BYTES` in `SECONDS`, or goes on until it is too late.
+
+    until: when that is, of `time.monotonic`.
+    """
+    loop, size, counted = asyncio.get_running_loop(), 0, 0
+    try:
+        async with (
+            asyncio.timeout(max(0.0, until - time.monotonic())),
+            asyncio.timeout(SECONDS) as window,
+        ):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > most:
+                    raise _too_large(most)
+                file.write(chunk)
+                if size - counted >= LEAST_BYTES:
+                    counted = size
+                    window.reschedule(loop.time() + SECONDS)
+    except TimeoutError:
+        detail = f"a file comes at {LEAST_BYTES:,} bytes in {SECONDS:g} s at least; send it again"
         raise Problem(408, "too-slow", detail, _CLOSE) from None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ldpsql import extensions
+from ldpsql.server import PLACES
 from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store
 from ldpsql.store.intake import Intake, end_of_statement
@@ -64,6 +65,14 @@ _SOON = timedelta(14)
     "refused for a while (429).  [default: any number]",
 )
 @click.option(
+    "--places",
+    type=click.IntRange(2, 64),
+    default=PLACES,
+    show_default=True,
+    help="How many questions of analysts are worked on at once; as many uploads of files, and as "
+    "many requests about tables, beside them. One token holds at most half.",
+)
+@click.option(
     "--memory",
     metavar="MB",
     type=click.IntRange(min=LEAST_MEMORY),
@@ -98,6 +107,7 @@ def serve(
     port: int,
     origins: tuple[str, ...],
     rate: float | None,
+    places: int,
     memory: int,
     folder: Path | None,
     collector: str | None,
@@ -156,7 +166,7 @@ def serve(
         if collector is not None and folder is not None:
             opened.enter_context(Forwarder(folder, RemoteStore(collector, None), complain))
         writer, tokens = Writer(receiver, "http", complain), Tokens.beside(database)
-        app = make_app(receiver, writer, tokens, origins=origins, rate=rate)
+        app = make_app(receiver, writer, tokens, origins=origins, rate=rate, places=places)
         listen(app, host=host, port=port, tell=tell, **tls)
 
 

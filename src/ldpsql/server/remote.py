@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -159,16 +160,24 @@ class RemoteStore(AnsweringStore):
         accept: str = "*/*",
     ) -> bytes:
         """The collector's answer; the error that it tells of, or StoreError where it cannot be
-        reached or does not let us in."""
+        reached, does not let us in, or stays too busy for so many seconds."""
         headers = {"Authorization": f"Bearer {self._token}", "Accept": accept}
         if length is not None:
             headers["Content-Length"] = str(length)
         request = urllib.request.Request(f"{self.url}{path}", body, headers)
+        ends = time.monotonic() + seconds
         try:
             with self._opener.open(request, timeout=seconds + _GRACE) as response:
                 data = cast(bytes, response.read(LARGEST_ANSWER + 1))
         except urllib.error.HTTPError as error:
-            raise self._tell(error.code, error.read(_LARGEST_REFUSAL), sql) from None
+            refusal, wait = error.read(_LARGEST_REFUSAL), error.headers.get("Retry-After", "")
+            left = ends - time.monotonic()
+            is_busy = error.code == 429 and wait.isdecimal() and length is None
+            if is_busy and int(wait[:9]) < left:  # a file would have to be sent from its beginning
+                time.sleep(int(wait))
+                left -= int(wait)
+                return self.ask(path, body, sql=sql, seconds=left, accept=accept)
+            raise self._tell(error.code, refusal, sql) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             said = getattr(reason, "strerror", None) or type(reason).__name__

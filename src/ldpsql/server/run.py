@@ -7,19 +7,29 @@ import gc
 import signal
 import socket
 import ssl
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from ldpsql.server.access import BEGUN
 from ldpsql_device.errors import StoreError
 
 IDLE_SECONDS, HEAD_SECONDS, READ_SECONDS, DRAIN_SECONDS = 30, 10, 30, 3
 HEAD_BYTES, READ_BYTES = 1 << 16, 1 << 16
 """The most that a head may have, and the least of an answer that is read in `READ_SECONDS`."""
+ANSWER_SECONDS = 600
+"""How long an answer may take to be read."""
+PIPELINED = 256
+"""The most requests that are sent before the answer to the first."""
 CONNECTIONS = 20_000
+_SWITCH_SECONDS = 0.001
+"""How long a thread keeps the processor while others wait: what takes a moment waits for many
+turns, and Python's own 5 ms would add up to a tenth of a second."""
 _BACKLOG = 2048
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
@@ -39,6 +49,9 @@ class PatientProtocol(HttpToolsProtocol):
         self._is_in_head, self._has_begun, self._heads, self._head_bytes = True, False, 0, 0
         self._head: asyncio.TimerHandle | None = self.loop.call_later(HEAD_SECONDS, self._close)
         self._reading: asyncio.TimerHandle | None = None
+        self._asked: list[RequestResponseCycle] = []
+        self._answered: object = None
+        self._unread = 0.0
 
     def data_received(self, data: bytes) -> None:
         """Count what belongs to no request yet, empty lines before one too."""
@@ -53,9 +66,10 @@ class PatientProtocol(HttpToolsProtocol):
             self._head = self.loop.call_later(HEAD_SECONDS, self._close)
 
     def on_message_begin(self) -> None:
-        """The head of a request begins."""
+        """The head of a request begins; its deadline counts from here."""
         self._has_begun = True
         super().on_message_begin()
+        self.scope["extensions"] = {BEGUN: {"at": time.monotonic()}}
 
     def on_headers_complete(self) -> None:
         """Wait no more: bodies are limited where they are read."""
@@ -63,6 +77,18 @@ class PatientProtocol(HttpToolsProtocol):
         self._heads += 1
         self._wait_no_more()
         super().on_headers_complete()
+        self._asked = [each for each in self._asked if not each.response_complete]
+        self._asked.append(self.cycle)
+        if len(self.pipeline) > PIPELINED:
+            self.transport.abort()
+        elif self.pipeline:  # or it would not be noticed that who asked has gone
+            self.flow.resume_reading()
+
+    def on_body(self, body: bytes) -> None:
+        """Hold little of the body of a request whose turn has not come."""
+        super().on_body(body)
+        if self.pipeline and len(self.cycle.body) > HEAD_BYTES:
+            self.transport.abort()
 
     def on_message_complete(self) -> None:
         """The next bytes belong to the next request."""
@@ -80,6 +106,8 @@ class PatientProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """Wait for what was sent to be read."""
         super().pause_writing()
+        if self._answered is not self._asked[0]:
+            self._answered, self._unread = self._asked[0], self.loop.time()
         self._await_reading()
 
     def resume_writing(self) -> None:
@@ -89,10 +117,13 @@ class PatientProtocol(HttpToolsProtocol):
             self._reading.cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing."""
+        """Wait for nothing, and tell all that is worked on: uvicorn tells the last request only."""
         for timer in (self._head, self._reading):
             if timer is not None:
                 timer.cancel()
+        for cycle in self._asked:
+            cycle.disconnected = cycle.disconnected or not cycle.response_complete
+            cycle.message_event.set()
         super().connection_lost(exc)
 
     def _wait_no_more(self) -> None:
@@ -105,7 +136,8 @@ class PatientProtocol(HttpToolsProtocol):
         self._reading = self.loop.call_later(READ_SECONDS, self._require_reading, left)
 
     def _require_reading(self, before: int) -> None:
-        if self.transport.get_write_buffer_size() > before - READ_BYTES:
+        is_late = self.loop.time() - self._unread > ANSWER_SECONDS
+        if is_late or self.transport.get_write_buffer_size() > before - READ_BYTES:
             self.transport.abort()
         else:
             self._await_reading()
@@ -177,9 +209,12 @@ def serve(
     with _listen(host, port) as listening:
         # uvicorn raises again what ended it; there is more to do before this process ends.
         handlers = {number: signal.signal(number, lambda *_: None) for number in _ENDING}
+        switching = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_SECONDS)
         gc.freeze()  # what imports made lives on, and need not be looked through again
         try:
             _Server(config, tell).run([listening])
         finally:
+            sys.setswitchinterval(switching)
             for number, handler in handlers.items():
                 signal.signal(number, handler)

@@ -18,6 +18,7 @@ from ldpsql.algebra.estimate import Estimates
 from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.notes import guarantee_of_batches
 from ldpsql.engine.result import Result, refuse_estimates
+from ldpsql.limits import in_time
 from ldpsql.parser import Parameters
 from ldpsql.parser.values import plain_parameter
 from ldpsql.store.incoming import is_compressed
@@ -32,6 +33,7 @@ NO_ANSWER = (
 )
 """What reading something else than an answer raises."""
 _BARS = ("stderr", "low", "high")
+_PIECE = 1 << 10
 MOST_ESTIMATES = 2000
 """Of so many estimates a covariance travels over HTTP."""
 
@@ -229,10 +231,11 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
     texts: with the cells as people read them, and what is weak in them; see `Result.texts`.
     """
     table = result.table
-    rows = zip(*(map(json_value, column.to_pylist()) for column in table.columns), strict=True)
+    columns = (map(json_value, in_time(column.to_pylist())) for column in table.columns)
+    rows = zip(*columns, strict=True)
     bars = {
         str(place): {
-            name: [json_value(float(error)) for error in errors]
+            name: [json_value(float(error)) for error in in_time(errors)]
             for name, errors in result.errors(place).items()
         }
         for place in result.intervals
@@ -271,3 +274,13 @@ def to_json(result: Result, *, texts: bool = False) -> dict[str, Any]:
         ],
         **shown,
     }
+
+
+def write_json(said: Any) -> str:
+    """As JSON, long lists piece by piece: nothing else works while one is written."""
+    if isinstance(said, Mapping):
+        return f"{{{','.join(f'{json.dumps(key)}:{write_json(said[key])}' for key in said)}}}"
+    if not isinstance(said, list) or len(said) <= _PIECE:
+        return json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    pieces = in_time(range(0, len(said), _PIECE))
+    return f"[{','.join(write_json(said[at : at + _PIECE])[1:-1] for at in pieces)}]"
