@@ -169,3 +169,9 @@ def test_many_parameters_stand_where_they_were_put() -> None:
     marks = ", ".join("?" * count)
     values = [number if number % 3 else -number for number in range(count)]
     assert literals(f"age IN ({marks}) AND age > ?", [*values, 7]) == [tuple(values), 7]
+
+
+@pytest.mark.parametrize("mark", ["?", "$"])
+def test_a_number_of_a_parameter_has_few_digits(mark: str) -> None:
+    error = refusal(f"SELECT COUNT(*) FROM app WHERE age = {mark}{'9' * 5000}", [1])
+    assert error.reason == "this number has too many digits"

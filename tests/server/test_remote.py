@@ -7,6 +7,7 @@ import socket
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -125,7 +126,7 @@ def test_who_cannot_get_in_is_told_why(served):
 
 
 @contextmanager
-def listening(status, location=None, body=b"<html"):
+def listening(status, location=None, body=b"<html", wait=None):
     """A server that answers everything alike: its address, and the tokens that it was shown."""
     shown = []
 
@@ -136,6 +137,8 @@ def listening(status, location=None, body=b"<html"):
             self.send_response(status)
             if location:
                 self.send_header("Location", location)
+            if wait:
+                self.send_header("Retry-After", wait)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -245,3 +248,23 @@ def test_the_command_line_takes_an_address_for_a_file(served, tmp_path, monkeypa
     monkeypatch.setenv(TOKEN, admin)
     assert run("ingest", "r.parquet", "--db", address).stderr == "r.parquet: 5 reports\n"
     assert run("ingest", "r.parquet", "--db", address).stderr == "r.parquet: already there\n"
+
+
+BUSY = b'{"type": "urn:ldpsql:error:busy", "detail": "too many questions at once"}'
+
+
+@pytest.mark.parametrize(
+    ("wait", "slept"),
+    [("7", [7, 7, 7, 7]), ("0", [1] * 29), ("31", []), ("9" * 5000, []), ("-1", []), (None, [])],
+)
+def test_a_question_that_is_refused_for_a_while_is_sent_again_in_its_time(monkeypatch, wait, slept):
+    pauses = []
+    clock = SimpleNamespace(monotonic=lambda: float(sum(pauses)), sleep=pauses.append)
+    monkeypatch.setattr("ldpsql.server.remote.time", clock)
+    with (
+        listening(429, body=BUSY, wait=wait) as (address, shown),
+        pytest.raises(StoreError, match="too many questions at once"),
+    ):
+        RemoteStore(address, "secret").ask("/v1/query", b"{}", seconds=30.0)
+    assert pauses == slept
+    assert len(shown) == len(slept) + 1

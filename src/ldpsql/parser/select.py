@@ -54,7 +54,7 @@ MAX_SHARES = 256
 MOST_ITEMS, _MOST_KEYS, _MOST_TERMS = 4_096, 256, 1_000
 """Items of a SELECT, each of which DuckDB binds; keys of GROUP BY, and terms of ORDER BY, each of
 which takes milliseconds to read."""
-MAX_SETS = 128
+MAX_SETS, _LONGEST_POSITION = 128, 10
 
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
 _AGGREGATE_NAMES = {*ERROR_BARS, "HISTOGRAM", "CDF"}
@@ -446,7 +446,8 @@ class SelectReader:
         """The select item at a position given as a literal, counted from 1."""
         items: list[exp.Expr] = self.select.expressions
         text = str(position.this)
-        if not text.isdigit() or not 1 <= int(text) <= len(items):
+        is_whole = text.isdecimal() and len(text) < _LONGEST_POSITION
+        if not is_whole or not 1 <= int(text) <= len(items):
             hint = f"positions are 1 to {len(items)}"
             raise wrong(f"there is no column {text[:20]}", position, hint)
         return items[int(text) - 1]

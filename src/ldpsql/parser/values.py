@@ -244,6 +244,8 @@ def bind(
         token, name = tokens[position], _name_at(tokens, position)
         if name is not None:
             end = tokens[position + bool(name)].end
+            if name.isdecimal() and len(name) > _MAX_DIGITS:
+                raise wrong("this number has too many digits", (token.start, end))
             key = int(name) - 1 if name.isdecimal() else name or len(placeholders)
             placeholders.append(Placeholder(key, token.text, name, token.start, end))
             token = Token(TokenType.NUMBER, "0", token.line, token.col, token.start, end)

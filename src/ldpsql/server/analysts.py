@@ -236,7 +236,7 @@ class Analysts:
             key: given.get(key) == "true" for key in ("skip_invalid", "accept_smaller_batch")
         }
         fingerprint = given.get("survey")
-        shown = name if name.isprintable() else "the file"
+        shown = f"{name:.60}" if name.isprintable() else "the file"
 
         def late(seconds: float) -> Error:
             text = f"the file took longer than {seconds:g} s; send its reports in several"

@@ -23,7 +23,7 @@ SECONDS = 10.0
 """How long a body may take to arrive."""
 LEAST_BYTES = 1 << 17
 """Of a file so many come within `SECONDS`, or it is cut."""
-_GZIP = 31
+_GZIP, _LONGEST = 31, 18
 _CLOSE = {"Connection": "close"}
 
 
@@ -62,7 +62,7 @@ async def read_body(request: Request, most: int) -> bytes:
     if coding not in ("identity", "gzip"):
         raise Problem(415, "unknown-coding", "send the body as it is, or compressed with gzip")
     declared = request.headers.get("content-length", "0")
-    if declared.isdecimal() and int(declared) > most:
+    if declared.isdecimal() and (len(declared) > _LONGEST or int(declared) > most):
         raise _too_large(most)
     try:
         async with asyncio.timeout(SECONDS):

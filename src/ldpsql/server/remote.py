@@ -48,7 +48,7 @@ TOKEN = "LDPSQL_TOKEN"
 """The variable of the environment that holds a token, where none is given."""
 _ARROW = "application/vnd.apache.arrow.stream"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_GRACE = 30.0
+_GRACE, _LONGEST_WAIT = 30.0, 4
 LARGEST_ANSWER, _LARGEST_REFUSAL = 1 << 30, 1 << 20
 """Bytes of what a collector may answer; an answer has at most a million rows."""
 
@@ -165,18 +165,18 @@ class RemoteStore(AnsweringStore):
         if length is not None:
             headers["Content-Length"] = str(length)
         request = urllib.request.Request(f"{self.url}{path}", body, headers)
-        ends = time.monotonic() + seconds
+        ends = time.monotonic() + min(seconds, SECONDS)
         try:
             with self._opener.open(request, timeout=seconds + _GRACE) as response:
                 data = cast(bytes, response.read(LARGEST_ANSWER + 1))
         except urllib.error.HTTPError as error:
             refusal, wait = error.read(_LARGEST_REFUSAL), error.headers.get("Retry-After", "")
-            left = ends - time.monotonic()
-            is_busy = error.code == 429 and wait.isdecimal() and length is None
-            if is_busy and int(wait[:9]) < left:  # a file would have to be sent from its beginning
-                time.sleep(int(wait))
-                left -= int(wait)
-                return self.ask(path, body, sql=sql, seconds=left, accept=accept)
+            is_told = wait.isascii() and wait.isdecimal() and len(wait) < _LONGEST_WAIT
+            pause, left = max(int(wait), 1) if is_told else 0, ends - time.monotonic()
+            # A file would have to be sent from its beginning.
+            if error.code == 429 and length is None and 0 < pause < left:
+                time.sleep(pause)
+                return self.ask(path, body, sql=sql, seconds=left - pause, accept=accept)
             raise self._tell(error.code, refusal, sql) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
