@@ -23,7 +23,7 @@ from ldpsql_lab.bench import questions
 from ldpsql_lab.bench.questions import read_questions
 
 
-@pytest.mark.parametrize("read", [DeviceSurvey.from_json, Survey.from_json, read_file])
+@pytest.mark.parametrize("read", [DeviceSurvey.from_json, Survey.from_json])
 def test_a_survey_has_so_many_letters(read, tmp_path):
     text = "#" * (device_survey.LARGEST_TEXT + 1)
     (tmp_path / "a.survey.json").write_text(text)

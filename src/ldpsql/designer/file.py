@@ -29,7 +29,7 @@ from ldpsql.reports.persons import PersonRule
 from ldpsql.survey import AUTO, check_users
 from ldpsql.wording.numbers import read_people
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import RecordError, SurveyError
+from ldpsql_device.errors import RecordError, SurveyError, expect
 from ldpsql_device.schema import ROLES, Schema, check_label, identifier, is_label
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import (
@@ -51,6 +51,10 @@ if TYPE_CHECKING:
 TRUSTS = ("local", "shuffle")
 WEIGHTS = ("fair", "absolute")
 MOST_QUERIES = 1_000
+_MOST_CHARACTERS, _MOST_KEYS, _MOST_VALUES = 1 << 22, 1 << 16, 1 << 18
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_DEEP_KEY = re.compile(rf"(?:^|[\[{{,])[ \t]*+(?:{_PART}\.[ \t]*+){{4}}", re.MULTILINE)
+_WIDE = "a whole number of more than 64 bits"
 _LEAST_BOUND = 1e-50
 _TABLES = ("dimension", "measure", "public", "workload", "person")
 _READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "honest")
@@ -192,12 +196,7 @@ def read_file(
     """Read a survey file; arguments and errors as for `ldpsql.design`."""
     if isinstance(source, str) and source.endswith(".toml") and "\n" not in source:
         source = Path(source)
-    try:
-        data = tomllib.loads(read_text(source))
-    except tomllib.TOMLDecodeError as error:
-        raise SurveyError(f"the survey file is not valid TOML: {error}") from None
-    except RecursionError:
-        raise SurveyError("the survey file is not valid TOML: nested too deeply") from None
+    data = _parse_toml(read_text(source))
     if not isinstance(data.get("survey"), dict):
         raise SurveyError("the survey file has no [survey] table")
     head, workload = _check("survey", data.pop("survey")), data.pop("workload", None)
@@ -253,6 +252,44 @@ def read_file(
         label=head.get("label"),
         person=_read_person(head.get("person"), reduced, schema),
     )
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    """What a TOML text says; SurveyError for what is none, and for more than a survey needs.
+
+    The parser is Python code, which takes microseconds for a value and, for a key, the square of
+    the number of its parts; so both are bounded before it sees the text.
+    """
+    expect(
+        len(text) <= _MOST_CHARACTERS,
+        f"the survey file has more than {_MOST_CHARACTERS:,} characters",
+    )
+    keys, values = (sum(map(text.count, marks)) for marks in ("=[{", ","))
+    expect(keys <= _MOST_KEYS, f"the survey file has more than {_MOST_KEYS:,} keys and tables")
+    expect(values <= _MOST_VALUES, f"the survey file has more than {_MOST_VALUES:,} values")
+    deep = _DEEP_KEY.search(text)
+    if deep:
+        line = text.count("\n", 0, deep.end()) + 1
+        raise SurveyError(f"the survey file has a key of more than 4 parts (at line {line})")
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SurveyError(f"the survey file is not valid TOML: {error}") from None
+    except RecursionError:
+        raise SurveyError("the survey file is not valid TOML: nested too deeply") from None
+    except ValueError:
+        # Of the digits of one number, of which Python reads so many.
+        raise SurveyError(f"the survey file has {_WIDE}") from None
+    left: list[Any] = [data]
+    while left:
+        entry = left.pop()
+        if isinstance(entry, dict):
+            left.extend(entry.values())
+        elif isinstance(entry, list):
+            left.extend(entry)
+        elif isinstance(entry, int):
+            expect(-(1 << 63) <= entry < 1 << 63, f"the survey file has {_WIDE}")
+    return data
 
 
 def _read_schema(data: Mapping[str, Any]) -> Schema:

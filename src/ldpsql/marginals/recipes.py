@@ -27,7 +27,8 @@ docs/spec/shuffle.md#3.6.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import cache
@@ -53,6 +54,9 @@ Collected = tuple[str, RecordDomain, Epsilon, tuple[Axes, ...], tuple[int, ...]]
 """Name, domain, epsilon, marginals and their weights: what all designs begin with."""
 _DIGITS = Decimal("1e-9")
 MOST_VALUES = 1 << 16
+MOST_MARGINALS, MOST_SETS, MOST_COMPARED = 1 << 14, 1 << 10, 1 << 7
+"""Sets of attributes that are collected, those that are covered, and of these so many, evenly
+spread, by which numbers of attributes are compared."""
 MOST_COVERED, MORE_WAYS, MOST_CELLS = 4, 4, 1 << 14
 """Attributes that are covered together at most; by how many more a marginal is tried, and with how
 many cells."""
@@ -76,6 +80,7 @@ def choose_marginals(
             f"workload's, not {ways}"
         )
     if ways:
+        _require_few(asked, ways, MOST_MARGINALS, "collected")
         return tuple(combinations(asked, ways))
     wanted = (workload or Workload.everyday(domain)).supports
     sets = {tuple(axis for axis in support if axis in asked) for support in wanted} - {()}
@@ -91,29 +96,47 @@ def cover_sets(asked: Axes, ways: int, cover: int) -> tuple[Axes, ...]:
     the attribute that completes most of those that are left, the least used one among equals.
     Source: the covering designs of CALM (Zhang et al., CCS 2018).
     """
-    left, used = set(combinations(asked, cover)), dict.fromkeys(asked, 0)
+    used = dict.fromkeys(asked, 0)
+    # By all attributes of a set but one: those that make it a set that is left.
+    completing: dict[Axes, set[int]] = {}
+    for part in combinations(asked, cover):
+        for at in range(cover):
+            completing.setdefault(part[:at] + part[at + 1 :], set()).add(part[at])
     found: list[Axes] = []
-    while left:
-        chosen = set(min(left))
+    for first in combinations(asked, cover):
+        if first[-1] not in completing[first[:-1]]:
+            continue
+        chosen = list(first)
+        completed: Counter[int] = Counter()
+        new = list(combinations(first, cover - 1))
         while len(chosen) < ways:
-            best = max(
+            for part in new:
+                completed.update(completing[part])
+            best = min(
                 (axis for axis in asked if axis not in chosen),
-                key=lambda axis: (
-                    sum(
-                        tuple(sorted((*part, axis))) in left
-                        for part in combinations(sorted(chosen), cover - 1)
-                    ),
-                    -used[axis],
-                    -axis,
-                ),
+                key=lambda axis: (-completed[axis], used[axis], axis),
             )
-            chosen.add(best)
+            # Parts without the attribute that was added have been counted.
+            rest = combinations(chosen, cover - 2) if cover > 1 else ()
+            new = [tuple(sorted((*part, best))) for part in rest]
+            chosen.append(best)
         axes = tuple(sorted(chosen))
         found.append(axes)
-        left.difference_update(combinations(axes, cover))
+        for part in combinations(axes, cover):
+            for at in range(cover):
+                completing[part[:at] + part[at + 1 :]].discard(part[at])
         for axis in axes:
             used[axis] += 1
     return tuple(found)
+
+
+def _require_few(asked: Sequence[int], ways: int, most: int, what: str) -> None:
+    """SurveyError where there are too many sets of so many attributes."""
+    if math.comb(len(asked), ways) > most:
+        raise SurveyError(
+            f"{len(asked)} attributes have more than {most:,} sets of {ways}, too many to be "
+            f"{what}: take sets of another size, or fewer columns"
+        )
 
 
 def choose_cover(
@@ -136,6 +159,7 @@ def choose_cover(
             f"cover must lie between 1 and {min(len(asked), MOST_COVERED)}, for {len(asked)} "
             f"attributes, not {cover}"
         )
+    _require_few(asked, cover, MOST_SETS, "covered")
     if ways and not cover <= ways <= len(asked):
         raise SurveyError(
             f"ways must lie between cover, {cover}, and the number of attributes, {len(asked)}, or "
@@ -143,10 +167,10 @@ def choose_cover(
         )
     if ways:
         return cover_sets(asked, ways, cover)
-    places = range(len(domain.sizes))
+    places, sets = range(len(domain.sizes)), list(combinations(asked, cover))
     queries = [
         LinearQuery.count(Box(tuple(((0, 1),) if axis in axes else None for axis in places)))
-        for axes in combinations(asked, cover)
+        for axes in sets[:: -(-len(sets) // MOST_COMPARED)]
     ]
     best: tuple[float, tuple[Axes, ...]] | None = None
     for number in range(cover, min(len(asked), cover + MORE_WAYS) + 1):
@@ -404,12 +428,16 @@ class Ft(MarginalRecipe[FtOptions]):
         """All sets of attributes inside the marginals."""
         ways = task.options.ways
         ways = min(ways, sum(size > 1 for size in task.domain.sizes)) or ways
-        inside = {
-            part
-            for axes in choose_marginals(task.domain, ways, task.workload)
-            for size in range(1, len(axes) + 1)
-            for part in combinations(axes, size)
-        }
+        inside: set[Axes] = set()
+        for axes in choose_marginals(task.domain, ways, task.workload):
+            for size in range(1, len(axes) + 1):
+                _require_few(axes, size, MOST_MARGINALS, "collected")
+                inside.update(combinations(axes, size))
+                if len(inside) > MOST_MARGINALS:
+                    raise SurveyError(
+                        f"more than {MOST_MARGINALS:,} sets of attributes are inside the marginals,"
+                        " too many to be collected: take smaller ones, or fewer columns"
+                    )
         return tuple(sorted(inside, key=lambda axes: (len(axes), axes))) or ((),)
 
     def build(self, made: Collected, data: AnyOptions) -> WalshDesign:
