@@ -12,8 +12,17 @@ from __future__ import annotations
 import os
 
 
+def one_line(text: str) -> str:
+    """The text with a space for what does not print, or turns the direction of writing."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
 class Error(Exception):
     """The root: `except ldpsql.Error` catches everything this library raises."""
+
+    def __str__(self) -> str:
+        """The message in one line: a prompt, a notebook or a log shows what it may quote."""
+        return one_line(super().__str__())
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in the place of a traceback: the message, in one line.

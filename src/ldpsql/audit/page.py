@@ -6,7 +6,6 @@ import platform
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from html import escape
 from importlib.metadata import version
 
 from ldpsql.audit.check import METHODS, Audit, CentralAudit
@@ -19,6 +18,7 @@ from ldpsql.audit.lines import (
     public_line,
 )
 from ldpsql.survey import Survey
+from ldpsql.wording.texts import html_text
 from ldpsql_device.description import describe_schedule, name_with_label, sum_of_year
 
 _STYLE = """
@@ -60,24 +60,24 @@ def write_page(
     name = name_with_label(survey.table, survey.label)
     persons = ""
     if survey.person is not None:  # devices have one record each
-        persons = f"<p>Where a table is randomized: {escape(survey.person.describe())}.</p>"
+        persons = f"<p>Where a table is randomized: {html_text(survey.person.describe())}.</p>"
     facts = [("Survey", name), ("Date of this audit", f"{today.isoformat()} (UTC)")]
     parts = [
-        f"<h1>{escape(title)}</h1>",
+        f"<h1>{html_text(title)}</h1>",
         _table((*facts, *schedule), "facts", code=("Fingerprint", survey.fingerprint)),
         _verdict(problems, warnings),
         "<h2>What is asked</h2>",
         "<p>The answers stay on the person's device. Only columns that are marked IN CLEAR leave "
         "it as they are.</p>",
         _table(column_rows(survey), head=COLUMN_HEADS),
-        f"<p>Columns that travel in clear: <strong>{escape(public_line(survey))}</strong>.</p>",
+        f"<p>Columns that travel in clear: <strong>{html_text(public_line(survey))}</strong>.</p>",
         persons,
         "<h2>What is promised</h2>",
         "<p>The device sends one report, which it draws at random: every report could have come "
         "from other answers too.</p>",
-        f"<p><strong>One report: {escape(belief_line(audit))}.</strong></p>",
+        f"<p><strong>One report: {html_text(belief_line(audit))}.</strong></p>",
         "" if (year := sum_of_year(survey)) is None else f"<p>Reports of one person: {year}.</p>",
-        f"<p>A report protects {escape(guarantee.protects)}.</p>",
+        f"<p>A report protects {html_text(guarantee.protects)}.</p>",
         _central(central),
         "<h2>What is not covered</h2>",
         _list(list_not_covered(guarantee, survey)),
@@ -86,14 +86,14 @@ def write_page(
         "<h2>What was not checked</h2>",
         _list(audit.not_established),
         "<h2>Versions</h2>",
-        f"<p>{escape(versions())}</p>",
+        f"<p>{html_text(versions())}</p>",
         '<div class="sign"><div>Name and role</div><div>Place and date</div>'
         "<div>Signature</div><div>Remarks</div></div>",
     ]
     body = "\n".join(part for part in parts if part)
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width">\n<title>{escape(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width">\n<title>{html_text(title)}</title>\n'
         f"<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
@@ -159,17 +159,17 @@ def _table(
     """Rows whose first cell is a heading."""
     lines = [f'<table class="{kind}">']
     if head:
-        cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+        cells = "".join(f'<th scope="col">{html_text(name)}</th>' for name in head)
         lines.append(f"<thead><tr>{cells}</tr></thead>")
     for first, *others in rows:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
-        lines.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
+        cells = "".join(f"<td>{html_text(cell)}</td>" for cell in others)
+        lines.append(f'<tr><th scope="row">{html_text(first)}</th>{cells}</tr>')
     if code is not None:
-        name, text = map(escape, code)
+        name, text = map(html_text, code)
         lines.append(f'<tr><th scope="row">{name}</th><td><code>{text}</code></td></tr>')
     return "\n".join([*lines, "</table>"])
 
 
 def _list(items: Iterable[str]) -> str:
-    found = "".join(f"<li>{escape(item)}</li>\n" for item in items)
+    found = "".join(f"<li>{html_text(item)}</li>\n" for item in items)
     return f"<ul>\n{found}</ul>" if found else ""

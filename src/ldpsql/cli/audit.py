@@ -22,6 +22,7 @@ from ldpsql.survey import Survey, read_device_part
 from ldpsql.terminal import options
 from ldpsql.terminal.failure import AT_FAULT
 from ldpsql.terminal.formats import FORMATS, Document, write_document
+from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.text import labelled_lines, table_lines
 from ldpsql_device.description import describe as describe_survey
 from ldpsql_device.description import (
@@ -196,7 +197,7 @@ def describe(survey: Path) -> None:
     It says what is asked, what leaves the device, how often and until when, what is not covered,
     and who has signed the survey. `ldpsql audit` checks the promise.
     """
-    click.echo(describe_survey(read_device_part(survey)))
+    show_text(describe_survey(read_device_part(survey)))
 
 
 def _of_survey(
@@ -232,7 +233,7 @@ def _of_mechanism(
     codes = domain_of_codes(domain, measures, sensitive)
     maker, budget = mechanism(name), Epsilon.parse(epsilon)
     if sum(codes.sizes) > _LONG:
-        click.echo(
+        show_text(
             f"designing {name} for {sum(codes.sizes):,} codes; this may take minutes", err=True
         )
     return maker.design(codes, budget, chosen)

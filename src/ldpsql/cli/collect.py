@@ -15,6 +15,7 @@ from ldpsql.store import open_store
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.intake import Intake, expand
 from ldpsql.terminal import options
+from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.progress import Progress
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def ingest(
             taken = batch.withdrawn or "already there"
         repeats = f", {pluralize(batch.repeats, 'repeat')} dropped" if batch.repeats else ""
         skipped = f", {pluralize(batch.skipped, 'row')} skipped" if batch.skipped else ""
-        click.echo(f"{batch.name}: {taken}{repeats}{skipped}", err=True)
+        show_text(f"{batch.name}: {taken}{repeats}{skipped}", err=True)
 
     asked = None if survey is None else Intake.read(survey)
     files = expand(paths, SUFFIXES)  # before a database is made for none

@@ -16,7 +16,7 @@ from ldpsql.store import merge_stores, open_store, read_store, vacuum_store
 from ldpsql.store.base import Selection
 from ldpsql.terminal import options
 from ldpsql.terminal.failure import AT_FAULT
-from ldpsql.terminal.notes import show_notes
+from ldpsql.terminal.notes import show_notes, show_text
 from ldpsql.terminal.text import table_lines
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def list_batches(table: str | None, database: Path) -> None:
         ]
     head = ("survey", "batch", "day", "reports", "skipped", "kept", "brought by")
     right = [False, True, False, True, True, False, False]
-    click.echo("\n".join(table_lines(head, found, right)) if found else "no batches")
+    show_text("\n".join(table_lines(head, found, right)) if found else "no batches")
 
 
 @db.command(short_help="Recount and verify everything.")
@@ -94,10 +94,10 @@ def check(ctx: click.Context, database: Path) -> None:
             ((_, histogram),) = store.histograms(survey.table, Selection())
             show_notes(suspect(survey.table, find_signs(survey.plan, histogram)))
     for fault in faults:
-        click.echo(fault)
+        show_text(fault)
     if faults:
         ctx.exit(AT_FAULT)
-    click.echo(f"{database}: {pluralize(surveys, 'survey')}, nothing is wrong", err=True)
+    show_text(f"{database}: {pluralize(surveys, 'survey')}, nothing is wrong", err=True)
 
 
 @db.command(short_help="Copy surveys to a new database.")
@@ -111,7 +111,7 @@ def export(tables: tuple[str, ...], target: Path, database: Path) -> None:
     """
     with closing(open_store(database, read_only=True)) as store:
         store.export(target, tables)
-    click.echo(f"{target}: written", err=True)
+    show_text(f"{target}: written", err=True)
 
 
 @db.command("import", short_help="Copy surveys from another database.")
@@ -146,7 +146,7 @@ def _tell(taken: Sequence[Imported]) -> None:
         batches = "1 batch" if each.batches == 1 else f"{each.batches} batches"
         known = f", {each.known} already there" if each.known else ""
         reports = pluralize(each.reports, "report")
-        click.echo(f"{each.table}: {reports} in {batches}{known}", err=True)
+        show_text(f"{each.table}: {reports} in {batches}{known}", err=True)
 
 
 @db.command(short_help="Withdraw batches, delete reports, or delete a survey.")
@@ -189,13 +189,13 @@ def forget(
     with closing(open_store(database, read_only=False, patience=patience)) as store:
         if everything and keep is None:
             store.remove_survey(table)
-            click.echo(f"{table}: removed", err=True)
+            show_text(f"{table}: removed", err=True)
             return
         chosen = numbers or _find_batches(store.batches(table), day, keep)
         act = {"counts": store.delete_reports, "state": store.delete_counts}.get(keep or "")
         count = (act or store.withdraw)(table, chosen)
     verb = f"deleted, their {keep} kept" if keep else "withdrawn"
-    click.echo(f"{table}: {pluralize(count, 'report')} {verb}", err=True)
+    show_text(f"{table}: {pluralize(count, 'report')} {verb}", err=True)
 
 
 def _find_batches(
@@ -228,4 +228,4 @@ def vacuum(database: Path, patience: float) -> None:
     before = database.stat().st_size if database.exists() else 0
     vacuum_store(database, patience=patience)
     now = database.stat().st_size
-    click.echo(f"{database}: {now / 1e6:,.1f} MB, before {before / 1e6:,.1f} MB", err=True)
+    show_text(f"{database}: {now / 1e6:,.1f} MB, before {before / 1e6:,.1f} MB", err=True)

@@ -28,8 +28,10 @@ from ldpsql.survey import collector_path, read_device_part, sign_device_part
 from ldpsql.terminal import options
 from ldpsql.terminal.figures import require_matplotlib, save_figure
 from ldpsql.terminal.formats import Document, write_document
+from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.progress import Progress
 from ldpsql.terminal.text import INDENT, WIDTH, cut, labelled_lines, table_lines
+from ldpsql.wording.texts import json_text
 from ldpsql_device.description import describe_schedule, name_with_label
 from ldpsql_device.errors import InterfaceError, SurveyError
 from ldpsql_device.signature import SigningKey
@@ -160,10 +162,10 @@ def design(
     else:
         raise click.UsageError("name a survey file, or a finished round with --next")
     if target is None:
-        click.echo(survey.to_json())
+        show_text(json_text(survey.to_json()))
     else:
         survey.write(target)
-    click.echo("\n".join(lines), err=target is None)
+    show_text("\n".join(lines), err=target is None)
 
 
 def _design(
@@ -365,7 +367,7 @@ def keygen(key_file: Path) -> None:
     (PEM, Ed25519), and an existing one is never overwritten. Whoever has the key can sign surveys,
     and it cannot be recovered: keep a copy in a safe place.
     """
-    click.echo(SigningKey.create(key_file).author)
+    show_text(SigningKey.create(key_file).author)
 
 
 @click.command()
@@ -400,7 +402,7 @@ def sign(survey: Path, key: Path, target: Path) -> None:
     facts = [("survey", f"{after.table} ({after.fingerprint[:12]})"), ("author", own.author)]
     if before.author not in (None, own.author):
         facts.append(("note", f"{before.author} had signed it before"))
-    click.echo("\n".join(labelled_lines(facts)))
+    show_text("\n".join(labelled_lines(facts)))
 
 
 @click.command()
@@ -450,7 +452,7 @@ def statement(
         with replace_file(target) as temporary:
             temporary.write_text(made.text, encoding="utf-8")
     elif collector is None:
-        click.echo(made.text)
+        show_text(made.text)
 
 
 @click.command()
@@ -477,6 +479,6 @@ def schema(data: Path, table: str | None, from_values: bool, target: Path | None
         from ldpsql.designer.proposals import read_proposals  # noqa: PLC0415
 
         proposals = dict(read_proposals(data, types_of(types)))
-        click.echo(_READ_FROM_ROWS, err=True)
+        show_text(_READ_FROM_ROWS, err=True)
     text = starter_text(table or data.stem, types, proposals)
     write_document(Document(text.removesuffix("\n")), "table", target)

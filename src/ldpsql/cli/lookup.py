@@ -11,6 +11,7 @@ from ldpsql.errors import pluralize
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import open_store, read_store
 from ldpsql.terminal import options
+from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.text import table_lines
 
 
@@ -38,7 +39,7 @@ def add(file: Path, database: Path, name: str | None, replace: bool) -> None:
     with closing(open_store(database, read_only=False)) as store:
         store.add_lookup(table, replace=replace)
     columns = ", ".join(table.rows.column_names)
-    click.echo(f"{table.name}: {pluralize(table.rows.num_rows, 'row')} of {columns}", err=True)
+    show_text(f"{table.name}: {pluralize(table.rows.num_rows, 'row')} of {columns}", err=True)
 
 
 @lookup.command("list", short_help="List the look-up tables.")
@@ -51,7 +52,7 @@ def list_tables(database: Path) -> None:
             for table in store.lookups()
         ]
     lines = table_lines(("table", "rows", "columns"), found, [False, True, False])
-    click.echo("\n".join(lines) if found else "no look-up tables")
+    show_text("\n".join(lines) if found else "no look-up tables")
 
 
 @lookup.command(short_help="Remove a look-up table.")
@@ -61,4 +62,4 @@ def remove(name: str, database: Path) -> None:
     """Remove the look-up table NAME from the database."""
     with closing(open_store(database, read_only=False)) as store:
         store.remove_lookup(name)
-    click.echo(f"{name.lower()}: removed", err=True)
+    show_text(f"{name.lower()}: removed", err=True)

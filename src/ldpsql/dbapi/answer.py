@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +15,7 @@ from ldpsql import extensions
 from ldpsql.algebra.estimate import Estimates
 from ldpsql.engine.result import Result
 from ldpsql.terminal.text import table_lines
+from ldpsql.wording.texts import html_text, lines_of, one_line
 from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -108,15 +108,15 @@ class Answer:
     def __repr__(self) -> str:
         """The table and the notes, as the command line prints them."""
         if self.result.explain is not None:
-            return self.result.explain
+            return lines_of(self.result.explain)
         shown = self.result.head(_SHOWN)
-        notes = [f"note: {note}" for note in self._notes_below()]
+        notes = [f"note: {one_line(note)}" for note in self._notes_below()]
         return "\n".join([*table_lines(*shown.cells(), has_rule=True), *notes])
 
     def _repr_html_(self) -> str:
         """For notebooks: the table with ±, a picture with error bars, and the notes."""
         if self.result.explain is not None:
-            return f"<pre>{escape(self.result.explain)}</pre>"
+            return f"<pre>{html_text(self.result.explain)}</pre>"
         head, rows, right = self.result.head(_SHOWN).cells()
         parts = [_table(head, rows, right)]
         notes = self._notes_below()
@@ -125,7 +125,7 @@ class Answer:
         except NotSupportedError as error:
             if len(self) > 1:
                 notes.append(f"no picture: {error}")
-        parts += [f'<p style="margin:0;font-size:90%">{escape(note)}</p>' for note in notes]
+        parts += [f'<p style="margin:0;font-size:90%">{html_text(note)}</p>' for note in notes]
         return f'<div class="ldpsql">{"".join(parts)}</div>'
 
     def _notes_below(self) -> list[str]:
@@ -142,7 +142,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[b
     def row(tag: str, cells: Sequence[str]) -> str:
         style = "padding:1px 8px;white-space:pre;font-variant-numeric:tabular-nums;text-align:"
         pairs = zip(cells, sides, strict=True)
-        shown = (f'<{tag} style="{style}{side}">{escape(cell)}</{tag}>' for cell, side in pairs)
+        shown = (f'<{tag} style="{style}{side}">{html_text(cell)}</{tag}>' for cell, side in pairs)
         return f"<tr>{''.join(shown)}</tr>"
 
     body = "".join(row("td", cells) for cells in rows)

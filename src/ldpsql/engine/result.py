@@ -17,6 +17,7 @@ from ldpsql.sql.arrow_arrays import make_array
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql.wording.numbers import Figure, in_words, plain
+from ldpsql.wording.texts import one_line
 from ldpsql_device.errors import NotSupportedError
 
 GUARANTEE_KEY = "ldpsql.guarantee"
@@ -111,7 +112,7 @@ class Result:
                     for suffix, values in self.errors(index).items()
                 ]
         promises = "\n".join(
-            f"{survey.table}: {guarantee} ({survey.design.name})"
+            one_line(f"{survey.table}: {guarantee} ({survey.design.name})")
             for survey, guarantee in zip(self.surveys, self.promised, strict=True)
         )
         names = make_distinct([name for name, _ in columns])

@@ -14,7 +14,7 @@ from ldpsql.randomize.notes import misfit_notes, person_notes, zone_notes
 from ldpsql.reports.persons import PersonRule
 from ldpsql.survey import Survey, read_device_part, read_person
 from ldpsql.terminal import options
-from ldpsql.terminal.notes import show_notes
+from ldpsql.terminal.notes import show_notes, show_text
 from ldpsql.terminal.progress import Progress
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.policy import Policy
@@ -110,9 +110,9 @@ def randomize(
             progress=progress.advance,
         )
     which = "" if deal is None else f", round {deal.round} of {deal.rounds}"
-    click.echo(f"{target}: {pluralize(tally.people, 'report')}{which}", err=True)
+    show_text(f"{target}: {pluralize(tally.people, 'report')}{which}", err=True)
     if keep_order:
-        click.echo(
+        show_text(
             "warning: the reports are in the order of the people: whoever knows that order knows "
             "whose report is whose",
             err=True,

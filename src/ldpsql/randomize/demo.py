@@ -12,6 +12,7 @@ from ldpsql import extensions
 from ldpsql.randomize.people import make_people
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import Document, write_document
+from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.progress import Progress
 
 GROUP = "ldpsql.demos"
@@ -57,10 +58,10 @@ def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
     if target is not None:
         made = make_people()
         write_document(Document(schema=made.schema, batches=[made]), None, target)
-        click.echo(f"{target}: {made.num_rows} made-up people", err=True)
+        show_text(f"{target}: {made.num_rows} made-up people", err=True)
         return
     if paper:
-        extensions.require(GROUP, "paper", "the whole demo")(click.echo, people=people)
+        extensions.require(GROUP, "paper", "the whole demo")(show_text, people=people)
         return
 
     run = extensions.require(GROUP, "shop", "the whole demo")
@@ -71,4 +72,4 @@ def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
     def progress(work: str) -> Progress:
         return Progress(work, sys.stderr)
 
-    run(click.echo, people=people, port=port, stays=stays, progress=progress)
+    run(show_text, people=people, port=port, stays=stays, progress=progress)

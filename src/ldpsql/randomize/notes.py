@@ -8,7 +8,7 @@ from ldpsql.errors import pluralize
 from ldpsql.randomize.files import column_names, zoned_columns
 from ldpsql.randomize.table import MISFITS, Tally
 from ldpsql.reports.persons import PersonRule, find_identifier
-from ldpsql.terminal.text import one_line
+from ldpsql.wording.texts import one_line
 from ldpsql_device.description import describe_missing, describe_outside
 from ldpsql_device.schema import Attribute, Schema
 

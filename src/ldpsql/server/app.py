@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +25,7 @@ from ldpsql.server.surveys import Surveys
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.store.store import Store
+from ldpsql.terminal.notes import show_line
 from ldpsql_device.errors import StoreError
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -121,7 +121,7 @@ class _Answer:
         except ClientDisconnect:
             response = Problem(400, "cut-short", "the body ended early; send it again").response()
         except Exception as error:
-            print(f"ldpsql: a request failed: {type(error).__name__}", file=sys.stderr)  # noqa: T201
+            show_line(f"ldpsql: a request failed: {type(error).__name__}")
             response = _tell_fault(error).response()
         await response(scope, receive, send)
 

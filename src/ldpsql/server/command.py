@@ -17,6 +17,7 @@ from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store
 from ldpsql.store.intake import Intake, end_of_statement
 from ldpsql.terminal import options
+from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.text import table_lines
 from ldpsql_device.errors import NotSupportedError, OperationalError, StoreError
 from ldpsql_device.statement import Statement
@@ -141,11 +142,11 @@ def serve(
     tls = {"ssl_keyfile": tls_key, "ssl_certfile": tls_certificate} if tls_key else {}
 
     def complain(what: str) -> None:
-        click.echo(f"ldpsql: {what}", err=True)
+        show_text(f"ldpsql: {what}", err=True)
 
     def tell(address: str) -> None:
         shown = address.replace("http:", "https:", 1) if tls else address
-        click.echo(f"{database} at {shown} (Ctrl-C stops it)", err=True)
+        show_text(f"{database} at {shown} (Ctrl-C stops it)", err=True)
 
     if not (new or database.exists()):
         ways = "start an empty one with --new" + (", or `ldpsql ingest` reports" * (folder is None))
@@ -215,7 +216,7 @@ def token() -> None:
 )
 def add(name: str, database: Path, role: str) -> None:
     """Make a token for NAME and print it. It is shown once and stored nowhere."""
-    click.echo(Tokens.beside(database).add(name, role))
+    show_text(Tokens.beside(database).add(name, role))
 
 
 @token.command("list", short_help="List whose tokens there are.")
@@ -224,7 +225,7 @@ def list_tokens(database: Path) -> None:
     """List the names of tokens, and what they are for."""
     known = Tokens.beside(database).read_known().values()
     lines = table_lines(("name", "role"), [(t.name, t.role) for t in known], [False, False])
-    click.echo("\n".join(lines) if known else "no tokens")
+    show_text("\n".join(lines) if known else "no tokens")
 
 
 @token.command(short_help="Remove a token.")
@@ -233,4 +234,4 @@ def list_tokens(database: Path) -> None:
 def remove(name: str, database: Path) -> None:
     """Revoke the token of NAME."""
     Tokens.beside(database).remove(name)
-    click.echo(f"{name}: removed", err=True)
+    show_text(f"{name}: removed", err=True)

@@ -6,7 +6,6 @@ bounded: what does not fit is refused at once, and the device sends it again.
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections import Counter, deque
@@ -20,6 +19,7 @@ import pyarrow as pa
 from ldpsql.server.receiver import Receiver
 from ldpsql.store.incoming import check_sent
 from ldpsql.store.intake import Intake
+from ldpsql.terminal.notes import show_line
 from ldpsql_device.errors import Error
 from ldpsql_device.survey import utc_today
 
@@ -196,4 +196,4 @@ class Writer:
 
 
 def _complain(what: str) -> None:
-    print(f"ldpsql: {what}", file=sys.stderr, flush=True)  # noqa: T201
+    show_line(f"ldpsql: {what}")

@@ -11,6 +11,7 @@ from ldpsql.errors import pluralize
 from ldpsql.shuffler import shuffle_reports
 from ldpsql.store.intake import Intake
 from ldpsql.terminal import options
+from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.progress import Progress
 
 
@@ -29,4 +30,4 @@ def shuffle(reports: tuple[Path, ...], survey: Path, target: Path) -> None:
     published = Intake.read(survey)
     with Progress("shuffling", sys.stderr) as progress:
         count = shuffle_reports(published, reports, target, progress=progress.advance)
-    click.echo(f"{target}: {pluralize(count, 'report')}, shuffled", err=True)
+    show_text(f"{target}: {pluralize(count, 'report')}, shuffled", err=True)

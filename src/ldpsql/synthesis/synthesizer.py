@@ -25,6 +25,7 @@ from ldpsql.synthesis.columns import PublicPeople, amounts_of, values_of
 from ldpsql.synthesis.learning import Learned, ReportedShares, learn
 from ldpsql.synthesis.model import Axes
 from ldpsql.wording.guarantees import StatedGuarantee
+from ldpsql.wording.texts import one_line
 from ldpsql_device.errors import InterfaceError, NotSupportedError, ProgrammingError
 
 BATCH = 1 << 17
@@ -104,7 +105,7 @@ class Synthesizer:
         """
         survey = self.survey
         promise = f"{survey.table}: {self.guarantee} ({survey.design.name})"
-        metadata = {GUARANTEE_KEY: promise, NOTES_KEY: "\n".join(self.notes)}
+        metadata = {GUARANTEE_KEY: promise, NOTES_KEY: "\n".join(map(one_line, self.notes))}
         return self._batch(1, np.random.default_rng(0)).schema.with_metadata(metadata)
 
     def _batch(self, count: int, random: np.random.Generator) -> pa.Table:

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from ldpsql.errors import Located
-from ldpsql.terminal.notes import show_line
+from ldpsql.terminal.notes import show_line, show_text
 from ldpsql_device.errors import Error, StoreError
 
 OK, AT_FAULT, USAGE, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
@@ -39,7 +39,7 @@ def report(error: Exception) -> int:
         message = _bug(error)
     show_line(f"ldpsql: error: {message}")
     if isinstance(error, Located) and (caret := error.caret()):
-        click.echo(caret, err=True)
+        show_text(caret, err=True)
     return code
 
 

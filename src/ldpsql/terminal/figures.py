@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ldpsql.reports.atomic import replace_file
+from ldpsql.wording.texts import figure_text
 from ldpsql_device.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def draw_figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: 
     longest = max((len(name) for panel in panels for name in panel.kinds), default=0)
     height = (_HEIGHT + _LETTER_HEIGHT * longest) * down + _LEGEND_ROW * below + 0.3
     figure = Figure(figsize=(width, height), layout="constrained")
-    figure.suptitle("\n".join([title, *small]), fontsize=11)
+    figure.suptitle("\n".join(map(figure_text, [title, *small])), fontsize=11)
     lines: dict[str, Line2D] = {}
     for panel, axes in zip_longest(panels, figure.subplots(down, across, squeeze=False).flat):
         if panel is None:
@@ -150,7 +151,9 @@ def draw_figure(title: str, panels: Sequence[Panel], *, columns: int = 3, note: 
         _dress(axes, panel)
     handles = [lines[entry] for entry in entries]
     place_below: Any = {"loc": "outside lower center", "ncols": beside}
-    figure.legend(handles, entries, frameon=False, fontsize=9, **place_below)
+    figure.legend(
+        handles, list(map(figure_text, entries)), frameon=False, fontsize=9, **place_below
+    )
     return figure
 
 
@@ -212,9 +215,9 @@ def _dress(axes: Axes, panel: Panel) -> None:
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter  # noqa: PLC0415
     from matplotlib.ticker import FuncFormatter  # noqa: PLC0415
 
-    axes.set_title(panel.title, fontsize=10)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    axes.set_title(figure_text(panel.title), fontsize=10)
+    axes.set_xlabel(figure_text(panel.x_label))
+    axes.set_ylabel(figure_text(panel.y_label))
     if kinds := panel.kinds:
         slanted: dict[str, Any] = {
             "rotation": _SLANT,
@@ -222,7 +225,7 @@ def _dress(axes: Axes, panel: Panel) -> None:
             "rotation_mode": "anchor",
             "fontsize": 8,
         }
-        axes.set_xticks(range(len(kinds)), kinds, **slanted)
+        axes.set_xticks(range(len(kinds)), list(map(figure_text, kinds)), **slanted)
         axes.set_xlim(-0.5, len(kinds) - 0.5)
     if panel.log_x:
         base = 10 if panel.log_x is True else panel.log_x

@@ -19,6 +19,7 @@ import click
 from ldpsql.reports.atomic import replace_file
 from ldpsql.terminal.table_files import write_parquet, write_separated
 from ldpsql.terminal.text import markdown_lines, table_lines, upright_lines
+from ldpsql.wording.texts import json_text, lines_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,6 +105,8 @@ def write_document(
     written = io.BytesIO()
     chosen.write(document, written)
     content = written.getvalue()
+    if sys.stdout.isatty():  # a terminal obeys what a file only holds
+        content = lines_of(content.decode()).encode()
     try:
         "±".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -115,7 +118,7 @@ def write_document(
 
 def _write_table(document: Document, stream: BinaryIO, *, as_markdown: bool = False) -> None:
     """Aligned columns; name and value on a line of their own where the terminal is too narrow."""
-    lines = [document.text or ""]
+    lines = [lines_of(document.text or "")]
     if document.text is None and document.cells is not None:
         head, rows, right = document.cells()
         lines = table_lines(head, rows, right, has_rule=True)
@@ -139,7 +142,7 @@ def _write_json(document: Document, stream: BinaryIO) -> None:
 
 
 def _json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+    return json_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False))
 
 
 def _write_arrow(document: Document, stream: BinaryIO) -> None:

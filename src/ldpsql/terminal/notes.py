@@ -9,7 +9,7 @@ from textwrap import wrap
 
 import click
 
-from ldpsql.terminal.text import one_line
+from ldpsql.wording.texts import lines_of, one_line
 
 
 def show_notes(notes: Iterable[str]) -> None:
@@ -29,3 +29,8 @@ def show_line(text: str) -> None:
         width = shutil.get_terminal_size().columns
         line = "\n".join(wrap(line, width, break_long_words=False, break_on_hyphens=False))
     click.echo(line, err=True)
+
+
+def show_text(text: str = "", *, err: bool = False) -> None:
+    """Lines as they are, on stdout or stderr, for whoever reads them; see `show_line`."""
+    click.echo(lines_of(text), err=err)

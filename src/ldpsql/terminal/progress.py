@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
 from typing import Self, TextIO
 
+from ldpsql.wording.texts import one_line
+
 PATIENCE, EVERY = 1.0, 0.2
 """Seconds before the bar appears on a terminal, and between two looks at it."""
 
@@ -76,4 +78,4 @@ class Progress(AbstractContextManager["Progress"]):
         part = f": {self._part}" if self._part else ""
         of = f" of {self._total:,}" if self._total else ""
         count = f" {self._completed:,}{of}" if self._completed else ""
-        return f"{self._work}{count}{part}"
+        return one_line(f"{self._work}{count}{part}")

@@ -8,11 +8,10 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ldpsql.wording.numbers import plain
+from ldpsql.wording.texts import spreadsheet_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_separated(
@@ -21,12 +20,12 @@ def write_separated(
     """All digits of a number, nothing for NULL and NaN, "" for an empty text; texts that a
     spreadsheet shows as they are.
 
-    A ' stands before a text that spreadsheets would take for a formula: anybody can send reports.
+    Anybody can send reports: no text is a formula of a spreadsheet (`spreadsheet_text`).
     """
 
     def text_of(value: Any) -> Any:
         if isinstance(value, str):
-            return f"'{value}" if value.startswith(_FORMULA_STARTS) else value
+            return spreadsheet_text(value)
         if isinstance(value, float):
             return value if math.isfinite(value) else None
         return plain(value) if isinstance(value, bool | date) else value

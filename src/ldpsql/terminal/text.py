@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
+from ldpsql.wording.texts import markdown_text, one_line
+
 Rows = Sequence[Sequence[str]]
 WIDTH = 80
 """Columns of a terminal that nobody has widened."""
@@ -30,7 +32,8 @@ def table_lines(
     from rich.cells import cell_len  # noqa: PLC0415
 
     headings = [
-        wrap(name, heading_width) if heading_width else [one_line(name).rstrip()] for name in head
+        wrap(one_line(name), heading_width) if heading_width else [one_line(name).rstrip()]
+        for name in head
     ]
     depth, columns = max(map(len, headings), default=0), list[list[str]]()
     for place, (heading, at_right) in enumerate(zip(headings, right, strict=True)):
@@ -55,9 +58,16 @@ def upright_lines(head: Sequence[str], rows: Rows) -> list[str]:
 
 
 def markdown_lines(head: Sequence[str], rows: Rows, right: Sequence[bool]) -> list[str]:
-    """A table as Markdown."""
-    cells = [[one_line(c).replace("|", "\\|").strip() for c in row] for row in (head, *rows)]
-    cells.insert(1, ["---:" if at_right else ":---" for at_right in right])
+    """A table as Markdown. right: as of `table_lines`; numbers, which hold nobody's text."""
+    sides = list(right)
+    cells = [list(map(markdown_text, head)), ["---:" if at_right else ":---" for at_right in sides]]
+    cells += [
+        [
+            one_line(c).strip() if at_right else markdown_text(c)
+            for c, at_right in zip(row, sides, strict=True)
+        ]
+        for row in rows
+    ]
     return [f"| {' | '.join(row)} |" for row in cells]
 
 
@@ -71,15 +81,15 @@ def labelled_lines(
     """
     lines = []
     for label, text in facts:
-        own = wrap(text, width - indent, break_long_words=False, break_on_hyphens=False)
+        own = wrap(one_line(text), width - indent, break_long_words=False, break_on_hyphens=False)
         for number, part in enumerate(own or [""]):
-            lines.append(f"{'' if number else label:<{indent}}{part}")
+            lines.append(f"{'' if number else one_line(label):<{indent}}{part}")
     return lines
 
 
 def fill(text: str, indent: str = "") -> list[str]:
     """Lines of a paragraph."""
-    return wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return wrap(one_line(text), WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 def cut(text: str, width: int) -> str:
@@ -87,8 +97,3 @@ def cut(text: str, width: int) -> str:
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415  (as above)
 
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 2).rstrip()}.."
-
-
-def one_line(text: str) -> str:
-    """The text with a space for everything that does not print, escape sequences among it."""
-    return "".join(character if character.isprintable() else " " for character in text)

@@ -12,6 +12,7 @@ from prompt_toolkit.completion import Completion
 from ldpsql.parser.catalog import describe, describe_lookup
 from ldpsql.sql.aggregates import AGGREGATES
 from ldpsql.sql.quoting import literal
+from ldpsql.wording.texts import one_line
 from ldpsql_device.values import Listed
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _offer_values(before: str, columns: Mapping[str, AskableColumn]) -> list[Com
         return []
     begun = match[2].lower()
     found = (each for each in column.values if each.lower().startswith((begun, f"'{begun}")))
-    return [Completion(each, -len(begun), display_meta="value") for each in found]
+    return [Completion(each, -len(begun), one_line(each), "value") for each in found]
 
 
 def _starting(begun: str, names: Iterable[str], detail: str = "") -> Iterator[Completion]:

@@ -12,6 +12,7 @@ import click
 from ldpsql.dbapi.asking import make_session, open_to_ask
 from ldpsql.errors import pluralize
 from ldpsql.terminal import options
+from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.progress import Progress
 from ldpsql.workbench.publish.queries import answer_queries, read_queries
 from ldpsql.workbench.publish.targets import DUCKDB_SUFFIXES, check_target, is_duckdb, write_tables
@@ -60,4 +61,4 @@ def publish(
             tables = answer_queries(session, asked, progress.advance)
         progress.show(f"writing {target}")
         write_tables(tables, target)
-    click.echo(f"{target}: {pluralize(len(asked), 'table')}", err=True)
+    show_text(f"{target}: {pluralize(len(asked), 'table')}", err=True)

@@ -19,7 +19,7 @@ from ldpsql.parser.source import is_blank, split_statements
 from ldpsql.terminal import options
 from ldpsql.terminal.failure import INTERRUPTED, OK, report
 from ldpsql.terminal.formats import BY_NAME
-from ldpsql.terminal.notes import show_line, show_notes
+from ldpsql.terminal.notes import show_line, show_notes, show_text
 from ldpsql.terminal.text import labelled_lines, table_lines
 from ldpsql_device.description import name_with_label
 from ldpsql_device.errors import InterfaceError
@@ -81,7 +81,7 @@ def _converse(own: Shell) -> None:
     signal.signal(signal.SIGTERM, _end)
     names = ", ".join(own.names.tables) or "no surveys yet"
     show_line(f"{own.place}: {names}")
-    click.echo("Statements end with ;  help lists the commands, quit leaves.", err=True)
+    show_text("Statements end with ;  help lists the commands, quit leaves.", err=True)
     try:
         prompt = ask(history_file(os.environ))
     except OSError as error:
@@ -95,7 +95,7 @@ def _converse(own: Shell) -> None:
         try:
             own.run(text.splitlines(keepends=True))
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            show_text("interrupted", err=True)
 
 
 def _end(*_: object) -> None:
@@ -179,7 +179,7 @@ class Shell:
             return
         self._answer(text)
         if self._has_timer:
-            click.echo(f"time: {time.perf_counter() - started:.3f} s", err=True)
+            show_text(f"time: {time.perf_counter() - started:.3f} s", err=True)
 
     def _answer(self, sql: str) -> None:
         result = self._session.execute(sql)
@@ -220,8 +220,8 @@ class Shell:
     def help(self, _: str) -> None:
         """List the commands."""
         facts = [(f"{word} {own.takes}".strip(), own.explanation) for word, own in COMMANDS.items()]
-        click.echo(HELP)
-        click.echo("\n".join(labelled_lines(facts, indent=21)))
+        show_text(HELP)
+        show_text("\n".join(labelled_lines(facts, indent=21)))
 
     def quit(self, _: str) -> None:
         """End after this."""
@@ -231,7 +231,7 @@ class Shell:
         """Name the surveys and look-up tables."""
         names = [survey.table for survey in self._store.surveys()]
         names += [_name_lookup(table) for table in self._store.lookups()]
-        click.echo("\n".join(names) or "no surveys")
+        show_text("\n".join(names) or "no surveys")
 
     def describe(self, names: str) -> None:
         """Tell the columns of tables."""
@@ -241,13 +241,13 @@ class Shell:
         if not asked:
             lines = [_columns(own) for own in self._store.surveys()]
         lines += [_lookup_columns(lookups[name]) for name in asked or lookups if name in lookups]
-        click.echo("\n".join(lines) or "no surveys")
+        show_text("\n".join(lines) or "no surveys")
 
     def promise(self, names: str) -> None:
         """Tell what surveys promise."""
         asked = names.split()
         surveys = self._surveys(asked) if asked else self._store.surveys()
-        click.echo("\n".join(map(_promise, surveys)) or "no surveys")
+        show_text("\n".join(map(_promise, surveys)) or "no surveys")
 
     def _surveys(self, names: Iterable[str]) -> list[Survey]:
         return [self._store.survey(name) for name in names]
@@ -257,7 +257,7 @@ class Shell:
         if name:
             self._form = _one_of(name, tuple(BY_NAME), "format")
         else:
-            click.echo(self._form or "table")
+            show_text(self._form or "table")
 
     def set_timer(self, word: str) -> None:
         """Say or choose whether the time of an answer is told."""
@@ -269,7 +269,7 @@ class Shell:
             chosen = None if name == "default" else _one_of(name, self._estimators(), "estimator")
             self._change(estimator=chosen)
         else:
-            click.echo(self._settings["estimator"] or "default")
+            show_text(self._settings["estimator"] or "default")
 
     def _estimators(self) -> tuple[str, ...]:
         surveys = self._store.surveys()
@@ -281,12 +281,12 @@ class Shell:
         if text:
             self._change(confidence=options.level(text))
         else:
-            click.echo(f"{self._settings['confidence']:g}")
+            show_text(f"{self._settings['confidence']:g}")
 
     def open(self, text: str) -> None:
         """Say or choose what is asked."""
         if not text:
-            click.echo(str(self.place))
+            show_text(str(self.place))
             return
         former = self.place, self._store, self._names
         self.place = options.read_place(text)
@@ -365,7 +365,7 @@ def _one_of(name: str, known: Sequence[str], what: str) -> str:
 def _switch(word: str, *, is_on: bool) -> bool:
     """The new state of a switch after a word; without a word the present one is shown."""
     if not word:
-        click.echo(_SWITCH[0] if is_on else _SWITCH[1])
+        show_text(_SWITCH[0] if is_on else _SWITCH[1])
         return is_on
     return _one_of(word, _SWITCH, "choice") == "on"
 

@@ -16,7 +16,7 @@ from ldpsql.designer.file import read_file
 from ldpsql.randomize.notes import misfit_notes, person_notes, zone_notes
 from ldpsql.terminal import options
 from ldpsql.terminal.formats import TABLE_SUFFIXES, Document, write_document
-from ldpsql.terminal.notes import show_line, show_notes
+from ldpsql.terminal.notes import show_line, show_notes, show_text
 from ldpsql.terminal.progress import Progress
 from ldpsql.wording.numbers import read_people
 from ldpsql_device.epsilon import Epsilon
@@ -209,10 +209,10 @@ def bench(
         rows = table(results)
         write_document(Document(schema=rows.schema, batches=[rows]), None, target)
     for block in tables(results):
-        click.echo(block)
+        show_text(block)
     if pictures is not None:
         page = write_page(results, pictures, source.name, confidence)
-        click.echo(f"figures: {page}", err=True)
+        show_text(f"figures: {page}", err=True)
 
 
 def _results(comparison: ComparisonPlan, folder: Path | None, jobs: int) -> list[Line]:
@@ -238,7 +238,7 @@ def _results(comparison: ComparisonPlan, folder: Path | None, jobs: int) -> list
     if all(outcome.refused is not None for _, outcome in outcomes) and len(left_out) == 1:
         ((label, reason),) = left_out.items()
         raise SurveyError(f"{label} does not fit this survey: {reason}")
-    click.echo(f"{len(outcomes)} of {len(outcomes)} runs{before}", err=True)
+    show_text(f"{len(outcomes)} of {len(outcomes)} runs{before}", err=True)
     for label, reason in left_out.items():
         show_line(f"left out: {label}: {reason}")
     if not results:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 from ldpsql.errors import pluralize
 from ldpsql.terminal.figures import Curve, Panel, Role, draw_figure, save_figure
 from ldpsql.terminal.text import table_lines
+from ldpsql.wording.texts import html_text
 from ldpsql_lab.bench.summary import COSTS, Line
 
 _MOST_NULL = 0.5
@@ -131,15 +131,15 @@ def write_page(lines: Sequence[Line], folder: Path, name: str, confidence: float
     sizes = sorted({line.users for line in lines})
     people = " to ".join(f"{size:,}" for size in dict.fromkeys((sizes[0], sizes[-1])))
     note = f"{name}, {people} people, {pluralize(lines[0].repetitions, 'repetition')}"
-    parts = [f"<p>{html.escape(note)}</p>"]
+    parts = [f"<p>{html_text(note)}</p>"]
     for file, title, panels in _figures(lines, confidence):
         if panels := [panel for panel in panels if panel.curves]:
             figure = draw_figure(title, panels, note=note)
             for form in ("png", "svg"):
                 save_figure(figure, folder / f"{file}.{form}")
-            parts.append(f'<h2>{html.escape(title)}</h2><img src="{file}.svg" alt="">')
+            parts.append(f'<h2>{html_text(title)}</h2><img src="{file}.svg" alt="">')
     parts.append("<h2>Numbers</h2>")
-    parts += [f"<pre>{html.escape(table)}</pre>" for table in tables(lines)]
+    parts += [f"<pre>{html_text(table)}</pre>" for table in tables(lines)]
     page = folder / "index.html"
     page.write_text(_PAGE + "\n".join(parts) + "\n</body></html>\n", encoding="utf-8")
     return page

@@ -1,5 +1,11 @@
 /** Makes what the page shows. Texts become text nodes and nothing is parsed, so none of them can be markup. */
 
+/**
+ * A text with a space for all that nobody sees: strangers' texts may turn the direction in which those around them are
+ * read. Lines stay lines.
+ */
+export const plain = (text) => text.replace(/[\p{C}\u2028\u2029]/gu, (character) => (character === "\n" || character === "\t" ? character : " "));
+
 /** The element of an id. */
 export const byId = (id) => document.getElementById(id);
 
@@ -23,7 +29,8 @@ export function fill(node, attributes = {}, ...children) {
     else if (value === true) node.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(key, value);
   }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  const kept = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  node.append(...kept.map((child) => (child instanceof Node ? child : plain(String(child)))));
   return node;
 }
 

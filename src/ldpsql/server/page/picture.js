@@ -1,5 +1,6 @@
 /** Draws answers, as SVG. */
 
+import { plain } from "./dom.js";
 import { areaY, axisX, barX, barY, cell, dot, lineY, plot, ruleX, ruleY, text } from "./vendor/plot.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -41,7 +42,11 @@ export function draw(picture, kind, { width, colours, label }) {
   return outer;
 }
 
-const shorten = (value, most = LONGEST) => (String(value).length > most ? `${String(value).slice(0, most - 1)}…` : String(value));
+function shorten(value, most = LONGEST) {
+  const text = plain(String(value));
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
 const isFinite = Number.isFinite;
 
 /** A panel for each value of the second key, with the same scale of values. */

@@ -18,7 +18,7 @@ const NONE = "(no answer)", ELSE = "(something else)";
 
 /** A field to choose one of some values, and how to read it. */
 function choice(id, values) {
-  const field = element("select", { id }, [NONE, ...values.map(String)].map((text) => element("option", {}, text)));
+  const field = element("select", { id }, [NONE, ...values.map(String)].map((text) => element("option", { value: text }, text)));
   return [field, () => (field.selectedIndex ? values[field.selectedIndex - 1] : undefined)];
 }
 
