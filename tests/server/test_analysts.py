@@ -192,6 +192,23 @@ def test_an_admin_brings_files_and_an_analyst_does_not(app, tokens, secret):
     assert app.store.sizes("app").sum() == 2050
 
 
+def test_files_and_questions_have_a_size(app, tokens, secret, monkeypatch):
+    sink = io.BytesIO()
+    pq.write_table(raw_reports(SURVEY, 50), sink)
+    own = {"client": "127.0.0.1", "authorization": f"Bearer {tokens.add('eve', 'admin')}"}
+    parts = [sink.getvalue()[:-1], sink.getvalue()[-1:]]
+    monkeypatch.setattr(analysts, "FILE_BYTES", len(sink.getvalue()) - 1)
+    assert kind(ask(app, "/v1/files?name=r.parquet", parts, **own)) == (413, "too-large")
+    assert app.store.sizes("app").sum() == 2000
+    monkeypatch.setattr(analysts, "FILE_BYTES", len(sink.getvalue()))
+    assert ask(app, "/v1/files?name=r.parquet", parts, **own).status == 200
+    blank = b" " * (analysts.QUESTION_BYTES - len(SQL) - 10)
+    for more, wanted in ((b"", (400, "wrong-question")), (b" " * 11, (413, "too-large"))):
+        body = b'{"sql":"x"}' + blank + more + b" " * (len(SQL) - 1)
+        answered = ask(app, "/v1/query", body, client="127.0.0.1", authorization=secret)
+        assert kind(answered) == wanted
+
+
 def test_files_and_made_up_people_have_a_deadline(app, tokens, secret, monkeypatch):
     for name in ("FILE_SECONDS", "SECONDS"):
         monkeypatch.setattr(analysts, name, 0.0)

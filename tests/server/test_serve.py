@@ -19,6 +19,7 @@ from support.http import fetch, serving
 from support.planned_survey import both_texts, device_text
 from support.surveys import ANYTHING
 
+from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store
 from ldpsql_device.answer import respond
 from ldpsql_device.errors import StoreError
@@ -111,6 +112,16 @@ def test_what_was_acknowledged_survives_a_kill_and_what_is_sent_again_counts_onc
         process.wait(10)
     with open_store(db, read_only=True) as store:
         assert store.sizes("people").tolist() == [len(lines)]
+
+
+def test_headers_that_claim_who_asks_are_not_believed(tmp_path, survey):
+    """By whom a token may be used is told by the connection: here it is local."""
+    db = tmp_path / "s.duckdb"
+    with serving("--db", str(db), "--survey", survey) as (_, address):
+        token = Tokens.beside(db).add("ann", "analyst")
+        claims = {"x_forwarded_for": "203.0.113.9", "forwarded": "for=203.0.113.9"}
+        answered = fetch(f"{address}/v1/tables", authorization=f"Bearer {token}", **claims)
+        assert answered.status == 200
 
 
 @pytest.mark.slow
