@@ -6,6 +6,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -142,3 +143,22 @@ def test_the_digest_tells_rows_apart() -> None:
     one, same, other = (PublicTable.of("t", {"c": [n, 2]}) for n in (1, 1, 3))
     assert one == same
     assert one != other
+
+
+def test_scalars_of_numpy_are_what_they_mean_or_refused():
+    """Arrow ended the process on lists of several types of them."""
+    moment = np.datetime64("2026-01-01T00:00:00.123456789")
+    columns = {
+        "a": [moment, None],
+        "b": [np.int8(5), np.float32(0.5)],
+        "c": [np.str_("x"), np.datetime64("NaT")],
+        "d": (np.datetime64("2026-01-01"), np.datetime64("NaT")),
+    }
+    rows = PublicTable.of("t", columns).rows.to_pylist()
+    assert rows == [
+        {"a": datetime(2026, 1, 1, 0, 0, 0, 123456), "b": 5.0, "c": "x", "d": date(2026, 1, 1)},
+        {"a": None, "b": 0.5, "c": None, "d": None},
+    ]
+    for first in (np.timedelta64(1, "ns"), np.datetime64(10**15, "Y"), np.datetime64("NaT")):
+        with pytest.raises(DataError, match="not a table of plain columns"):
+            PublicTable.of("t", {"a": [first, np.uint64(2**64 - 1)]})

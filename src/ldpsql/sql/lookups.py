@@ -10,8 +10,9 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from ldpsql.errors import list_some
@@ -138,7 +139,7 @@ def _as_table(name: str, data: Columns) -> pa.Table:
         if isinstance(data, pa.RecordBatch):
             return pa.Table.from_batches([data])
         if isinstance(data, Mapping):
-            return pa.table(dict(data))
+            return pa.table({key: _without_scalars(values) for key, values in data.items()})
         if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
             return pa.table(data)
         return pa.Table.from_pandas(data, preserve_index=False)
@@ -147,6 +148,25 @@ def _as_table(name: str, data: Columns) -> pa.Table:
             f"look-up table {name} is not a table of plain columns; give Arrow, pandas, or a dict "
             "of lists"
         ) from None
+
+
+def _without_scalars(values: Any) -> Any:
+    """The values of a list as Python's own: Arrow ends the process on some lists of numpy's scalars
+    of several types. ValueError for a moment that Python has none for."""
+    if not isinstance(values, list | tuple):
+        return values
+    return [_python_value(each) if isinstance(each, np.generic) else each for each in values]
+
+
+def _python_value(scalar: Any) -> Any:
+    if scalar.dtype.kind == "f":
+        return float(scalar)
+    found = scalar.item()
+    if scalar.dtype.kind in "mM" and isinstance(found, int):  # nanoseconds, or beyond all years
+        if scalar.dtype != np.dtype("datetime64[ns]"):
+            raise ValueError
+        return scalar.astype("datetime64[us]").item()
+    return found
 
 
 def _plain(table: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
