@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from fuzz.bodies import Bodies
 from fuzz.harness import Door
+from fuzz.ledgers import Ledgers
 from fuzz.parameters import Calls
 from fuzz.parquet import ParquetMetadata
 from fuzz.records import Records
@@ -19,6 +20,6 @@ DOORS: Mapping[str, Callable[[], Door]] = {
     each.name: each
     for each in (
         *(Statements, Calls, ReportFiles, ParquetMetadata, Bodies, Requests, Surveys),
-        *(Records, Tables, Exports),
+        *(Records, Ledgers, Tables, Exports),
     )
 }

@@ -43,6 +43,7 @@ FEW = {
     "requests": 60,
     "surveys": 200,
     "records": 200,
+    "ledgers": 60,
     "tables": 40,
     "exports": 15,
 }
