@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 from support.fourier_designs import domain_of
 from support.repeated_surveys import Repeated
-from support.surveys import category, integer, measure, survey_toml
+from support.significance import coverage_fits
+from support.surveys import category, integer, measure, public, survey_toml
 from support.tiers import keep_fast, runs
 
 from ldpsql.algebra.boxes import Box, LinearQuery
@@ -72,9 +73,34 @@ def test_intervals_of_a_census_cover_those_who_answered(name: str) -> None:
         assert sample.shares_inside(truth).min() > 0.98
 
 
+@pytest.mark.parametrize("name", keep_fast(("fourier", "grr", "staircase"), ("grr",)))
+def test_intervals_of_a_census_hold_what_levels_are_drawn(name: str) -> None:
+    """Of measures that may be missing, whose levels differ from report to report of a person."""
+    random, surveys = np.random.default_rng(5), runs(400)
+    pay = np.clip(random.normal(50, 15, 1_000), 0, 100)
+    missing = random.random(1_000) < 0.3
+    columns = {"pay": pa.array(np.tile(pay, surveys), mask=np.tile(missing, surveys))}
+    table = pa.table({**columns, "run": np.repeat(np.arange(surveys), 1_000)})
+    text = survey_toml(
+        measure("pay", 0, 100, required=False),
+        public("run", "int"),
+        epsilon="4",
+        mechanism=name,
+        population="census",
+    )
+    with simulate(design(text), table) as connection:
+        sql = "SELECT run, AVG(pay), SUM(pay), COUNT(pay) FROM app GROUP BY run"
+        found = connection.execute(sql).result
+    own = pay[~missing]
+    for place, truth in enumerate((own.mean(), own.sum(), own.size), 1):
+        bars = found.intervals[place]
+        inside = (bars.low <= truth) & (truth <= bars.high)
+        assert coverage_fits(int(inside.sum()), surveys), (place, inside.mean())
+
+
 def test_products_of_queries_count_who_is_in_both() -> None:
     first, second = count(0, 4), LinearQuery(((2.0, Box((((2, 6),),))),), 0)
-    own = products([first, second])
+    own = products([first, second], domain_of((8,)))
     assert own is not None
     assert own[:2] == [first, LinearQuery(second.terms)]
     inside = Box((((2, 4),),))
@@ -82,7 +108,7 @@ def test_products_of_queries_count_who_is_in_both() -> None:
     assert own[3] == LinearQuery(((2.0, inside),))
     assert own[4] == LinearQuery(((4.0, Box((((2, 6),),))),))
     assert own[5:] == [LinearQuery(((2.0, inside),), 0), LinearQuery(own[4].terms, 0)]
-    assert products([first] * 13) is None
+    assert products([first] * 13, domain_of((8,))) is None
 
 
 def count_covariances(monkeypatch: pytest.MonkeyPatch) -> int:
@@ -156,6 +182,8 @@ class Exact(Estimator[LinearQuery]):
 
 class Plain:
     """A design that takes linear queries as they are."""
+
+    domain = domain_of((8,), ((0.0, 1.0),))
 
     def prepare(self, query: LinearQuery) -> LinearQuery:
         return query

@@ -169,6 +169,26 @@ class RecordDomain:
     def _rounding(self, measure: int) -> tuple[int, str]:
         return self.roundings[measure] if self.roundings else TWO_LEVELS
 
+    def without_levels(self, terms: Terms) -> Terms:
+        """Terms in which all levels of a measure count alike, by as much as they differ; the same
+        where they do already. Who has a value is known of a person, and which level is drawn."""
+        for axis in range(self.first_level_axis, len(self.sizes)):
+            levels = self.sizes[axis] - 1
+            kept, counted = list[tuple[float, Box]](), dict[Box, Array]()
+            for amount, box in terms:
+                side = box.sides[axis]
+                if side is None or set(side) & {(0, levels), (levels, levels + 1)}:
+                    kept.append((amount, box))
+                    continue
+                free = Box((*box.sides[:axis], None, *box.sides[axis + 1 :]))
+                own = counted.setdefault(free, np.zeros(levels))
+                for low, high in side:
+                    own[low:high] += amount
+            present = Box.of(len(self.sizes), {axis: ((0, levels),)})
+            spans = ((float(np.ptp(own)), box & present) for box, own in counted.items())
+            terms = (*kept, *(term for term in spans if term[0]))
+        return terms
+
     def share_of(self, box: Box) -> float:
         """The part of people in a box if they are spread as `cell_shares` has them."""
         first = self.first_level_axis

@@ -4,9 +4,10 @@ A standard error contains that the n people who answered are a sample of a large
 unbiased answer's variance is, by the law of total variance, that of its noise for the people as
 they are, plus that of the sample: S = n (E[q q'] - E[q] E[q']) for linear queries q, which is what
 a census leaves out. It is estimated from answers to the products of queries, which are linear
-queries themselves. Reports tell no squares of measures: of a row with sums of them the part is left
-out that a regression on who is counted explains, C C(q)^+ C' with C the covariance of what a person
-adds to the row with the q of all its queries. That is never more than S; the rest stays in.
+queries themselves. Reports tell no squares of measures, nor do those of levels that are drawn at
+random: of a row with sums of them the part is left out that a regression on who is counted
+explains, C C(q)^+ C' with C the covariance of what a person adds to the row with the q of all its
+queries. That is never more than S; the rest stays in.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from ldpsql.algebra.boxes import LinearQuery, multiply
 from ldpsql.algebra.estimate import Array, Estimates
+from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.engine.sample import Estimators, Sample
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.estimators.base import AnyDecoder, AnyEstimator, Estimator, PlannedQuery
@@ -66,7 +68,7 @@ class CensusEstimator(Estimator[PlannedQuery]):
     ) -> list[LinearQuery] | None:
         """The `products` of a row, which join those planned; None also where the design does not
         collect them: who satisfies two conditions at once may be unknown where each is not."""
-        found = products(row)
+        found = products(row, self.design.domain)
         if found is None:
             return None
         try:
@@ -98,13 +100,13 @@ class CensusEstimator(Estimator[PlannedQuery]):
         together[pairs] = [totals[query] for query in own[size : size + len(pairs[0])]]
         together = together + np.triu(together, 1).T
         sampled = together - np.outer(counts, counts) / people
-        sums = [place for place, query in enumerate(row) if query.measure is not None]
+        sums = [place for place, query in enumerate(row) if _is_sum(query, self.design.domain)]
         if sums:
             rest = [totals[query] for query in own[size + len(pairs[0]) :]]
             values = np.nan_to_num(estimates.values[sums])
             shared = sampled.copy()
             shared[sums] = np.reshape(rest, (-1, size)) - np.outer(values, counts) / people
-            sampled = explain(shared, sampled, row)
+            sampled = explain(shared, sampled, own[:size])
         return replace(estimates, covariance=subtract(estimates.covariance, sampled))
 
 
@@ -120,7 +122,7 @@ def explain(shared: Array, sampled: Array, queries: Sequence[LinearQuery]) -> Ar
     return np.asarray(half @ half.T)
 
 
-def products(queries: Sequence[LinearQuery]) -> list[LinearQuery] | None:
+def products(queries: Sequence[LinearQuery], domain: RecordDomain) -> list[LinearQuery] | None:
     """The queries to know of a row: of every query how many people it counts; of every pair, row by
     row of the upper triangle, how many the product of both does; and of every sum of a measure what
     it and the product with each query make. None where that is too much, or no linear query."""
@@ -128,10 +130,15 @@ def products(queries: Sequence[LinearQuery]) -> list[LinearQuery] | None:
         return None
     if any(len(a.terms) * len(b.terms) > _MOST_TERMS for a in queries for b in queries):
         return None
-    counts = [LinearQuery(query.terms) for query in queries]
+    counts = [LinearQuery(domain.without_levels(query.terms)) for query in queries]
     pairs = [_multiply(a, b) for number, a in enumerate(counts) for b in counts[number:]]
-    sums = [_multiply(a, b) for a in queries if a.measure is not None for b in counts]
+    sums = [_multiply(a, b) for a in queries if _is_sum(a, domain) for b in counts]
     return [*counts, *pairs, *sums]
+
+
+def _is_sum(query: LinearQuery, domain: RecordDomain) -> bool:
+    """Whether what a person adds to it is drawn at random."""
+    return query.measure is not None or domain.without_levels(query.terms) != query.terms
 
 
 def _multiply(query: LinearQuery, count: LinearQuery) -> LinearQuery:
