@@ -359,11 +359,11 @@ def test_what_a_single_report_cannot_tell_is_said_and_spread_evenly(name: str) -
     assert all(len(found[column].unique()) > 1 for column in unknown)
 
 
-@pytest.mark.parametrize("name", ["fourier", "hgrr"])
-def test_missing_values_of_a_measure_are_drawn_as_null(name):
+@pytest.mark.parametrize(("name", "dimensions"), [("fourier", 2), ("hgrr", 2), ("staircase", 1)])
+def test_missing_values_of_a_measure_are_drawn_as_null(name, dimensions):
     """With their share, and amounts with the mean of those that are there, group by group."""
     raw = missing.people(0.6, at_random=False, runs=1, each=100_000)
-    _, store = collect(missing.survey("4", name), raw, seed=1)
+    _, store = collect(missing.survey("4", name, dimensions=dimensions), raw, seed=1)
     with store:
         drawn = Synthesizer.of(store).table(100_000, seed=1)
     for sex in ("f", "m"):
