@@ -64,7 +64,7 @@ class Tables(Door):
         self._folder = self._opened.enter_context(tempfile.TemporaryDirectory())
         self._store = self._opened.enter_context(open_store(None, read_only=False))
         survey = _survey()
-        self._store.ingest_table(raw_reports(survey, 500), survey)
+        self._store.ingest_table(raw_reports(survey, 20_000), survey)
 
     def draw(self, chosen: random.Random) -> Case:
         is_margin = chosen.random() < 0.5
