@@ -30,6 +30,7 @@ LARGEST_RADIX = 1 << 31
 LARGEST_PRIME = 1 << 26
 LARGEST_LISTED = 1 << 20
 MOST_QUESTIONS, MOST_BITS, MOST_ENTRIES = 1 << 20, 1 << 10, 1 << 24
+MOST_NUMBERS, MOST_PIECES = 1 << 22, 1 << 18
 BITS_PER_COLUMN = 32
 
 Integers = NDArray[np.int64]
@@ -839,6 +840,8 @@ def _read(declared: Any, data: Any, where: str) -> Any:
     kinds = get_args(declared)
     if get_origin(declared) is tuple:
         _expect_at(isinstance(data, list), where, "must be an array")
+        most = MOST_NUMBERS if kinds[0] is int else MOST_PIECES
+        _expect_at(len(data) <= most, where, f"has more than {most} entries")
         # Long columns of plain numbers are checked at once.
         if kinds[0] is int and data and set(map(type, data)) == {int}:
             _expect_at(min(data) >= 0 and max(data) <= LARGEST, where, "must hold whole numbers")
