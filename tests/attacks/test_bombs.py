@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.planned_survey import device_text
 
 if sys.platform != "linux":
     pytest.skip("memory is measured as Linux has it", allow_module_level=True)
@@ -100,6 +101,7 @@ TOMLS = {
 }
 
 
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("shape", TOMLS)
 def test_toml_of_any_shape_costs_little(shape):
     own = TOMLS[shape]
@@ -126,3 +128,77 @@ def test_marginals_of_many_attributes_are_few_or_refused(mechanism):
         toml(*columns(count), mechanism=f'"{mechanism}"', options=own) for own, count in options
     ]
     require_cheap(*(("design", text) for text in texts), refused=False)
+
+
+LARGE = {
+    "columns": columns(1_000),
+    "codes": columns(4, f'type = "int"\ndomain = [0, {(1 << 20) - 1}]'),
+    "too many codes": columns(5, f'type = "int"\ndomain = [0, {(1 << 20) - 1}]'),
+    "edges": columns(2, f'type = "int"\nedges = {list(range(1 << 17))}'),
+    "too many edges": columns(1, f'type = "int"\nedges = {list(range(1 << 20))}'),
+    "bins": columns(6, 'type = "float"\ndomain = [0, 1]\nbins = 1000000'),
+    "days": columns(1_000, 'type = "date"\nrange = [0001-01-01, 9999-12-31]\nunit = "day"'),
+    "hours": columns(9, 'type = "timestamp"\nrange = [0001-01-01, 9999-12-31]\nunit = "hour"'),
+    "a width": columns(9, 'type = "float"\ndomain = [0, 1e300]\nbin_width = 1e-300'),
+    "values": columns(
+        3, f'type = "category"\nvalues = {json.dumps([f"v{n}" for n in range(1 << 16)])}'
+    ),
+}
+
+
+@pytest.mark.fast(2)
+@pytest.mark.parametrize("large", LARGE)
+def test_large_domains_cost_little_or_are_refused(large):
+    text = toml(*LARGE[large])
+    require_cheap(("read", text), refused=large.startswith("too many"))
+    # Of these, that nothing fits is known before anything is built.
+    for mechanism in ("grr", "hgrr", "olh", "oue"):
+        text = toml(*LARGE[large], mechanism=f'"{mechanism}"')
+        require_cheap(("design", text), refused=len(LARGE[large]) > 1)
+
+
+BOMBS = {
+    "numbers": "[" + "1," * 7_000_000 + "1]",
+    "texts": "[" + '"9",' * 3_500_000 + '"9"]',
+    "a text": f'"{"9" * 15_000_000}"',
+    "arrays": "[" + "[1]," * 260_000 + "[1]]",
+    "objects": "[" + '{"a":1},' * 260_000 + "{}]",
+    "keys": "{" + ",".join(f'"k{number}":1' for number in range(1_000_000)) + "}",
+    "a number": "9" * 15_000_000,
+    "depth": "[" * 1_000_000,
+}
+
+
+def places(data, at=()):
+    """The ways to all values in JSON data, of entries of an array the first."""
+    if at:
+        yield at
+    entries = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data[:1])
+        if isinstance(data, list)
+        else ()
+    )
+    for key, entry in entries:
+        yield from places(entry, (*at, key))
+
+
+def replaced(data, at, content):
+    """JSON text with another content at a place."""
+    key, *rest = at
+    copy = data.copy()
+    copy[key] = replaced(data[key], rest, content) if rest else MARK
+    return copy
+
+
+MARK = "the place"
+
+
+@pytest.mark.fast(1)
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_published_survey_with_a_bomb_anywhere_costs_little(bomb):
+    data = json.loads(device_text())
+    ways = list(places(data))
+    texts = [json.dumps(replaced(data, at, None)).replace(f'"{MARK}"', BOMBS[bomb]) for at in ways]
+    require_cheap(*(("device", text) for text in texts[:: 1 + len(texts) // 12]))
