@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     averages,
     cold,
+    coverage,
     decoded,
     everyday,
     fairness,
@@ -41,6 +42,7 @@ PARTS = {
     "missing": missing.run,
     "speed": speed.run,
     "cold": cold.run,
+    "coverage": coverage.run,
     "statistics": statistics.run,
     "random-surveys": random_surveys.run,
     "real": real_data.run,

@@ -41,12 +41,13 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=1_000_000)
     parser.add_argument("--exponent", type=float, default=1.1)
     parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first draw, its seed")
     given = parser.parse_args()
     made = design(SURVEY.format(people=given.people, last=given.items - 1))
     shares = np.arange(1, given.items + 1) ** -given.exponent
     shares /= shares.sum()
     rows = []
-    for draw in range(given.draws):
+    for draw in range(given.first, given.first + given.draws):
         random = np.random.default_rng(draw)
         names = random.permutation(given.items)
         people = names[random.choice(given.items, given.people, p=shares)]

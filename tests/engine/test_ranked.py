@@ -58,7 +58,9 @@ def test_intervals_of_few_people_hold_together() -> None:
     control, intervals of a normal error at the same level, fails for the rarest ones."""
     items, people, runs = 100, 1_000, 150
     made = design(
-        survey_toml(integer("item", 0, items - 1), public("run", "int"), mechanism="grr", epsilon=6)
+        survey_toml(
+            integer("item", 0, items - 1), public("run", "int"), mechanism="grr", epsilon="6"
+        )
     )
     drawn = np.random.default_rng(3).integers(0, items, runs * people)
     table = pa.table({"item": drawn, "run": np.arange(runs).repeat(people)})
