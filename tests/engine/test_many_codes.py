@@ -9,6 +9,7 @@ from support.surveys import boolean, category, integer, measure, public, survey_
 
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
+from ldpsql.errors import QueryError
 from ldpsql.estimators.grouped import CodeRows
 from ldpsql.parser import parse
 from ldpsql.planner import plan
@@ -107,6 +108,19 @@ def test_a_row_is_the_query_that_is_prepared_alone(place: int) -> None:
         (moved,), (expected,) = own.alternatives[0], alone.alternatives[0]
         assert moved.nodes.tolist() == expected.nodes.tolist()
         assert moved.weights.tolist() == expected.weights.tolist()
+
+
+def test_a_quantile_of_many_codes_is_refused_before_it_takes_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its sums reach over all codes, with as many nodes each; none of them is prepared."""
+    made = design(survey_toml(integer("item", 0, 8_999), mechanism="olh", epsilon="2"))
+    asked = list[object]()
+    with collect(made, pa.table({"item": [1, 2, 3]}))[1] as store:
+        monkeypatch.setattr(type(made.design), "prepare", lambda _, query: asked.append(query))
+        with pytest.raises(QueryError, match="9000 sums in each of 1 rows are too many"):
+            Session(store).execute("SELECT MEDIAN(item) FROM app")
+    assert not asked
 
 
 def test_of_nobody_nothing_is_told() -> None:

@@ -31,7 +31,7 @@ from ldpsql.algebra.boxes import (
 from ldpsql.algebra.record_domain import space_levels, square_levels
 from ldpsql.errors import QueryError, UnsupportedSQL
 from ldpsql.estimators.base import CodeDecoder, PlannedQuery
-from ldpsql.limits import check, in_time
+from ldpsql.limits import check, in_time, require_numbers
 from ldpsql.parser.query import And, GroupKey, Predicate, Query
 from ldpsql.planner.declared import MAX_CELLS, Region, join_schema, pieces, regions
 from ldpsql.planner.disjoin import disjoint, too_many_boxes
@@ -107,8 +107,8 @@ def make_plans(query: Query, survey: Survey, sql: str) -> list[tuple[str, QueryP
 def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     """WHERE and GROUP BY as boxes of codes; `sql` is the text that error messages point into.
 
-    QueryError where a literal does not fit its column; UnsupportedSQL where WHERE or GROUP BY
-    fall apart into too many parts.
+    QueryError where a literal does not fit its column, or there are too many sums; UnsupportedSQL
+    where WHERE or GROUP BY fall apart into too many parts.
     """
     schema = join_schema(query.joins, survey.schema, sql) if query.joins else survey.schema
     predicate = where(query)
@@ -118,6 +118,7 @@ def boxes(query: Query, survey: Survey, sql: str) -> QueryPlan:
     met = pieces if query.keys and predicate is not None else ()
     groups = rows(query, schema, sql, met) if is_possible or not query.keys else ()
     targets = dict.fromkeys(t for c in query.columns for t in targets_of(c.expression, schema))
+    require_numbers(len(groups), len(targets))  # before any of them is made into nodes
     return QueryPlan(
         survey,
         schema,
