@@ -105,10 +105,12 @@ def test_what_counts_as_chosen(sql: str, candidates: int, store: Store) -> None:
     z = quantile(share_error(0.95, candidates) if candidates else 0.95)
     place = found.table.num_columns - 1
     bars, (least, most) = found.intervals[place], found.forged()[place]
-    error, moved = (z * z - 1.0) / 6.0, (2.0 * z * z + 1.0) / 6.0
-    further = max(error * most, -moved * least) + max(moved * most, -error * least)
-    further = further if candidates else 0.0
-    assert bars.high - bars.low == pytest.approx(2.0 * z * bars.stderr + further)
+    width = 2.0 * z * bars.stderr
+    if candidates:  # d = z sqrt(s^2 + c d) on one side, and at least (z^2 - 1) / 6 c on the other
+        for c, other in ((most, -least), (-least, most)):
+            d = z * (z * c / 2.0 + np.sqrt(bars.stderr**2 + (z * c / 2.0) ** 2))
+            width += np.maximum(d - z * bars.stderr, (z * z - 1.0) / 6.0 * other)
+    assert bars.high - bars.low == pytest.approx(width)
     told = [note for note in found.notes if "tend to be too high" in note]
     assert len(told) == bool(candidates)
     assert not told or f"among {candidates:,}:" in told[0]

@@ -335,11 +335,12 @@ class Propagation:
         """Intervals of a level so high that the skewness of errors counts, longer on either side.
 
         Far out, an error with the skewness g exceeds z + g (z^2 - 1) / 6 standard errors where a
-        normal one exceeds z (the Cornish-Fisher expansion, Abramowitz and Stegun 26.2.49). Where
-        the standard error is estimated from the same reports it moves along, and what exceeds
-        z + g (2 z^2 + 1) / 6 of them is on the other side (Hall, Annals of Statistics 16, 1988).
-        The third moment of a sum is at most its variance times the most that one report adds, so g
-        times the standard error is at most that. Nothing is added where it is not known.
+        normal one exceeds z (the Cornish-Fisher expansion, Abramowitz and Stegun 26.2.49). The
+        third moment of a sum is at most its variance times the most c that one report adds, so g
+        times the standard error is at most c. On the other side, a standard error s estimated from
+        the same reports is too small with the estimate: of a number larger by d the variance is up
+        to s^2 + c d, and d = z sqrt(s^2 + c d) solved for d is the end of a score interval.
+        Nothing is added where c is not known.
 
         A quotient whose denominator can be told from 0 at the level of a single answer alone may be
         anything at this one.
@@ -347,10 +348,13 @@ class Propagation:
         (least, most), z, own = self.influence(gradients), quantile(self.level), bars.interval
         low, high = own.low, own.high
         if np.isfinite([least, most]).all():
-            error, moved = (z * z - 1.0) / 6.0, (2.0 * z * z + 1.0) / 6.0
-            is_random = own.stderr > 0.0
-            low = low - np.where(is_random, max(error * most, -moved * least), 0.0)
-            high = high + np.where(is_random, max(moved * most, -error * least), 0.0)
+            error, is_random = (z * z - 1.0) / 6.0, own.stderr > 0.0
+            down, up = (
+                z * (half + np.sqrt(own.stderr**2 + half**2) - own.stderr)
+                for half in (-z * least / 2.0, z * most / 2.0)
+            )
+            low = low - np.where(is_random, np.maximum(error * most, down), 0.0)
+            high = high + np.where(is_random, np.maximum(-error * least, up), 0.0)
         if not bars.lost:
             is_open = np.isnan(low) & ~np.isnan(values)
             low, high = np.where(is_open, -np.inf, low), np.where(is_open, np.inf, high)
