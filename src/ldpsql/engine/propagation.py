@@ -340,10 +340,8 @@ class Propagation:
         times the standard error is at most c. On the other side, a standard error s estimated from
         the same reports is too small with the estimate: of a number larger by d the variance is up
         to s^2 + c d, and d = z sqrt(s^2 + c d) solved for d is the end of a score interval.
-        Nothing is added where c is not known.
-
-        A quotient whose denominator can be told from 0 at the level of a single answer alone may be
-        anything at this one.
+        Nothing is added where c is not known. A quotient whose denominator can be told from 0 at
+        the level of a single answer alone may be anything at this one.
         """
         (least, most), z, own = self.influence(gradients), quantile(self.level), bars.interval
         low, high = own.low, own.high
