@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.designer import DesignedSurvey
@@ -84,8 +85,9 @@ def verdict(
     except Error as error:
         words = f"which questions are answered how well is not known: {error}"
         return _labelled("verdict", words)[:most_lines]
-    cost = find_missing_cost(designed, judged, Budget.of(designed, is_quick=is_quick))
-    found, untried = improve(designed, judged, Budget.of(designed, is_quick=is_quick), tell)
+    budget = Budget.of(designed, is_quick=is_quick)
+    cost = find_missing_cost(designed, judged, replace(budget, seconds=2.0 * budget.seconds))
+    found, untried = improve(designed, judged, budget, tell)
     words = (
         f"with {designed.people:,} people, ± being half of a {_LEVEL} interval, as a share of an "
         f"even answer or of an AVG's range; sharp is up to {_share(SHARP)}, usable up to "

@@ -601,6 +601,10 @@ def _without(file: SurveyFile, names: frozenset[str]) -> SurveyFile:
     if options is not None and "kinds" in options:
         kinds = {key: kind for key, kind in options["kinds"].items() if key not in names}
         options = {**options, "kinds": kinds}
+    if file.workload.classes:
+        # Of fewer columns, more at once may be the default.
+        most = min(file.workload.max_predicates, max(len(kept), 1))
+        options = {**(options or {}), "max_predicates": most}
     less = replace(schema, dimensions=kept, measures=measures)
     return replace(file, schema=less, workload_options=options)
 
