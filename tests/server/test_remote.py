@@ -84,7 +84,7 @@ def test_errors_are_those_of_the_file(remote):
         remote.execute("SELECT COUNT(*) FROM app\nWHERE agee > 3")
     assert caught.value.place == Place(2, 7, 4)
     assert caught.value.caret().splitlines()[1].strip() == "^^^^"
-    with pytest.raises(NotSupportedError, match="of type bytes cannot be sent"):
+    with pytest.raises(NotSupportedError, match="cannot be this value of type bytes"):
         remote.execute(SQL, [b"x"])
 
 
