@@ -15,8 +15,8 @@ from typing import Self
 
 from ldpsql_device.errors import Error, NotSupportedError, ProgrammingError
 
-_LONGEST = 800
-"""Characters of a reason that are shown."""
+_LONGEST = 900
+"""Letters of a reason, and of a hint: names in them may be as long as a text."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ class Located(Error):
     def __init__(
         self, reason: str, *, sql: str = "", place: Place | None = None, hint: str = ""
     ) -> None:
-        # It may quote a text of any length.
-        reason = reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}..."
+        reason, hint = (
+            said if len(said) <= _LONGEST else f"{said[:_LONGEST]} ..." for said in (reason, hint)
+        )
         self.reason = reason
         self.sql = sql
         self.place = place
