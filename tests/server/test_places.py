@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import pytest
 from starlette.requests import ClientDisconnect
@@ -142,17 +143,22 @@ def test_requests_that_are_here_are_limited_too():
     assert not door._kept
 
 
-def test_what_is_long_pauses_while_there_is_anything_short():
+def test_what_is_long_pauses_while_there_is_anything_short(monkeypatch):
+    now, pauses = [0.0], []
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=pauses.append)
+    monkeypatch.setattr(places, "time", clock)
     turns = Turns()
-    with turns.begin(is_long=True) as step:
-        time.sleep(0.02)
-        begun = time.monotonic()
-        step()
-        alone = time.monotonic() - begun
-        with turns.begin() as other:
-            time.sleep(0.02)
-            begun = time.monotonic()
-            step()
-            beside = time.monotonic() - begun
-            other()
-    assert beside >= 0.02 * 3 > alone
+    with turns.begin(is_long=True) as upload, turns.begin() as question:
+        now[0] += 0.02
+        question()  # which is short itself
+        assert not pauses
+        upload()  # beside it
+        assert pauses.pop() == pytest.approx(0.02 * 3)
+        now[0] += places.QUICK
+        upload()  # the question is long by now, too
+        assert not pauses
+        with turns.begin():
+            now[0] += 0.02
+            question()
+            upload()
+            assert pauses == [pytest.approx(each) for each in (0.25, 0.02 * 3 * 2)]
