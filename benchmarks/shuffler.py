@@ -18,9 +18,9 @@ from ldpsql.randomize.table import report_schema
 from ldpsql.shuffle.accountant import (
     Blanket,
     balle_local,
+    clones,
     epsilon_of_batch,
     largest_local,
-    largest_local_of_any,
 )
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
@@ -114,7 +114,7 @@ def _accountant() -> None:
                     f"{people:,}",
                     epsilon,
                     " / ".join("-" if value is None else f"{value:.2f}" for value in closed),
-                    f"{float(largest_local_of_any(central)):.2f}",
+                    f"{float(largest_local(lambda e: (clones(e.odds),), central)):.2f}",
                     " / ".join(f"{value:.2f}" for value in found),
                     f"{spent:.2f}",
                 )

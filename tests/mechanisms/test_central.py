@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from support.blanket_mechanism import LyingGrr, ShufflingGrr, StatingGrr
 
-from ldpsql.audit.exact import domain_of_codes
-from ldpsql.mechanisms.base import check_promise, find_epsilon, require_local
+from ldpsql.audit.exact import domain_of_codes, worst_odds
+from ldpsql.mechanisms.base import Retuner, check_promise, find_epsilon, require_local
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.shuffle.accountant import keeps, largest_local_of_any
+from ldpsql.shuffle.accountant import clones, keeps, largest_local
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Central, Shuffled
@@ -20,20 +21,33 @@ TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
 DOMAIN = domain_of_codes("3x2", 0)
 
 
-@pytest.mark.parametrize("name", ["grr", "hio", "fourier", "oue"])
-def test_any_mechanism_gets_what_clones_give(name):
+@pytest.mark.parametrize("name", ["grr", "hio", "fourier", "staircase", "olh", "oue", "hrr"])
+def test_every_mechanism_gets_more_than_its_local_epsilon_alone_says(name):
+    """The largest epsilon that its blankets allow: a little more would break the promise."""
+    alone = largest_local(lambda local: (clones(local.odds),), TRUST.central)
     design = mechanism(name).design(DOMAIN, TRUST.central, {})
-    assert design.epsilon == largest_local_of_any(TRUST.central)
-    assert design.epsilon.value > 3
+    assert float(design.epsilon) > float(alone) + 0.4
     check_promise(design, TRUST)
+    more = Epsilon(design.epsilon.value + Decimal("0.002"))
+    recipe = mechanism(name)
+    is_kept = isinstance(recipe, Retuner)
+    above = recipe.retune(design, more) if is_kept else recipe.design(DOMAIN, more, {})
+    assert not keeps(above.blankets(), TRUST.central, more)
 
 
-def test_stated_blankets_give_more():
-    design = StatingGrr().design(DOMAIN, TRUST.central, {})
-    assert float(design.epsilon) > float(largest_local_of_any(TRUST.central)) + 0.5
-    check_promise(design, TRUST)
-    above = StatingGrr().design(DOMAIN, Epsilon(design.epsilon.value + Decimal("0.001")), {})
-    assert not keeps(above.blankets(), TRUST.central, above.epsilon)
+@pytest.mark.parametrize("name", ["fourier", "staircase"])
+def test_other_odds_leave_the_questions_as_they_are(name):
+    """And make the design that a survey with these questions and odds has."""
+    recipe, one, three = mechanism(name), Epsilon.parse("1"), Epsilon.parse("3")
+    made = recipe.design(DOMAIN, one, {})
+    other = recipe.retune(made, three)
+    assert other.epsilon == three
+    assert other.to_json().keys() == made.to_json().keys()
+    assert recipe.restore(DOMAIN, three, json.loads(json.dumps(other.to_json()))) == other
+    assert worst_odds(other) <= three.odds
+    assert float(worst_odds(other)) == pytest.approx(float(three.odds), rel=1e-9)
+    # Negative control: the questions for three times the epsilon are others.
+    assert recipe.design(DOMAIN, three, {}).plan != other.plan
 
 
 def test_a_mechanism_that_chooses_its_budgets_does():

@@ -88,6 +88,7 @@ def test_every_contract_is_as_wide_as_is_known() -> None:
         "Requirements": 4,
         "Maker": 4,
         "Candidate": 6,
+        "Retuner": 1,
         "Restorer": 4,
         "Questions": 6,
         "SampledReports": 5,

@@ -26,7 +26,6 @@ from ldpsql.shuffle.accountant import (
     epsilon_of_batch,
     keeps,
     largest_local,
-    largest_local_of_any,
     merge_atoms,
     unary,
 )
@@ -291,10 +290,6 @@ def test_the_specifications_table(people, epsilon, any_mechanism, wanted):
         below, above = (Epsilon.parse(round(figure + sign * off, 4)) for sign in (-1, 1))
         assert keeps(blankets_at(below), goal, below)
         assert not keeps(blankets_at(above), goal, above)
-
-
-def test_any_mechanism_gets_what_clones_give():
-    assert float(largest_local_of_any(central("0.5", 10**5))) == pytest.approx(6.19, abs=0.0065)
 
 
 def test_the_found_local_epsilon_keeps_and_the_next_does_not():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ldpsql.shuffle import expectation
-from ldpsql.shuffle.expectation import Jumps, Series, positive_part, series
+from ldpsql.shuffle.expectation import FEW_TERMS, Jumps, Series, positive_part, series
 
 
 def exactly(jumps: Jumps) -> float:
@@ -43,14 +43,19 @@ def test_an_upper_bound_and_a_close_one(jumps):
     assert exact * (1 - 1e-12) <= found <= exact * (1 + 2e-3)
 
 
-def test_the_noise_is_what_makes_it_an_upper_bound(monkeypatch):
+@pytest.mark.parametrize("jumps", CASES)
+def test_few_terms_give_a_bound_that_is_hardly_larger(jumps):
+    few, many = positive_part(jumps, FEW_TERMS), positive_part(jumps)
+    assert many * (1 - 1e-9) <= few <= many * (1 + 2e-2)
+
+
+def test_the_noise_is_what_makes_it_an_upper_bound():
     """Without noise the series is cut off where it still says something, and what is left out can
     be on either side: it falls below the truth, and the allowance says that nothing is known."""
     jumps = CASES[3]
     noise = 0.01 * math.sqrt(jumps.count)
     window, exact = 1.01 * jumps.count, exactly(jumps)
-    monkeypatch.setattr(expectation, "TERMS", 1 << 9)
-    smooth, bare = (series(jumps, 0.0, window, size) for size in (40 * noise, 0.0))
+    smooth, bare = (series(jumps, 0.0, window, size, 1 << 9) for size in (40 * noise, 0.0))
     assert smooth.left_out < 1e-3 * exact
     assert smooth.value + smooth.left_out + smooth.rounding >= exact
     assert bare.value < exact * (1 - 1e-9)

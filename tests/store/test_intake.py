@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from support.planned_survey import (
     COLLECTOR,
@@ -12,7 +14,8 @@ from support.planned_survey import (
     device_text,
 )
 
-from ldpsql.shuffle.accountant import clones, delta_of
+from ldpsql.shuffle.accountant import delta_of
+from ldpsql.shuffle.blankets import find_blanket
 from ldpsql.store.intake import Intake
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, InternalError, SurveyError
@@ -92,12 +95,14 @@ def test_of_a_survey_of_the_collector_it_is_the_same(tmp_path):
         assert intake.epsilon == ONE
 
 
-def test_without_the_collector_s_part_a_batch_keeps_what_clones_give():
+def test_without_the_collector_s_part_a_batch_keeps_what_its_plan_says():
     trust = Shuffled.parse("0.5", "1e-6", 10_000, "0.9")
     intake = Intake.read(device_text(PRIVATE, trust))
     epsilon = intake.find_epsilon(5_000)
     assert epsilon < ONE.value
-    assert delta_of([clones(ONE.odds)], 4_500, epsilon) <= 1e-6
+    blanket = find_blanket(DeviceSurvey.from_json(intake.text).plan)
+    assert delta_of([blanket], 4_500, epsilon) <= 1e-6
+    assert delta_of([blanket], 4_500, epsilon * Decimal("0.99")) > 1e-6
     assert intake.find_epsilon(2) == ONE.value
     with pytest.raises(InternalError):
         Intake.read(device_text()).find_epsilon(5_000)

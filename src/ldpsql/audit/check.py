@@ -318,13 +318,12 @@ class CentralAudit:
     """The promise of a shuffled batch of `reports` reports.
 
     epsilon: achieved at the survey's delta, rounded up to four significant digits; None if there is
-    no bound.  by: what the accountant was given.  problems: why the promise does not hold.
+    no bound.  problems: why the promise does not hold.
     """
 
     trust: Shuffled
     reports: int
     epsilon: Decimal | None
-    by: str
     problems: tuple[str, ...]
 
     @property
@@ -340,7 +339,6 @@ class CentralAudit:
             "reports": self.reports,
             "people": self.trust.people_of(self.reports),
             "achieved_epsilon": _text(self.epsilon),
-            "by": self.by,
             "holds": self.holds,
             "problems": list(self.problems),
         }
@@ -362,11 +360,9 @@ def audit_central(survey: Survey, reports: int | None = None) -> CentralAudit | 
             f"a batch of {count:,} reports does not keep epsilon {trust.epsilon} at delta "
             f"{trust.delta}"
         )
-    channel = enumerate_channel(design, survey.options) if design.blankets() else None
+    channel = enumerate_channel(design, survey.options)
     if channel is not None and not blankets_cover(channel.design, channel.law):
         problems.append(
             "the blankets that the design states are not those of its enumerated channel"
         )
-    stated, clones = "the blankets of the design", "clones: the local epsilon alone"
-    by = stated if design.blankets() else clones
-    return CentralAudit(trust, count, find_epsilon(design, trust, count), by, tuple(problems))
+    return CentralAudit(trust, count, find_epsilon(design, trust, count), tuple(problems))

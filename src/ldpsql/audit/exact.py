@@ -345,12 +345,8 @@ def worst_odds(design: Auditor) -> Fraction | None:
 
 
 def blankets_cover(design: Auditor, law: Law) -> bool:
-    """Whether the blankets that a design states cover every pair of records of its channel; also
-    where it states none."""
-    stated = design.blankets()
-    if not stated:
-        return True
-    exact = enumerate_blankets(law)
+    """Whether the blankets that a design states cover every pair of records of its channel."""
+    stated, exact = design.blankets(), enumerate_blankets(law)
     return all(
         delta_of(exact, people, epsilon) <= delta_of(stated, people, epsilon) * (1 + _BEYOND)
         for people, epsilon in _CROWDS

@@ -126,7 +126,7 @@ def _central(central: CentralAudit | None) -> str:
 def _checks(audit: Audit, central: CentralAudit | None) -> Iterator[str]:
     yield f"The largest odds between two records were computed by {METHODS[audit.method]}."
     if central is not None:
-        yield f"The promise of a shuffled batch was computed from {central.by}."
+        yield "The promise of a shuffled batch was computed from the blanket of the plan."
     if (check := audit.device) is not None:
         yield (
             f"The code that draws reports was run on {check.records:,} made-up records, which have "

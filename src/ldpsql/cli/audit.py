@@ -316,7 +316,7 @@ def _facts(
             f"{achieved} of {trust.epsilon} at delta {trust.delta}, rounded up, in a batch of "
             f"{reports:,} reports ({trust.people_of(reports):,} honest people)",
         )
-        yield "", f"by {central.by}"
+        yield "", "by the blanket of the plan"
     for problem in (*result.problems, *(central.problems if central else ())):
         yield "problem", problem
     verdict = {True: "holds", False: "DOES NOT HOLD"}

@@ -23,6 +23,7 @@ from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.limits import check
 from ldpsql.reports.report import Histogram, Histograms, ReportFormat, Reports, question_shares
 from ldpsql.shuffle.accountant import Blanket
+from ldpsql.shuffle.blankets import find_blanket
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
@@ -301,12 +302,11 @@ class Auditor(DesignValue):
         return ()
 
     def blankets(self) -> Sequence[Blanket]:
-        """How well a report hides among those of others; empty where nothing is known beyond the
-        local epsilon.
+        """How well a report hides among those of others, from its plan.
 
         A shuffled batch is as private as the worst of them.
         """
-        return ()
+        return (find_blanket(self.plan),)
 
     def randomize(self, codes: Codes, entropy: Entropy) -> Reports:
         """One report per row of `codes`, int64 (n, d + k): d codes, then k signs, as a device

@@ -26,11 +26,12 @@ from ldpsql.algebra.boxes import Box, Weight, cardinality
 from ldpsql.algebra.estimate import Array
 from ldpsql.estimators.base import Codes
 from ldpsql.estimators.linear import CellQuery, GroupCells
-from ldpsql.estimators.oracles import Olh, prime_from
+from ldpsql.estimators.oracles import prime_from
 from ldpsql.marginals.decoder import Axes, Boxes, CollectedMarginals, axes_of
 from ldpsql.mechanisms.oracles import LARGEST, odds_words, other_bit
 from ldpsql.reports.survey_file import vary
-from ldpsql.shuffle.accountant import UNEVEN, Atom, Blanket, merge_atoms, unary
+from ldpsql.shuffle.accountant import UNEVEN, Atom, Blanket, merge_atoms
+from ldpsql.shuffle.blankets import find_blanket
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import (
@@ -50,9 +51,6 @@ from ldpsql_device.plan import (
     subset_words,
 )
 
-Atoms = tuple[Atom, ...]
-CERTAIN: Atoms = ((Fraction(1), Fraction(1), Fraction(1)),)
-"""The blanket of a report that is the same for everybody."""
 MOST_ODDS = WORDS << 30
 """The largest odds that a plan may have."""
 MOST_PAIRS = 1 << 22
@@ -61,7 +59,7 @@ _COARSE = 1 << 16
 """Weights of groups are added up in these units, so that they fit into 64 bits."""
 _SCALE = 10**40
 
-# -- responses and their blankets ------------------------------------------------------------------
+# -- responses ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -92,43 +90,6 @@ class NamedAnswer:
         words that rounding leaves."""
         return (1 - self.truth - (self.answers - 1) * self.least) / self.least
 
-    @property
-    def atoms(self) -> Atoms:
-        """The blanket of two people who would truthfully answer differently.
-
-        Under a record all other answers have their mean probability, which the real ones differ
-        from by less than `uneven`; the blanket has the least.
-        """
-        least, other, rest = self.least, self.other, self.answers - 2
-        pair = ((least, self.truth, other), (least, other, self.truth))
-        return (*pair, (rest * least, rest * other, rest * other)) if rest else pair
-
-    def hashed_atoms(self, collision: Fraction) -> Atoms:
-        """The same for nodes that are hashed to the answers, and collide with this probability.
-
-        A collision tells nothing: it leaves the mean of the accountant's sum and makes it narrower.
-        So the least probability of one is the one to count with.
-        """
-        lie = 1 - self.truth
-        rest = (self.answers - 1) * self.least
-        alike = ((self.least, self.truth, self.truth), (rest, lie, lie))
-        apart = scale(self.atoms, 1 - collision)
-        return (*apart, *(scale(alike, collision) if collision else ()))
-
-
-def least_collision(oracle: Olh) -> Fraction:
-    """Least probability that two nodes have one hash value, a little rounded down.
-
-    Exact for a drawn evenly from 1..P-1 and c from 0..P-1; 64-bit draws are even up to 2^-37.
-    """
-    # For two nodes x and y the pair (a x + c, a y + c) mod P takes every ordered pair of different
-    # residues once as (a, c) runs through all, and g divides P residues into classes of P // g or
-    # one more: so it collides for as many (a, c) as there are such pairs within the classes.
-    values, prime = oracle.values, oracle.prime
-    size, larger = divmod(prime, values)
-    pairs = (values - larger) * size * (size - 1) + larger * (size + 1) * size
-    return Fraction(pairs, prime * (prime - 1)) * (1 - Fraction(1, 1 << 30))
-
 
 def bit_thresholds(oracle: str, epsilon: Epsilon) -> tuple[int, int]:
     """Words that set the bit of a person's own cell, and of another one, by OUE or SUE.
@@ -142,11 +103,6 @@ def bit_thresholds(oracle: str, epsilon: Epsilon) -> tuple[int, int]:
     root = Fraction(math.isqrt(int(epsilon.odds * _SCALE**2)), _SCALE)
     own = int(WORDS * root / (1 + root))
     return own, WORDS - own
-
-
-def scale(atoms: Atoms, share: Fraction) -> Atoms:
-    """The blanket's part of a channel that is entered with probability `share`."""
-    return tuple((share * r, share * one, share * two) for r, one, two in atoms)
 
 
 # -- designs ---------------------------------------------------------------------------------------
@@ -242,42 +198,20 @@ class MarginalDesign(CollectedMarginals):
             for choice in (face.steps[0].preimages if face.steps else (HALVES,))
         )
 
-    def name_answer(self, group: int) -> NamedAnswer:
-        """The randomized response of a marginal of several cells."""
-        return NamedAnswer(self.values or self.sizes[group], odds_words(self.budgets[group]))
-
-    def atoms(self, group: int) -> tuple[Atoms, Fraction]:
-        """(r, R0, R1) as in `Blanket` of a marginal's reports for two people at different cells of
-        it, without the draw of the marginal; and how uneven these are."""
-        oracle = self.answers[group].oracle
-        if self.sizes[group] == 1:
-            return CERTAIN, Fraction(0)
-        if self.oracle in ("oue", "sue"):
-            own, other = bit_thresholds(self.oracle, self.budgets[group])
-            bits = unary(Fraction(own, WORDS), Fraction(other, WORDS), self.sizes[group])
-            return bits.atoms, Fraction(0)
-        named = self.name_answer(group)
-        if isinstance(oracle, Olh):
-            return named.hashed_atoms(least_collision(oracle)), named.uneven
-        return named.atoms, named.uneven
-
     def blankets(self) -> tuple[Blanket, ...]:
-        """Of two people who differ in all attributes."""
-        groups = range(len(self.marginals))
-        if self.visible:
-            return tuple(dict.fromkeys(self.blanket_of(number) for number in groups))
-        parts = [self.atoms(number) for number in groups]
-        together = (
-            atom
-            for (atoms, _), chance in zip(parts, self.chances, strict=True)
-            for atom in scale(atoms, chance)
-        )
-        return (Blanket(merge_atoms(together), uneven=UNEVEN + max(uneven for _, uneven in parts)),)
+        """Of all reports, or of those of each marginal where whoever looks knows who reports on
+        which."""
+        if not self.visible:
+            return (find_blanket(self.plan),)
+        numbers = range(len(self.marginals))
+        return tuple(dict.fromkeys(self.blanket_of(number) for number in numbers))
 
     def blanket_of(self, group: int) -> Blanket:
         """That of one marginal, where whoever looks knows who reports on it."""
-        atoms, uneven = self.atoms(group)
-        return Blanket(atoms, self.chances[group], UNEVEN + uneven)
+        budget = self.budgets[group]
+        only = (self.marginals[group],), (1,), self.oracle, (budget,), self.values
+        own = type(self)(self.name, self.domain, budget, *only)
+        return replace(find_blanket(own.plan), share=self.chances[group])
 
     def at(self, epsilon: Epsilon) -> Self:
         """The same design with another local epsilon for every marginal."""
@@ -355,19 +289,8 @@ class WalshDesign(MarginalDesign):
         return f"parity of {names or 'nothing'} ({self.sizes[number]} nodes, {self.oracle})"
 
     def blankets(self) -> tuple[Blanket, ...]:
-        """Of two people between whom as many parities differ as can.
-
-        A parity that does not differ tells less: it changes no mean of the accountant's sum and
-        makes it narrower (docs/spec/shuffle.md#3.3, part ii of the proof).
-        """
-        if self.sizes == (1,):
-            return super().blankets()
-        named = self.name_answer(0)
-        truth = named.truth
-        differ = self._most_flipped
-        alike: Atoms = ((1 - truth, truth, truth), (1 - truth, 1 - truth, 1 - truth))
-        parts = [*scale(named.atoms, differ), *scale(alike, 1 - differ)]
-        return (Blanket(merge_atoms(atom for atom in parts if atom[0])),)
+        """Of two people between whom as many parities differ as can."""
+        return (find_blanket(self.plan, 1 - self._most_flipped),)
 
     @property
     def _most_flipped(self) -> Fraction:
@@ -469,7 +392,7 @@ class ArrDesign(CollectedMarginals):
         """
         cells = self.starts[-1]
         if cells == 1:
-            return (Blanket(CERTAIN),)
+            return (find_blanket(self.plan),)
         named = NamedAnswer(cells, self.odds)
         least, other = named.least, named.other
         atoms: list[Atom] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
@@ -21,14 +21,8 @@ from ldpsql.algebra.workload import Workload
 from ldpsql.errors import did_you_mean
 from ldpsql.estimators.base import AnyDesign, Auditor
 from ldpsql.mechanisms.rounds import Rounds
-from ldpsql.shuffle.accountant import (
-    Blanket,
-    clones,
-    epsilon_of_batch,
-    keeps,
-    largest_local,
-    largest_local_of_any,
-)
+from ldpsql.shuffle.accountant import epsilon_of_batch, keeps, largest_local
+from ldpsql.shuffle.blankets import choose_widths
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Plan
@@ -202,8 +196,8 @@ class Maker(Requirements, ABC, Generic[O]):
         """A design that keeps a local or a central promise; SurveyError where there is none, and
         for a domain or options that it does not take.
 
-        For a central promise a recipe that chooses its budgets itself does; a design that states
-        blankets is accounted for by them; of any other only the local epsilon counts.
+        For a central promise the local epsilon is the largest one with which a design's blankets
+        keep it, unless the recipe chooses its budgets itself.
 
         workload: what it should answer best; None for `Workload.everyday`.  weigh: gives the same
         workload with other weights, which take long to find; called where the design depends on
@@ -226,10 +220,23 @@ class Maker(Requirements, ABC, Generic[O]):
             require_local(design)
             return design
 
-        design = at(largest_local_of_any(promise))
-        if not design.blankets():
-            return design
         return at(largest_local(lambda local: at(local).blankets(), promise))
+
+
+class Retuner(Maker[O], ABC):
+    """A recipe that looks long for the questions of a design, and can give them other odds."""
+
+    calibrates = True
+
+    def retune(self, design: Any, epsilon: Epsilon) -> AnyDesign:
+        """The same questions with the odds of another epsilon."""
+        raise NotImplementedError
+
+    def calibrate(self, task: Task[O], central: Central) -> AnyDesign:
+        """Questions made for an epsilon that suits the crowd, with the odds that it allows them."""
+        made = self.make(replace(task, epsilon=choose_widths(central)))
+        local = largest_local(lambda epsilon: self.retune(made, epsilon).blankets(), central)
+        return self.retune(made, local)
 
 
 class Candidate(Requirements, ABC):
@@ -317,12 +324,6 @@ def require_local(design: Auditor) -> None:
         raise SurveyError(f'{design.name} asks in rounds, which trust = "shuffle" does not support')
 
 
-def blankets_of(design: Auditor) -> Sequence[Blanket]:
-    """How well a report hides among those of others: as the design states, or else as the local
-    epsilon alone says."""
-    return design.blankets() or (clones(design.epsilon.odds),)
-
-
 def check_promise(design: Auditor, trust: Shuffled) -> None:
     """SurveyError unless shuffled batches of the designed size keep what the survey promises."""
     if not keeps_promise(design, trust, trust.users):
@@ -340,7 +341,7 @@ def keeps_promise(design: Auditor, trust: Shuffled, reports: int) -> bool:
     if people < 2:
         return design.epsilon.value <= trust.epsilon.value
     require_local(design)
-    return keeps(blankets_of(design), replace(trust.central, people=people), design.epsilon)
+    return keeps(design.blankets(), replace(trust.central, people=people), design.epsilon)
 
 
 def find_epsilon(design: Auditor, trust: Shuffled, reports: int) -> Decimal | None:
@@ -353,4 +354,4 @@ def find_epsilon(design: Auditor, trust: Shuffled, reports: int) -> Decimal | No
     if people < 2:
         return design.epsilon.value
     require_local(design)
-    return epsilon_of_batch(blankets_of(design), people, trust.central.delta, design.epsilon)
+    return epsilon_of_batch(design.blankets(), people, trust.central.delta, design.epsilon)

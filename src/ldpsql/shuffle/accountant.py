@@ -29,7 +29,7 @@ from functools import lru_cache
 import numpy as np
 
 from ldpsql.algebra.numerics import epsilon_of
-from ldpsql.shuffle.expectation import Jumps, positive_part
+from ldpsql.shuffle.expectation import FEW_TERMS, TERMS, Jumps, positive_part
 from ldpsql_device.epsilon import LARGEST_EPSILON, Epsilon, odds_below
 from ldpsql_device.shuffled import Central
 
@@ -146,11 +146,14 @@ def clones(odds: Fraction) -> Blanket:
 # -- delta at an epsilon -----------------------------------------------------------------------
 
 
-def delta_of(blankets: Sequence[Blanket], people: int, epsilon: Epsilon | Decimal) -> float:
+def delta_of(
+    blankets: Sequence[Blanket], people: int, epsilon: Epsilon | Decimal, terms: int = TERMS
+) -> float:
     """An upper bound of the delta that a shuffled batch has at a central epsilon, at most 1.
 
     people: honest people whose reports are shuffled together (over all shufflers), from `FEWEST`
-    to `MOST`. Raises ValueError for any other number, and without a blanket.
+    to `MOST`. Raises ValueError for any other number, and without a blanket.  terms: of the series
+    of `expectation`; fewer are faster and give a larger bound.
     """
     if type(people) is not int or not FEWEST <= people <= MOST:
         raise ValueError(f"the accountant takes {FEWEST} to {MOST} people")
@@ -158,29 +161,38 @@ def delta_of(blankets: Sequence[Blanket], people: int, epsilon: Epsilon | Decima
         raise ValueError("without a blanket there is nothing to account for")
     value = epsilon.value if isinstance(epsilon, Epsilon) else epsilon
     # e^epsilon rounded down: a smaller factor makes every L, and so delta, larger.
-    return max(_delta(blanket, people, odds_below(value)) for blanket in blankets)
+    return max(_delta(blanket, people, odds_below(value), terms) for blanket in blankets)
 
 
-def keeps(blankets: Sequence[Blanket], central: Central, local: Epsilon) -> bool:
+def keeps(
+    blankets: Sequence[Blanket], central: Central, local: Epsilon, terms: int = TERMS
+) -> bool:
     """Whether shuffled batches of `central.people` reports, or more, keep the promise.
 
     local: what one report keeps by itself; shuffling does not take that away.
     """
     if local.value <= central.epsilon.value:
         return True
-    return Fraction(delta_of(blankets, central.people, central.epsilon)) <= central.delta
+    found = delta_of(blankets, central.people, central.epsilon, terms)
+    return Fraction(found) <= central.delta
 
 
 @lru_cache(maxsize=256)
-def _delta(blanket: Blanket, people: int, odds: Fraction) -> float:
+def _delta(blanket: Blanket, people: int, odds: Fraction, terms: int) -> float:
     """The larger of both directions, which are the same for most channels."""
     backward = [(r, other, one) for r, one, other in blanket.atoms]
     ways = {tuple(sorted(blanket.atoms)), tuple(sorted(backward))}
-    return max(_one_way(list(atoms), blanket.share, people, odds, blanket.uneven) for atoms in ways)
+    shared = blanket.share, people, odds, blanket.uneven, terms
+    return max(_one_way(list(atoms), *shared) for atoms in ways)
 
 
 def _one_way(
-    atoms: list[Atom], share: Fraction, people: int, odds: Fraction, uneven: Fraction = UNEVEN
+    atoms: list[Atom],
+    share: Fraction,
+    people: int,
+    odds: Fraction,
+    uneven: Fraction = UNEVEN,
+    terms: int = TERMS,
 ) -> float:
     """delta of telling the first record from the second."""
     # Atoms that the blanket does not cover hide among nobody: they add their part of the
@@ -203,7 +215,7 @@ def _one_way(
     )
     # Rounding share, product and quotient loses less than 2^-50 relatively; the last factor is
     # larger than that.
-    covered = positive_part(law) / (people * float(share)) * (1.0 + 2.0**-48)
+    covered = positive_part(law, terms) / (people * float(share)) * (1.0 + 2.0**-48)
     return min(covered + _above(bare), 1.0)
 
 
@@ -215,7 +227,7 @@ def _above(value: Fraction) -> float:
 # -- epsilon at a delta ------------------------------------------------------------------------
 # Both searches bisect over decimals of few digits and end at one at which the accountant was asked:
 # where its figures are not quite monotone, being upper bounds, the answer may be a little off the
-# best one, to the safe side.
+# best one, to the safe side. They look with few terms of the series, and make sure with all.
 
 
 def epsilon_of_batch(
@@ -234,13 +246,16 @@ def epsilon_of_batch(
         bounded = [value for value in odds if value is not None]
         limit = epsilon_of(max(bounded)) if len(bounded) == len(odds) else None
 
-    def suffices(place: int) -> bool:
-        return Fraction(delta_of(blankets, people, _decimal(place))) <= delta
+    def suffices(place: int, terms: int = FEW_TERMS) -> bool:
+        return Fraction(delta_of(blankets, people, _decimal(place), terms)) <= delta
 
     high = bisect_left(range(_PLACES), LARGEST_EPSILON if limit is None else limit, key=_decimal)
     if not suffices(high):
         return limit
-    found = _decimal(bisect_left(range(high), True, key=suffices))
+    place = bisect_left(range(high), True, key=suffices)
+    while place > 0 and suffices(place - 1, TERMS):
+        place -= 1
+    found = _decimal(place)
     return found if limit is None else min(found, limit)
 
 
@@ -248,22 +263,19 @@ def largest_local(blankets_at: Callable[[Epsilon], Sequence[Blanket]], central: 
     """The largest local epsilon, a multiple of 0.001 up to 20, that keeps a central promise.
 
     blankets_at: of the mechanism at a local epsilon.  The central epsilon itself always does,
-    without any shuffling: it is returned where no larger one is found.
+    without any shuffling: it is returned where no larger one is found. It is looked for with few
+    terms of the series, whose bound is hardly larger.
     """
 
-    def fails(thousandths: int) -> bool:
+    def fails(thousandths: int, terms: int = FEW_TERMS) -> bool:
         local = Epsilon(thousandths * STEP)
-        return not keeps(blankets_at(local), central, local)
+        return not keeps(blankets_at(local), central, local, terms)
 
     low, high = int(central.epsilon.value / STEP), int(LARGEST_EPSILON / STEP)
     largest = low + bisect_left(range(low + 1, high + 1), True, key=fails)
+    while largest > low and fails(largest, TERMS):
+        largest -= 1
     return max(Epsilon(max(largest, 1) * STEP), central.epsilon, key=lambda epsilon: epsilon.value)
-
-
-@lru_cache(maxsize=64)
-def largest_local_of_any(central: Central) -> Epsilon:
-    """The same for a mechanism of which only its local epsilon is known (clones)."""
-    return largest_local(lambda local: (clones(local.odds),), central)
 
 
 def _decimal(place: int) -> Decimal:

@@ -18,7 +18,8 @@ from pathlib import Path
 from ldpsql.mechanisms.base import find_epsilon
 from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.reports.report import ReportFormat
-from ldpsql.shuffle.accountant import clones, epsilon_of_batch
+from ldpsql.shuffle.accountant import epsilon_of_batch
+from ldpsql.shuffle.blankets import find_blanket
 from ldpsql.survey import Survey, read_parts
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import (
@@ -98,18 +99,17 @@ class Intake:
     def find_epsilon(self, reports: int) -> Decimal | None:
         """The epsilon that a shuffled batch of so many reports keeps, None if there is none.
 
-        Without the collector's part, that of any mechanism with this local epsilon. Raises
-        InternalError for a survey that trusts no shuffler.
+        Raises InternalError for a survey that trusts no shuffler.
         """
         trust = self.shuffled
         if trust is None or self.epsilon is None:
             raise InternalError(f"{self.table} is not a survey of shuffled reports")
         if self.is_complete:
             return find_epsilon(Survey.from_json(self.text).design, trust, reports)
-        people, blankets = trust.people_of(reports), (clones(self.epsilon.odds),)
+        people, plan = trust.people_of(reports), DeviceSurvey.from_json(self.text).plan
         if people < 2:
             return self.epsilon.value
-        return epsilon_of_batch(blankets, people, trust.central.delta, self.epsilon)
+        return epsilon_of_batch((find_blanket(plan),), people, trust.central.delta, self.epsilon)
 
     def refuse(self, name: str | Path, claim: str) -> FingerprintError:
         """The error for a file that says it holds reports of another survey.

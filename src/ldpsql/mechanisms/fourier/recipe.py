@@ -23,7 +23,7 @@ from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.estimators.groups import whole
-from ldpsql.mechanisms.base import AnyOptions, Promise, Recipe, Task
+from ldpsql.mechanisms.base import AnyOptions, Promise, Recipe, Retuner, Task
 from ldpsql.mechanisms.fourier.candidates import Emitted
 from ldpsql.mechanisms.fourier.design import DECODING, Forms, FourierDesign, KeptDesign
 from ldpsql.mechanisms.fourier.families import FamilyTable
@@ -36,12 +36,12 @@ from ldpsql.mechanisms.fourier.product_recipe import (
     round_weights,
 )
 from ldpsql.mechanisms.fourier.spectra import RealCells, class_power, demand, floor
+from ldpsql.mechanisms.oracles import odds_words
 from ldpsql.reports.survey_file import plan_to_json, vary
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import (
     LARGEST_RADIX,
-    WORDS,
     Arcs,
     Comb,
     Digit,
@@ -96,7 +96,7 @@ class FourierOptions:
     form: Literal["auto", "listed", "product"] = "auto"
 
 
-class Fourier(Recipe[FourierOptions]):
+class Fourier(Retuner[FourierOptions], Recipe[FourierOptions]):
     """COUNT over boxes, and SUM and AVG of private measures."""
 
     name = "fourier"
@@ -142,6 +142,11 @@ class Fourier(Recipe[FourierOptions]):
             )
         is_open = chosen.form == "auto" and not restricted and not chosen.smooth_for
         return _choose_form(task, design) if is_open else design
+
+    def retune(self, design: FourierDesign, epsilon: Epsilon) -> FourierDesign:
+        """The same families and weights."""
+        plan = replace(design.plan, odds=(odds_words(epsilon),))
+        return replace(design, epsilon=epsilon, plan=plan)
 
     def remake(self, domain: RecordDomain, epsilon: Epsilon, data: AnyOptions) -> FourierDesign:
         """From `FourierDesign.to_json`; every family is checked."""
@@ -496,8 +501,8 @@ def _plan(
     faces: Sequence[Face], group: Group, epsilon: Epsilon, tables: tuple[tuple[int, ...], ...]
 ) -> Plan:
     signs = len(group.orders) - group.dimensions
-    odds = int(epsilon.odds * WORDS)
-    return Plan((*group.sizes, *(2 for _ in range(signs))), (odds,), tuple(faces), tables)
+    odds = (odds_words(epsilon),)
+    return Plan((*group.sizes, *(2 for _ in range(signs))), odds, tuple(faces), tables)
 
 
 def _merge(families: Iterable[Emitted]) -> list[list[Emitted]]:

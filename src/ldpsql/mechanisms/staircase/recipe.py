@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.least_error import BOUND_BELOW
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
 from ldpsql.estimators.cells import RowsDesign
 from ldpsql.estimators.groups import whole
-from ldpsql.mechanisms.base import Recipe, Takes, Task
+from ldpsql.mechanisms.base import Recipe, Retuner, Takes, Task
 from ldpsql.mechanisms.staircase.bound_of_totals import least_variance
 from ldpsql.mechanisms.staircase.optimise import Patterns, cell_gram, optimise, raise_eigenvalues
 from ldpsql_device.epsilon import Epsilon
@@ -112,7 +113,7 @@ class StaircaseDesign(RowsDesign):
         }
 
 
-class StaircaseRecipe(Recipe[StaircaseOptions]):
+class StaircaseRecipe(Retuner[StaircaseOptions], Recipe[StaircaseOptions]):
     """COUNT, and SUM and AVG of private measures, over small domains."""
 
     name = "staircase"
@@ -150,11 +151,15 @@ class StaircaseRecipe(Recipe[StaircaseOptions]):
             gram = raise_eigenvalues(cell_gram(asked))
             program = optimise(gram, float(task.epsilon.odds), domain.cell_shares * len(gram))
             patterns, theta = program.patterns, program.weights
-        # In whole numbers, a trifle smaller than theta so that no cell's words run over.
-        levels = 1.0 + (float(task.epsilon.odds) - 1.0) * patterns
-        scale = WORDS * (1.0 - _SPARE) / (theta @ levels).max() if len(levels[0]) > 1 else WORDS
-        weights = tuple(max(1, int(weight)) for weight in theta * scale)
+        weights = _count_words(theta, patterns, task.epsilon)
         return StaircaseDesign(domain, task.epsilon, asked, patterns, weights)
+
+    def retune(self, design: StaircaseDesign, epsilon: Epsilon) -> StaircaseDesign:
+        """The same patterns. Each cell is favoured by the same share of their weights, so that all
+        of these change alike."""
+        theta = np.array(design.weights, dtype=np.float64)
+        weights = _count_words(theta, design.patterns, epsilon)
+        return replace(design, epsilon=epsilon, weights=weights)
 
     def remake(
         self, domain: RecordDomain, epsilon: Epsilon, data: Mapping[str, Any]
@@ -185,6 +190,15 @@ class StaircaseRecipe(Recipe[StaircaseOptions]):
         seconds = 1.5 * math.pow(cells / 64, 2.6)
         shown = max(1, int(round(seconds, -math.floor(math.log10(seconds)))))
         return f"its design takes about {shown} s for {cells} combinations; ask for it by name"
+
+
+def _count_words(theta: Array, patterns: Patterns, epsilon: Epsilon) -> tuple[int, ...]:
+    """Weights in proportion to theta as whole numbers of words, a trifle smaller so that no cell's
+    words run over."""
+    levels = 1.0 + (float(epsilon.odds) - 1.0) * patterns
+    spare = _SPARE if len(levels[0]) > 1 else 0.0
+    scale = WORDS * (1.0 - spare) / (theta @ levels).max()
+    return tuple(max(1, int(weight)) for weight in theta * scale)
 
 
 def _round(
