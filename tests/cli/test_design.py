@@ -14,10 +14,11 @@ from ldpsql.algebra.estimate import quantile
 from ldpsql.cli.forecast import forecast
 from ldpsql.designer import auto, design, design_survey
 from ldpsql.designer.auto import choose
+from ldpsql.mechanisms.base import find_epsilon
 from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.survey import Survey
 from ldpsql.terminal.options import half_width, people
-from ldpsql.wording.numbers import read_people
+from ldpsql.wording.numbers import read_people, significant
 
 
 @pytest.fixture
@@ -261,3 +262,36 @@ def test_a_workload_that_is_asked_for_is_answered_or_refused(tmp_path, workload,
 def test_wrong_labels_are_refused(source):
     source.write_text(LABELLED.replace("How old are you?", "\u202e"), encoding="utf-8")
     assert "dimension age: label" in refusal(run("design", source), 1)
+
+
+CROWD = {"trust": "shuffle", "delta": "1e-6", "users": 20_000}
+
+
+def test_fewer_reports_than_announced_keep_less(tmp_path):
+    path = tmp_path / "app.toml"
+    path.write_text(survey_toml(integer("age", 18, 25), epsilon="0.5", mechanism="olh", **CROWD))
+    shown = words_of(run("design", path).stderr)
+    survey = design(path)
+    for count in (10_000, 2_000):
+        kept = find_epsilon(survey.design, survey.shuffled, count)
+        assert kept > survey.shuffled.epsilon.value
+        assert f"{kept} of {count:,}" in shown
+
+
+def test_an_ordinary_survey_is_told_what_a_shuffler_would_gain(tmp_path):
+    """Its own forecast is held against that of the survey that one would design then."""
+    path, table = tmp_path / "app.toml", integer("age", 18, 25)
+    path.write_text(survey_toml(table, epsilon="0.5", mechanism="olh", users=20_000))
+    shown = words_of(run("design", path, "-v").stderr)
+    crowd = survey_toml(table, epsilon="0.5", mechanism="olh", **{**CROWD, "delta": "5e-7"})
+    alone, shuffled = design_survey(path), design_survey(crowd)
+    ends = [f"±{significant(100 * own.forecast.half_width)}%" for own in (shuffled, alone)]
+    assert shuffled.forecast.half_width < 0.5 * alone.forecast.half_width
+    assert f"would answer a typical count to {ends[0]}, in place of {ends[1]}" in shown
+    assert f"and {shuffled.survey.epsilon} of a report" in shown
+    assert "shuffler" not in words_of(run("design", path).stderr)
+    path.write_text(survey_toml(table, epsilon="0.5", mechanism="olh", users=20_000) + PUBLIC)
+    assert 'trust = "shuffle"' not in words_of(run("design", path, "-v").stderr)
+
+
+PUBLIC = '[public.day]\ntype = "date"\n'

@@ -20,6 +20,7 @@ from ldpsql.cli.forecast import choice, expectations, plan, verdict
 from ldpsql.designer import design_survey
 from ldpsql.designer.file import column_types, starter_text, types_of
 from ldpsql.errors import pluralize
+from ldpsql.mechanisms.base import find_epsilon
 from ldpsql.mechanisms.registry import missing_rooms
 from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.reports.atomic import replace_file
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from ldpsql.survey import Survey
 
 _MOST_VALUES = 12
+_FEWER = 2, 10  # parts of the users of whom a shuffled batch may be
 _MOST_COLUMNS = 8  # that have a line of their own
 _READ_FROM_ROWS = (
     "-- bounds, edges and values were read from the rows; confirm each from what is publicly known"
@@ -282,6 +284,11 @@ def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
             f"against whoever sees a single report: epsilon {survey.epsilon}, which is what a "
             "person's ledger spends",
         )
+        fewer = [
+            f"{find_epsilon(design, trust, trust.users // part)} of {trust.users // part:,}"
+            for part in _FEWER
+        ]
+        yield "", f"a smaller batch keeps a larger epsilon: {', '.join(fewer)} reports"
     yield "guarantee", str(guarantee)
     yield "protects", guarantee.protects
     if guarantee.witness:
