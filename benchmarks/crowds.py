@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -14,20 +15,29 @@ from benchmarks.tables import print_table
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
-from ldpsql.errors import Error
+from ldpsql.audit.exact import domain_of_codes
 from ldpsql.estimators.base import AnyDesign, make_estimator
 from ldpsql.mechanisms.base import AnyOptions
+from ldpsql.mechanisms.fourier.design import FourierDesign
+from ldpsql.mechanisms.fourier.recipe import FOURIER, mean_variance
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.report import Histogram
 from ldpsql.shuffle.accountant import clones, largest_local
+from ldpsql.shuffle.blankets import choose_widths
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import Error
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.shuffled import Central
 from ldpsql_device.values import int_domain
 from ldpsql_lab.simulation import SeededEntropy
 
 SURVEYS, BOXES = 200, 200
+Cell = tuple[tuple[int, ...], int, str]
+"""Codes of every dimension, people, and central epsilon."""
 SIZES = ((64,), (256,), (16, 16))
+LARGE = ((10_000, "0.2"), (10_000, "1"), (100_000, "0.2"), (100_000, "1"))
+WIDER = (Decimal("0.2"), Decimal("0.8"), Decimal("1.5"))
+"""More epsilon than the local one of a response by itself, for which questions are made."""
 CROWDS = ((1_000, "1"), (10_000, "0.2"), (100_000, "0.1"))
 ALONE = ("fourier", "hgrr", "hio", "ahio", "ehio")
 """Tried by the local epsilon alone; the mechanisms over marginals always stated their blankets."""
@@ -35,7 +45,23 @@ TRIED = (*ALONE, "olh", "hrr", "srr-ss")
 
 
 def run(surveys: int = SURVEYS) -> None:
-    """Print the table."""
+    """Print the tables."""
+    cells = [(sizes, *crowd) for crowd in CROWDS for sizes in SIZES]
+    print_table(
+        "Crowds: widths",
+        (
+            *("codes", "people", "epsilon", "by local epsilon", "local", "error"),
+            *(f"{what} ({more})" for more in WIDER for what in ("variance", "local")),
+        ),
+        widths(cells),
+    )
+    print()
+    print_table(
+        "Crowds: product form",
+        ("codes", "measures", "people", "epsilon", "alone", "in a crowd", "variance"),
+        (product_form(people, epsilon) for people, epsilon in LARGE),
+    )
+    print()
     print_table(
         f"Crowds: root mean square error of {BOXES} random boxes, {surveys} surveys each",
         (
@@ -46,13 +72,64 @@ def run(surveys: int = SURVEYS) -> None:
     )
 
 
+def widths(cells: Sequence[Cell]) -> Iterator[tuple[object, ...]]:
+    """Predicted variances of questions made for more than the local epsilon, over the best by the
+    local epsilon alone."""
+    ratios: list[list[float]] = []
+    for sizes, people, epsilon in cells:
+        central, boxes = central_of(people, epsilon), list(draw_boxes(sizes))
+        before = best_of(designs_alone(sizes, central), boxes, people)
+        known, found = predict(before, boxes, people), list[str]()
+        ratios.append([])
+        for more in WIDER:
+            beyond = choose_widths(central).value - Decimal("0.8") + more
+            made = _make("fourier", sizes, Epsilon(beyond))
+            after = tune(made, central)
+            ratios[-1].append(predict(after, boxes, people) / known)
+            found += [f"{ratios[-1][-1]:.3f}", str(after.epsilon)]
+        shown = (before.name, before.epsilon, f"{math.sqrt(known):.4f}")
+        yield (" x ".join(map(str, sizes)), f"{people:,}", epsilon, *shown, *found)
+    means = np.exp(np.log(ratios).mean(axis=0))
+    yield ("geometric mean", *[""] * 5, *(cell for mean in means for cell in (f"{mean:.3f}", "")))
+
+
+def product_form(people: int, epsilon: str) -> tuple[object, ...]:
+    """The predicted variance of the everyday workload over three dimensions and a measure."""
+    central, options = central_of(people, epsilon), {"form": "product"}
+    domain = domain_of_codes("24x7x265", 1)
+    alone, crowd = (
+        FOURIER.design(domain, promise, options) for promise in (local_alone(central), central)
+    )
+    assert isinstance(alone, FourierDesign)
+    assert isinstance(crowd, FourierDesign)
+    ratio = mean_variance(crowd) / mean_variance(alone)
+    return "24 x 7 x 265", 1, f"{people:,}", epsilon, alone.epsilon, crowd.epsilon, f"{ratio:.2f}"
+
+
+def central_of(people: int, epsilon: str) -> Central:
+    """A promise at delta 1 / (100 people)."""
+    return Central(Epsilon.parse(epsilon), Fraction(1, 100 * people), people)
+
+
+def local_alone(central: Central) -> Epsilon:
+    """The local epsilon that any mechanism may have."""
+    return largest_local(lambda epsilon: (clones(epsilon.odds),), central)
+
+
+def tune(made: AnyDesign, central: Central) -> AnyDesign:
+    """The same questions with the odds that a crowd allows."""
+    assert isinstance(made, FourierDesign)
+    local = largest_local(lambda epsilon: FOURIER.retune(made, epsilon).blankets(), central)
+    return FOURIER.retune(made, local)
+
+
 def rows(surveys: int) -> Iterator[tuple[object, ...]]:
     """A row per cell, and the geometric mean of the ratios of variances."""
     ratios = []
     for people, epsilon in CROWDS:
         for sizes in SIZES:
             boxes = list(draw_boxes(sizes))
-            central = Central(Epsilon.parse(epsilon), Fraction(1, 100 * people), people)
+            central = central_of(people, epsilon)
             before = best_of(designs_alone(sizes, central), boxes, people)
             started = time.process_time()
             after = best_of(designs_in_crowd(sizes, central), boxes, people)
@@ -93,7 +170,7 @@ def _make(name: str, sizes: tuple[int, ...], promise: Epsilon | Central) -> AnyD
 
 def designs_alone(sizes: tuple[int, ...], central: Central) -> Iterator[AnyDesign]:
     """At the local epsilon that any mechanism may have, and what stated its blanket."""
-    local = largest_local(lambda epsilon: (clones(epsilon.odds),), central)
+    local = local_alone(central)
     for name in ALONE:
         yield _make(name, sizes, local)
     yield _make("srr-ss", sizes, central)
