@@ -12,7 +12,7 @@ DOCS, TESTS = ROOT / "docs", ROOT / "tests"
 PAGES = {"Privacy": "privacy.md", "Collecting": "collect.md", "Store": "store.md"}
 WITHOUT = {
     # Sections that describe and promise nothing that could fail.
-    *("Who sees what", "What is not protected", "What a cluster needs"),
+    *("Who sees what", "Which epsilon is common", "What is not protected", "What a cluster needs"),
 }
 _NAMED = re.compile(r"`((?:\w+/)*test_\w+\.py)(?:::(\w+))?`|`(clients/[\w./]+|cli/sessions)`")
 

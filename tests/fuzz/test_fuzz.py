@@ -141,7 +141,6 @@ class Broken(Door):
         self.ways = [
             KeyError("x"),
             InternalError("x"),
-            DataError("two\nlines"),
             DataError(f"it was {RAW}"),
             DataError("x" * 3_000),
         ]
@@ -154,11 +153,11 @@ class Broken(Door):
 
 def test_errors_that_nobody_can_be_shown_are_found_and_their_cases_kept(tmp_path):
     door = Broken()
-    outcome = find_faults(door, 6, seed=0)
-    assert [number for number, _ in outcome.findings] == [0, 1, 2, 3, 4]
+    outcome = find_faults(door, 5, seed=0)
+    assert [number for number, _ in outcome.findings] == [0, 1, 2, 3]
     assert outcome.ends["well"] == 1
     paths = {keep_case(door, case, tmp_path) for case in outcome.cases}
-    assert len(paths) == 5
+    assert len(paths) == 4
     assert sorted(map(write_case, kept_cases(door, tmp_path))) == sorted(
         map(write_case, outcome.cases)
     )
@@ -178,11 +177,11 @@ def test_the_program_draws_a_seed_and_keeps_what_it_finds(tmp_path, monkeypatch,
     monkeypatch.setattr(program, "limit_memory", lambda: None)
     seeds = set()
     for status in (1, 1):
-        monkeypatch.setattr("sys.argv", ["fuzz", "--count", "6", "--cases", str(tmp_path)])
+        monkeypatch.setattr("sys.argv", ["fuzz", "--count", "5", "--cases", str(tmp_path)])
         assert program.main() == status
         said = capsys.readouterr().out
-        assert "6 cases, 5 findings" in said
-        assert str(next(tmp_path.iterdir())) in said
+        assert "5 cases, 4 findings" in said
+        assert any(str(kept) in said for kept in tmp_path.iterdir())
         seeds.add(said.split()[1])
     assert len(seeds) == 2
 

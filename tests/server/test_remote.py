@@ -217,7 +217,7 @@ def test_what_a_collector_says_does_nothing_to_the_terminal():
     with listening(400, body=json.dumps(said).encode()) as (address, _):
         answer = run("SELECT 1", "--db", address)
     assert answer.exit_code == 1
-    assert answer.stderr == "ldpsql: error: a ]0;b  2Jc; d\n"
+    assert answer.stderr == "ldpsql: error: a ]0;b 2Jc; d\n"
 
 
 @pytest.mark.parametrize("token", ["a\nHost: b", "schlüssel"])

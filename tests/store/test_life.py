@@ -337,7 +337,7 @@ FAULTS = [
     ("DROP TABLE ids_app", "the table ids_app is gone"),
     ("ALTER TABLE histogram_app ADD COLUMN more INTEGER", "other columns"),
     ("UPDATE surveys SET fingerprint = repeat('0', 64)", "fingerprint"),
-    ("INSERT INTO batches (survey, number) VALUES ('other', 1)", "batches of other"),
+    ("INSERT INTO batches SELECT * REPLACE ('other' AS survey) FROM batches", "batches of other"),
     ("CREATE OR REPLACE TABLE lookups.regions AS SELECT 'NY' AS state", "look-up table regions"),
 ]
 

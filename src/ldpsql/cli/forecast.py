@@ -88,7 +88,7 @@ def verdict(
         judged = judge_survey(designed)
     except Error as error:
         words = f"which questions are answered how well is not known: {error}"
-        return _labelled("verdict", words)[:most_lines]
+        return labelled_lines([("verdict", words)])[:most_lines]
     budget = Budget.of(designed, is_quick=is_quick)
     cost = find_missing_cost(designed, judged, replace(budget, seconds=2.0 * budget.seconds))
     found, untried = improve(designed, judged, budget, tell)
@@ -102,10 +102,10 @@ def verdict(
         told = effects(judged, difference, designed.people, is_short=most_lines is not None)
     lines: list[str] = []
     for most, changes in _BRIEFER if most_lines is not None else ((None, len(found)),):
-        lines = _labelled("verdict", words)
+        lines = labelled_lines([("verdict", words)])
         lines += _list_verdicts(judged, most)
         if cost is not None:
-            lines += _labelled("missing", _price(cost, most))
+            lines += labelled_lines([("missing", _price(cost, most))])
         lines += _list_improvements(found, changes, untried, is_short=most is not None) + told
         if most_lines is None or len(lines) <= most_lines:
             break
@@ -133,7 +133,7 @@ def _list_improvements(
         changes.append(f"{pluralize(untried, 'other change')} not tried, which would take longer")
     lines: list[str] = []
     for place, change in enumerate(changes):
-        lines += _labelled("" if place else "to improve", change)
+        lines += labelled_lines([("" if place else "to improve", change)])
     return lines
 
 
@@ -153,10 +153,6 @@ def _share(share: float) -> str:
     if share > LARGEST:
         return f"±\xa0over\xa0{100 * LARGEST:.0f}\xa0%"
     return f"±\xa0{_in_short(100 * share)}\xa0%"
-
-
-def _labelled(label: str, text: str) -> list[str]:
-    return [line.replace("\xa0", " ") for line in labelled_lines([(label, text)])]
 
 
 def _list_questions(word: str, judged: Sequence[Judged], most: int | None) -> list[str]:
@@ -181,7 +177,7 @@ def _list_questions(word: str, judged: Sequence[Judged], most: int | None) -> li
             texts[-1] += f"; {last}tells {what}{low}{people} from {high}"
         if most and word not in VERDICTS:
             texts[-1] += " (-v: why)"
-        lines = _labelled(word, ", ".join(texts))
+        lines = labelled_lines([(word, ", ".join(texts))])
         if most is None or len(lines) <= most:
             break
     return lines

@@ -187,6 +187,8 @@ def _value_to_json(value: object) -> Any:
     try:
         own = plain_parameter(value)
     except TypeError:
+        if isinstance(value, float):  # no finite one: refused with its place, where SQL is read
+            return float(value)
         raise NotSupportedError(
             f"a parameter cannot be this value of type {type(value).__name__}; give a number, a "
             "text, a date, a datetime without time zone, a bool or None"

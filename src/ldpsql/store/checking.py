@@ -71,7 +71,7 @@ def check_lists(cursor: Connection) -> Iterator[str]:
         query = f"SELECT count(*) FROM {table} WHERE {missing}"
         [(bare,)] = cursor.execute(query).fetchall()
         if bare:
-            yield f"{pluralize(bare, 'row')} of the list of {table} lack what each must have"
+            yield f"{pluralize(bare, 'row')} of the list of {table} without what each must have"
     twice = "SELECT name FROM surveys GROUP BY name HAVING count(*) > 1 ORDER BY name"
     for (key,) in cursor.execute(twice).fetchall():
         yield f"survey {key} is listed more than once"

@@ -81,15 +81,16 @@ def labelled_lines(
     """
     lines = []
     for label, text in facts:
-        own = wrap(one_line(text), width - indent, break_long_words=False, break_on_hyphens=False)
+        # Broken first, while a space that breaks no line is told from others.
+        own = wrap(text, width - indent, break_long_words=False, break_on_hyphens=False)
         for number, part in enumerate(own or [""]):
-            lines.append(f"{'' if number else one_line(label):<{indent}}{part}")
+            lines.append(f"{'' if number else one_line(label):<{indent}}{one_line(part)}")
     return lines
 
 
 def fill(text: str, indent: str = "") -> list[str]:
     """Lines of a paragraph."""
-    return wrap(one_line(text), WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return [*map(one_line, wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent))]
 
 
 def cut(text: str, width: int) -> str:
