@@ -51,7 +51,17 @@ _READ_FROM_ROWS = (
     "-- bounds, edges and values were read from the rows; confirm each from what is publicly known"
 )
 _MOST_LINES, _MOST_HEAD = 24, 9  # of a survey's head with the verdict, and of the head alone
-_HEAD = ("survey", "author", "answered", "mechanism", "guarantee", "witness", "warning", "note")
+_HEAD = (
+    "survey",
+    "author",
+    "answered",
+    "mechanism",
+    "guarantee",
+    "witness",
+    "fewer",
+    "warning",
+    "note",
+)
 _SEE_BELOW = "see `not covered` (-v); devices must accept that"
 
 
@@ -288,7 +298,7 @@ def _facts(survey: Survey, how: str = "") -> Iterator[tuple[str, str]]:
             f"{find_epsilon(design, trust, trust.users // part)} of {trust.users // part:,}"
             for part in _FEWER
         ]
-        yield "", f"a smaller batch keeps a larger epsilon: {', '.join(fewer)} reports"
+        yield "fewer", f"a smaller batch keeps a larger epsilon: {', '.join(fewer)} reports"
     yield "guarantee", str(guarantee)
     yield "protects", guarantee.protects
     if guarantee.witness:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.designer import DesignedSurvey
@@ -31,12 +30,10 @@ from ldpsql.designer.verdict import (
 )
 from ldpsql.errors import list_some, pluralize
 from ldpsql.mechanisms.fourier.group import Spectral, is_coarse
-from ldpsql.shuffle.accountant import FEWEST
 from ldpsql.terminal.text import WIDTH, cut, fill, labelled_lines, table_lines
 from ldpsql.wording.numbers import about, significant
 from ldpsql_device.epsilon import LARGEST_EPSILON
 from ldpsql_device.errors import Error
-from ldpsql_device.shuffled import Central
 
 _MOST_KINDS, _MOST_COLUMNS = 12, 6  # kinds of queries: lines of a forecast, columns of a comparison
 _MOST_EFFECTS = 4
@@ -44,7 +41,6 @@ _BRIEFER = ((3, 3), (2, 3), (1, 3), (1, 2), (1, 1), (1, 0))  # lines of a verdic
 _HEADING = 14  # letters of a heading's line
 _HALF = quantile(CONFIDENCE)  # of an interval, in standard errors: what ± means everywhere
 _NO_MATTER = 0.02
-_FEW_OF = 100  # delta, where a survey names none: of so many times as many people one
 _LEVEL = f"{100 * CONFIDENCE:g} %"
 
 
@@ -66,7 +62,7 @@ def expectations(designed: DesignedSurvey) -> list[str]:
             )
     except Error as error:
         facts.append(("warning", f"the error of the whole workload cannot be predicted: {error}"))
-    lines += labelled_lines([*facts, *predicates(designed), *crowd(designed)])
+    lines += labelled_lines([*facts, *predicates(designed)])
     return lines + (comparison(ranking, designed.people) if ranking else [])
 
 
@@ -334,27 +330,6 @@ def predicates(designed: DesignedSurvey) -> list[tuple[str, str]]:
         return []
     text = "max_predicates changes the error of a count with one predicate, to about "
     return [("predicates", text + ", ".join(others))]
-
-
-def crowd(designed: DesignedSurvey) -> list[tuple[str, str]]:
-    """The gain of a shuffler, at the same epsilon; nothing for a survey that has one, and where no
-    shuffler would do."""
-    survey, people = designed.survey, designed.people
-    if survey.shuffled is not None or people < FEWEST:
-        return []
-    try:
-        shuffled = designed.predict_in_crowd(
-            Central(survey.epsilon, Fraction(1, _FEW_OF * people), people)
-        )
-        before, after = designed.forecast.half_width, shuffled.half_width
-    except Error:
-        return []
-    text = (
-        f'trust = "shuffle" would answer a typical count to ±{significant(100 * after)}%, in place '
-        f"of ±{significant(100 * before)}%: epsilon {survey.epsilon} of the batch, at delta "
-        f"{1 / (_FEW_OF * people):.0e}, and {shuffled.design.epsilon} of a report"
-    )
-    return [("shuffler", text)]
 
 
 def plan(designed: DesignedSurvey, half_width: float) -> list[str]:

@@ -23,7 +23,6 @@ from ldpsql.mechanisms.rounds import Rounds
 from ldpsql.survey import AUTO, Survey
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import Error, SurveyError
-from ldpsql_device.shuffled import Central
 
 
 @dataclass(frozen=True)
@@ -93,28 +92,16 @@ class DesignedSurvey:
     def epsilon_for(self, half_width: float) -> Epsilon | None:
         """The smallest epsilon, of a report or of the shuffled batch as the survey promises it,
         with which the same mechanism reaches a half-width."""
-        own = self._promise
+        recipe, samples = registered(self.survey.design.name), self.forecast.samples
+        # Levels of measures are chosen anew for another epsilon.
+        domain, own = self.workload.domain, self._promise
 
         def at(epsilon: Epsilon) -> Forecast:
-            return self._predict(
-                epsilon if isinstance(own, Epsilon) else replace(own, epsilon=epsilon)
-            )
+            promise = epsilon if isinstance(own, Epsilon) else replace(own, epsilon=epsilon)
+            design = recipe.design(domain, promise, self.survey.options, self.workload)
+            return Forecast.of(design, samples, self.people)
 
         return least_epsilon(half_width, at)
-
-    def predict_in_crowd(self, central: Central) -> Forecast:
-        """The errors of the same mechanism whose reports are shuffled; SurveyError where it cannot
-        keep such a promise."""
-        if self.survey.schema.public:
-            raise SurveyError("public columns would split the crowd")
-        return self._predict(central)
-
-    def _predict(self, promise: Promise) -> Forecast:
-        """With the same mechanism, options and people, and another promise."""
-        # Levels of measures are chosen anew for another epsilon.
-        recipe, domain = registered(self.survey.design.name), self.workload.domain
-        design = recipe.design(domain, promise, self.survey.options, self.workload)
-        return Forecast.of(design, self.forecast.samples, self.people)
 
 
 def design(

@@ -534,7 +534,8 @@ def _list_candidates(designed: DesignedSurvey) -> Iterator[_Candidate]:
     epsilon = f"{float(file.epsilon) * _MORE_EPSILON:.3g}"
     weaker = f"promises less: e^{epsilon} in place of e^{file.epsilon}"
     yield _Candidate("epsilon", f"epsilon {epsilon}", weaker, partial(_with_epsilon, file, epsilon))
-    if file.shuffled is None:
+    # What travels in clear would split the crowd.
+    if file.shuffled is None and not file.published_schema.public:
         trusting = partial(_with_shuffler, file, people)
         yield _Candidate("shuffler", "a shuffler whom all trust", "", trusting)
     yield from chain(columns[1:], bins[1:])
