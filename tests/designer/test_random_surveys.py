@@ -26,7 +26,7 @@ def test_small_surveys_answer_their_workload(seed: int) -> None:
     assert designed.survey.design.find_missing() is None
 
 
-def test_a_design_that_cannot_answer_is_refused_in_three_lines(
+def test_a_design_that_cannot_answer_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The negative control: pruning that brings nothing back."""
@@ -39,7 +39,7 @@ def test_a_design_that_cannot_answer_is_refused_in_three_lines(
     text = random_survey(3, **QUICK)
     with pytest.raises(SurveyError, match="cannot answer its workload") as refusal:
         design_survey(text, mechanism="fourier")
-    assert len(str(refusal.value).splitlines()) == 3
+    assert "; ask about fewer columns together" in str(refusal.value)
 
 
 def test_all_kinds_of_columns_and_queries_occur() -> None:

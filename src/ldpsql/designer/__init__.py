@@ -257,6 +257,6 @@ def _check_answers(survey: Survey, workload: Workload) -> None:
                 survey.design.prepare(query)
             except Error as error:
                 raise SurveyError(
-                    f"{survey.design.name} cannot answer its workload: {sample.text}\n{error}\n"
+                    f"{survey.design.name} cannot answer its workload ({sample.text}): {error}; "
                     "ask for less under [workload], or let auto choose the mechanism"
                 ) from error

@@ -137,8 +137,8 @@ class Fourier(Retuner[FourierOptions], Recipe[FourierOptions]):
         if missing is not None:
             names = " by ".join(task.domain.names[axis] for axis in missing) or "the measures"
             raise SurveyError(
-                f"this design cannot answer its workload\nno report would say enough about {names}"
-                "\nask about fewer columns together ([workload] max_predicates), or in wider bins"
+                f"this design cannot answer its workload: no report would say enough about {names}"
+                "; ask about fewer columns together ([workload] max_predicates), or in wider bins"
             )
         is_open = chosen.form == "auto" and not restricted and not chosen.smooth_for
         return _choose_form(task, design) if is_open else design
