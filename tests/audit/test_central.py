@@ -97,8 +97,18 @@ def stating() -> list[str]:
     return [name for name, design in made.items() if design.blankets()]
 
 
-@pytest.mark.parametrize("name", stating())
-@pytest.mark.parametrize("shape", ["2x2x2", "4"])
+def shapes() -> list[object]:
+    """Each mechanism and shape; the product of the trees of `hi` takes long to enumerate."""
+    return [
+        pytest.param(
+            name, shape, marks=[pytest.mark.slow] if (name, shape) == ("hi", "2x2x2") else []
+        )
+        for name in stating()
+        for shape in ("2x2x2", "4")
+    ]
+
+
+@pytest.mark.parametrize(("name", "shape"), shapes())
 def test_what_registered_mechanisms_state_is_what_their_channels_are(name, shape):
     try:
         design = mechanism(name).design(domain_of_codes(shape, 0), Epsilon.parse("2"), {})

@@ -210,8 +210,8 @@ def test_work_is_counted_in_designs_of_the_survey() -> None:
 
 def test_the_time_of_improvements_follows_that_of_the_design() -> None:
     slow = replace(shop(), seconds=10.0)
-    assert Budget.of(slow, is_quick=False).seconds == 5.0
-    assert Budget.of(slow, is_quick=True).seconds == 2.0
+    assert Budget.of(slow, is_quick=False).seconds == 2.5
+    assert Budget.of(slow, is_quick=True).seconds == 1.0
     assert Budget.of(replace(slow, seconds=0.1), is_quick=True).seconds == 0.5
 
 

@@ -57,6 +57,7 @@ def fill(mechanism: str, *columns: str, people: int = PEOPLE, **more: object) ->
     return collect(made, pa.table(table), seed=2)[1]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("mechanism", ["olh", "hrr", "grr", "hio"])
 def test_all_codes_at_once_as_one_by_one(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Values and standard errors, of slices and of public keys, too."""

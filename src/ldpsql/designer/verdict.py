@@ -58,7 +58,7 @@ all; with more it is not. For an average, of the range of its measure: everybody
 half of that before there are reports, and what does not even halve this is useless."""
 MOST_ROWS, MOST_RANGES = 12, 10
 MOST_QUESTIONS = 48
-UNHURRIED, HASTY = (0.5, 2.0), (0.2, 0.5)
+UNHURRIED, HASTY = (0.25, 2.0), (0.1, 0.5)
 """Of the processor time that the design took, the part that all changes may take that are tried,
 and the seconds that they always have; likewise in haste."""
 MOST_WORK = 6.0
