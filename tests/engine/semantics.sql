@@ -143,6 +143,24 @@ SELECT state, age // 4 AS b, AVG(pay) FROM app WHERE age > 3 GROUP BY CUBE (stat
 SELECT shop, active, COUNT(*) FROM app GROUP BY shop, ROLLUP (active)
 SELECT state, active, age % 2, SUM(pay) FROM app GROUP BY GROUPING SETS ((state, active), (age % 2), (), state)
 SELECT state, active, COUNT(*) FROM app GROUP BY ROLLUP (state), CUBE (active)
+SELECT shop, version, COUNT(*), AVG(pay), SUM(price) FROM app GROUP BY ROLLUP (shop, version)
+SELECT shop, active, COUNT(*) AS n, AVG(pay) FROM app GROUP BY CUBE (shop, active)
+SELECT version, state, SUM(tip), MEDIAN(age) FROM app WHERE age > 3 AND price < 15 GROUP BY GROUPING SETS ((), (state), (version, state), (version), (version))
+SELECT joined, shop, COUNT(*) FROM app GROUP BY GROUPING SETS ((shop), (), (joined))
+SELECT upper(shop) AS s, age // 4 AS b, AVG(pay) FILTER (WHERE active), AVG(pay) FILTER (WHERE NOT active) FROM app GROUP BY ROLLUP (s, b)
+SELECT shop, state, COUNT(*) FROM app GROUP BY ROLLUP (shop), CUBE (state)
+SELECT version, COUNT(*) AS n FROM app GROUP BY ROLLUP (version) HAVING COUNT(*) > 80 ORDER BY n DESC, version LIMIT 2
+SELECT shop, active, COUNT(*) / 10.0 AS n FROM app GROUP BY CUBE (shop, active) ORDER BY shop NULLS LAST, active DESC NULLS FIRST OFFSET 2
+SELECT shop, COUNT(*) FROM app WHERE shop = 'west' GROUP BY ROLLUP (shop)
+SELECT shop, GROUPING(shop), GROUPING(version, shop), GROUPING_ID(), COUNT(*) FROM app GROUP BY ROLLUP (shop, version)
+SELECT state, active, GROUPING(state, active) AS g, COUNT(*) FROM app GROUP BY CUBE (state, active) HAVING GROUPING(state) = 0
+SELECT CASE WHEN GROUPING(state) = 1 THEN 'all' ELSE state END AS s, AVG(pay) FROM app GROUP BY ROLLUP (state) ORDER BY GROUPING(state), s
+SELECT state, GROUPING(state), COUNT(*) FROM app GROUP BY state
+SELECT age // 4 AS b, shop, COUNT(*) FROM app GROUP BY GROUPING SETS ((b), (2))
+SELECT shop, active, RANK() OVER (PARTITION BY GROUPING(shop), GROUPING(active) ORDER BY COUNT(*) DESC) FROM app GROUP BY CUBE (shop, active)
+WITH r AS (SELECT shop, version, COUNT(*) AS n FROM app GROUP BY ROLLUP (shop, version)), s AS (SELECT shop, COUNT(*) AS m FROM app GROUP BY shop) SELECT shop, version, n, m FROM r JOIN s USING (shop)
+SELECT region, shop, COUNT(*) FROM app JOIN regions ON state = code GROUP BY ROLLUP (shop, region)
+SELECT DISTINCT GROUPING(shop) AS g FROM app GROUP BY CUBE (shop, version) ORDER BY g
 SELECT age / 2 AS half, half * 2, COUNT(*) AS n FROM app GROUP BY half HAVING half > 2
 SELECT age // 3, COUNT(*) FROM app GROUP BY 1 HAVING AGE // 3 < 2
 SELECT year(joined), day(joined) < 4, COUNT(*) FROM app GROUP BY ALL

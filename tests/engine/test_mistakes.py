@@ -144,13 +144,9 @@ PARTS = {
         "(SELECT * FROM app UNION ALL SELECT * FROM app)",
         "app",
     ),
-    "SELECT COUNT(*) FROM app GROUP BY ROLLUP (version, city)": (
-        "GROUP BY ROLLUP (version, city)",
-        "GROUP BY version, city",
-    ),
-    "SELECT COUNT(*) FROM app GROUP BY CUBE (city, version)": (
-        "GROUP BY CUBE (city, version)",
-        "GROUP BY version",
+    "SELECT GROUPING(member), COUNT(*) FROM app GROUP BY ROLLUP (version, city)": (
+        "GROUPING(member)",
+        "GROUPING(city)",
     ),
     "SELECT city, COUNT(*) FROM app WHERE COUNT(*) > 10 GROUP BY city": (
         "WHERE COUNT(*) > 10 GROUP BY city",
@@ -193,7 +189,11 @@ def test_a_statement_that_follows_the_hint_is_answered(
     part, instead = change
     hint = refuse(connection, wrong)
     words = {"app GROUP BY city": "GROUP BY city", "GROUP BY city HAVING COUNT(*) > 10": "HAVING"}
-    words |= {"AVG(pay) > 10": "AVG(pay)", "day >= DATE '2026-01-01'": "DATE '2026-01-01'"}
+    words |= {
+        "GROUPING(city)": "GROUPING(key)",
+        "AVG(pay) > 10": "AVG(pay)",
+        "day >= DATE '2026-01-01'": "DATE '2026-01-01'",
+    }
     assert words.get(instead, instead) in hint
     assert connection.execute(wrong.replace(part, instead, 1)).fetchall()
 

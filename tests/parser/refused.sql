@@ -63,7 +63,9 @@ SELECT COUNT(*) FROM app GROUP BY 1  -- QueryError [COUNT(*)]: an aggregate cann
 SELECT COUNT(*) FROM app GROUP BY 2  -- QueryError [2]: there is no column 2; positions are 1 to 1
 SELECT COUNT(*) FROM app GROUP BY purchase  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; ask AVG(purchase) of everybody, or declare [dimension.purchase] in the survey to ask this of later reports
 SELECT COUNT(*) FROM app GROUP BY nope  -- QueryError [nope]: app has no column 'nope'; there are age, state, active, hours, joined,...
-SELECT COUNT(*) FROM app GROUP BY ROLLUP (day)  -- UnsupportedSQL [day]: day is public: it must be a key of all grouping sets or of none; ask once for every set: GROUP BY day
+SELECT GROUPING(age) FROM app GROUP BY ROLLUP (day)  -- QueryError [GROUPING(age)]: GROUPING takes 1 to 63 GROUP BY keys; write GROUPING(key)
+SELECT GROUPING(1) FROM app GROUP BY ROLLUP (day)  -- QueryError [GROUPING(1)]: GROUPING takes 1 to 63 GROUP BY keys; write GROUPING(key)
+SELECT GROUPING_ID() FROM app  -- QueryError [GROUPING_ID()]: GROUPING_ID takes 1 to 63 GROUP BY keys; write GROUPING(key)
 SELECT COUNT(*) FROM app GROUP BY score / 2  -- UnsupportedSQL [score]: score is collected in bins of real numbers: this has no exact answer; compare it with their edges
 SELECT COUNT(*) FROM app GROUP BY bin(age)  -- QueryError [bin(age)]: bin() takes a column and a width; write bin(age, 10)
 SELECT COUNT(*) FROM app GROUP BY bin(age, 0)  -- QueryError [0]: the width of bin() must be a positive number

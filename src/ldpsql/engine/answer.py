@@ -192,9 +192,12 @@ def count_candidates(draft: Draft) -> int:
     The intervals of those shown then hold together, each as if all candidates were shown
     (Bonferroni): what a choice by the estimates themselves cannot break.
     """
-    rows = [int(relation.source.is_group.sum()) for relation in draft.relations.values()]
-    is_cut = draft.table is not None and draft.table.num_rows < max(rows, default=0)
-    return sum(rows) if draft.statement.is_chosen and is_cut else 0
+    rows: dict[str, int] = {}
+    for base in draft.statement.bases:
+        own, whole = draft.relations[base.relation], base.part_of or base.relation
+        rows[whole] = rows.get(whole, 0) + int(own.source.is_group.sum())
+    is_cut = draft.table is not None and draft.table.num_rows < max(rows.values(), default=0)
+    return sum(rows.values()) if draft.statement.is_chosen and is_cut else 0
 
 
 def add_notes(draft: Draft, evidence: Evidence) -> Draft:
@@ -206,14 +209,14 @@ def add_notes(draft: Draft, evidence: Evidence) -> Draft:
         for place, column in draft.columns.items()
     }
     about = (text for base in draft.statement.bases for text in describe(base, draft, evidence))
-    notes = list(dict.fromkeys(about))
+    notes = list(about)
     notes += notes_on_error_bars(outputs, draft.lost, bars)
     notes += notes_on_bounds(outputs, cut)
     notes += notes_on_missing(relations)
     if columns := [outputs[place].name for place in draft.columns]:
         notes += notes_on_choice(columns, count_candidates(draft), evidence.confidence)
     notes += [note for relation in relations for note in notes_on_query(relation.plan)]
-    return replace(draft, notes=(*notes, *_note_reports(draft, evidence)))
+    return replace(draft, notes=tuple(dict.fromkeys([*notes, *_note_reports(draft, evidence)])))
 
 
 def describe(base: Query, draft: Draft, evidence: Evidence) -> list[str]:

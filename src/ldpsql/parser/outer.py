@@ -279,10 +279,10 @@ class OuterReader:
         reader = SelectReader(
             select, columns, relation, lambda node: self._query(node.copy(), names)
         )
-        base, rest = reader.read()
-        self.bases[position] = replace(
-            base, others=tuple(self.find(o.name, o).table for o in others)
-        )
+        parts, rest = reader.read()
+        named = tuple(self.find(other.name, other).table for other in others)
+        self.bases[position : position + 1] = [replace(part, others=named) for part in parts]
+        self.schemas[position : position + 1] = [survey.schema] * len(parts)
         if select.args.get("with_"):
             self.is_bound = False
             rest.set("with_", select.args["with_"])

@@ -194,6 +194,7 @@ class Query:
     columns: what its relation holds after the keys.  filters: the conditions of FILTER.
     sets: of GROUPING SETS, ROLLUP and CUBE: the indices of the keys of each; None for all keys.
     joins: the public rows that people are joined with, in the order of FROM.
+    part_of: the relation that its rows are a part of, those of one grouping set; empty elsewhere.
     """
 
     relation: str
@@ -205,6 +206,7 @@ class Query:
     sets: tuple[tuple[int, ...], ...] | None = None
     joins: tuple[Join, ...] = ()
     others: tuple[str, ...] = ()
+    part_of: str = ""
 
     @property
     def atoms(self) -> tuple[Atom, ...]:

@@ -54,8 +54,10 @@ MAX_SHARES = 256
 MOST_ITEMS, _MOST_KEYS, _MOST_TERMS = 4_096, 256, 1_000
 """Items of a SELECT, each of which DuckDB binds; keys of GROUP BY, and terms of ORDER BY, each of
 which takes milliseconds to read."""
-MAX_SETS, _LONGEST_POSITION = 128, 10
+MAX_SETS, _MOST_BITS, _LONGEST_POSITION = 128, 63, 10
 
+_LEFT_OUT = "_left_out"
+"""What follows the name of a key in the column that tells whether it is left out of a row's set."""
 ERROR_BARS: Mapping[str, What] = {"STDERR": "stderr", "CI_LOW": "low", "CI_HIGH": "high"}
 _AGGREGATE_NAMES = {*ERROR_BARS, "HISTOGRAM", "CDF"}
 _OPERATORS: Mapping[type[exp.Expr], Operator] = {
@@ -81,11 +83,6 @@ _REFUSED_NODES: tuple[tuple[tuple[type[exp.Expr], ...], str, str], ...] = (
         "* would show single people",
         "name aggregates: COUNT(*), AVG(column)",
     ),
-    (
-        (exp.Grouping, exp.GroupingId),
-        "GROUPING is not supported",
-        "ask for each grouping by itself: SELECT 'all' AS grouping, COUNT(*) ... UNION ALL ...",
-    ),
 )
 
 
@@ -108,13 +105,14 @@ class SelectReader:
     )
     filters: dict[Predicate, int] = field(default_factory=dict)
     sets: tuple[tuple[int, ...], ...] | None = None
+    _tells_sets: bool = False
     _aliases: dict[str, exp.Expr] = field(default_factory=dict)
     _presence: list[exp.Expr] = field(default_factory=list)
     _nodes: int = 0
     _has_lists: bool = False
 
-    def read(self) -> tuple[Query, exp.Select]:
-        """The base query, and the SELECT over its relation."""
+    def read(self) -> tuple[tuple[Query, ...], exp.Select]:
+        """The base query, or those of its grouping sets, and the SELECT over their relation."""
         args = self.select.args
         self._check_parts()
         require_items(self.select.expressions)
@@ -166,7 +164,50 @@ class SelectReader:
             self.sets,
             self.columns.joins,
         )
-        return query, rest
+        parts = self._split(query)
+        if len(parts) > 1:
+            rest.set("from_", exp.From(this=self._unite(parts)))
+        return parts, rest
+
+    def _split(self, query: Query) -> tuple[Query, ...]:
+        """The query of each grouping set by itself, where GROUPING tells sets apart, or a public
+        key is not in all of them; else the one of all sets.
+
+        People are counted by the public keys of a query, those of a set without them by none.
+        """
+        sets, schema = query.sets or (), self.columns.schema
+        public = [p for p, key in enumerate(query.keys) if not key.is_private(schema)]
+        if not sets or (not self._tells_sets and all(p in own for own in sets for p in public)):
+            return (query,)
+        return tuple(
+            replace(
+                query,
+                relation=f"{self.relation}_{number}",
+                part_of=self.relation,
+                keys=tuple(query.keys[place] for place in sorted(own)),
+                sets=None,
+            )
+            for number, own in enumerate(sets)
+        )
+
+    def _unite(self, parts: Sequence[Query]) -> exp.Subquery:
+        """The rows of all grouping sets, with NULL for a key that is not in a set, and beside it
+        whether that is so."""
+        sides = list[exp.Query]()
+        for part in parts:
+            side = exp.Select(from_=exp.From(this=exp.Table(this=exp.to_identifier(part.relation))))
+            for key in self.keys.values():
+                is_own = key in part.keys
+                is_left_out = exp.cast(exp.Literal.number(int(not is_own)), "BIGINT")
+                value = exp.column(key.name) if is_own else exp.null()
+                side.append("expressions", exp.alias_(value, key.name))
+                side.append("expressions", exp.alias_(is_left_out, f"{key.name}{_LEFT_OUT}"))
+            for column in part.columns:
+                side.append("expressions", exp.column(column.name))
+            sides.append(side)
+        union = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), sides)
+        name = exp.TableAlias(this=exp.to_identifier(self.relation))
+        return exp.Subquery(this=union, alias=name)
 
     def _name_meant(self, condition: exp.Expr) -> exp.Expr:
         """WHERE with what the aliases of keys in it stand for, as DuckDB reads it."""
@@ -259,13 +300,6 @@ class SelectReader:
         if len(wanted) > _MOST_KEYS:
             raise _refuse_keys(len(wanted), group)
         sets = self._cross_sets(wanted)
-        for place, key in enumerate(self.keys.values()):
-            if not key.is_private(self.columns.schema) and any(place not in own for own in sets):
-                reason = f"{key.column} is public: it must be a key of all grouping sets or of none"
-                columns = [each.column for each in self.keys.values()]
-                named = (", ".join(columns[place] for place in own) for own in sets if own)
-                hint = f"ask once for every set: GROUP BY {'; GROUP BY '.join(named)}"
-                raise refuse(reason, group, hint)
         self.sets = tuple(sets) if len(sets) > 1 else None
 
     def _cross_sets(self, wanted: Sequence[exp.Expr]) -> list[tuple[int, ...]]:
@@ -308,7 +342,7 @@ class SelectReader:
         for item in clause.expressions:
             if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets):
                 raise refuse("nested grouping sets are not supported", item, "list the sets")
-            members = item.expressions if isinstance(item, exp.Tuple) else [item]
+            members = item.expressions if isinstance(item, exp.Tuple) else [item.unnest()]
             if len(members) > _MOST_KEYS:
                 raise _refuse_keys(len(members), item)
             groups.append(tuple(self._add_key(self._key_meant(member)) for member in members))
@@ -476,7 +510,7 @@ class SelectReader:
 
     # -- expressions over aggregates and keys ---------------------------------------------
 
-    def _outer(self, node: exp.Expr) -> exp.Expr:
+    def _outer(self, node: exp.Expr) -> exp.Expr:  # noqa: PLR0911
         """An expression over aggregates and keys, rewritten over the relation of estimates."""
         check()
         key = self._key(node)
@@ -492,6 +526,8 @@ class SelectReader:
             return self.subquery(node)
         if isinstance(node, exp.Window):
             return self._window(node)
+        if isinstance(node, exp.Grouping | exp.GroupingId):
+            return self._grouping(node)
         if not is_scalar(node):
             raise self._refusal(node)
         check_declared(node, self.columns)
@@ -529,6 +565,20 @@ class SelectReader:
             spec=node.args["spec"].copy() if node.args.get("spec") else None,
             over=node.args.get("over"),
         )
+
+    def _grouping(self, node: exp.Expr) -> exp.Expr:
+        """GROUPING: a number with one bit for each key, the last one's lowest, which is set where
+        the key is not in the set of a row."""
+        meant = [e if isinstance(e, exp.Literal) else self._key_meant(e) for e in node.expressions]
+        keys = [*map(self._key, meant)] or [*self.keys.values()]
+        if not 1 <= len(keys) <= _MOST_BITS or None in keys:
+            reason = f"{function_name(node)} takes 1 to {_MOST_BITS} GROUP BY keys"
+            raise wrong(reason, node, "write GROUPING(key)")
+        bits: exp.Expr = exp.cast(exp.Literal.number(0), "BIGINT")
+        for key in filter(None, keys) if self.sets else ():
+            bits, self._tells_sets = exp.Mul(this=bits, expression=exp.Literal.number(2)), True
+            bits = exp.Paren(this=exp.Add(this=bits, expression=self._column(key.name + _LEFT_OUT)))
+        return bits
 
     def _column(self, name: str) -> exp.Column:
         """A column of the relation; with its table, lest an alias of the user's take its place."""
