@@ -61,6 +61,14 @@ def test_a_cube_of_many_keys_is_refused_before_its_sets_are_listed(
     assert (error.reason, error.hint) == ("more than 128 grouping sets", "list fewer")
 
 
+def test_sets_that_are_asked_apart_have_so_many_columns_together():
+    columns = ", ".join(f"COUNT(*) + {number}" for number in range(2048))
+    one = f"SELECT {columns} FROM app GROUP BY "
+    error = refusal(f"{one}ROLLUP (day)")
+    assert error.reason == "the grouping sets have more than 4,096 columns together"
+    assert len(base_of(f"{one}ROLLUP (age)").columns) == 2048
+
+
 def test_thousands_of_keys_or_terms_are_refused_before_they_are_read() -> None:
     """Each takes milliseconds; as many as are allowed are taken."""
     keys = [f"age + {number}" for number in range(257)]

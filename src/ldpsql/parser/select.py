@@ -179,6 +179,9 @@ class SelectReader:
         public = [p for p, key in enumerate(query.keys) if not key.is_private(schema)]
         if not sets or (not self._tells_sets and all(p in own for own in sets for p in public)):
             return (query,)
+        if len(sets) * (len(query.keys) + len(query.columns)) > MOST_ITEMS:
+            reason = f"the grouping sets have more than {MOST_ITEMS:,} columns together"
+            raise refuse(reason, self.select.args["group"], "ask for fewer, or in several queries")
         return tuple(
             replace(
                 query,
@@ -194,7 +197,7 @@ class SelectReader:
         """The rows of all grouping sets, with NULL for a key that is not in a set, and beside it
         whether that is so."""
         sides = list[exp.Query]()
-        for part in parts:
+        for part in in_time(parts):
             side = exp.Select(from_=exp.From(this=exp.Table(this=exp.to_identifier(part.relation))))
             for key in self.keys.values():
                 is_own = key in part.keys
