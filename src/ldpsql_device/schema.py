@@ -673,8 +673,9 @@ def _list(keys: dict[str, Any], key: str) -> list[Any]:
 def _pair(keys: dict[str, Any], key: str) -> tuple[Any, Any]:
     pair = keys.pop(key, None)
     if not isinstance(pair, list) or len(pair) != 2:
+        more = '; where values are listed, type = "category" takes them' * ("values" in keys)
         raise SurveyError(
             f"{key} must be [low, high]: public limits, chosen by a person, "
-            "never read from private data"
+            f"never read from private data{more}"
         )
     return pair[0], pair[1]

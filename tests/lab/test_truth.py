@@ -13,13 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 from support.comparisons import TOML, asked, raw, survey_file
 from support.significance import is_unbiased
-from support.surveys import dimension, integer, measure, survey_toml
+from support.surveys import category, dimension, integer, measure, survey_toml
 
 from ldpsql.designer import design
 from ldpsql.designer.file import read_file
 from ldpsql.designer.questions import UndesignedSurvey
+from ldpsql.randomize.table import encode_table
 from ldpsql.reports.persons import ORDER, PERSON, PersonRule
 from ldpsql_device.errors import InternalError, NotSupportedError
+from ldpsql_device.schema import OTHER
 from ldpsql_lab.bench.questions import KINDS, Wanted, question
 from ldpsql_lab.bench.truth import People, Truth
 from ldpsql_lab.simulation import SeededEntropy, simulate
@@ -228,7 +230,7 @@ def test_the_truth_is_the_expectation_over_the_rows_that_are_drawn(sql, of_rows)
     assert len(people) == 400
     draws = []
     for seed in range(300):
-        drawn = people.draw(SeededEntropy(seed))
+        drawn = people.draw(read_file(SPENDING).schema, SeededEntropy(seed))
         assert drawn.num_rows == 400
         draws.append(float(of_rows({n: drawn.column(n).to_numpy() for n in ("age", "spent")})))
     truth = expected(people, SPENDING, sql)
@@ -298,9 +300,24 @@ def test_estimates_are_unbiased_about_it():
     sql = "SELECT COUNT(*) FROM app WHERE age < 5"
     values = []
     for seed in range(24):
-        with simulate(survey, people.draw(SeededEntropy(1000 + seed)), seed=seed) as connection:
+        with simulate(
+            survey, people.draw(survey.schema, SeededEntropy(1000 + seed)), seed=seed
+        ) as connection:
             values.append(connection.execute(sql).fetchone()[0])
     assert is_unbiased(np.array(values), expected(people, VISITS, sql))
     by_rows = People.of(survey.schema, visits(400).drop_columns([PERSON, ORDER]))
     share = expected(by_rows, VISITS, sql) / len(by_rows)
     assert not is_unbiased(np.array(values), 400 * share)
+
+
+def test_whole_numbers_beside_other_are_numbers_again_where_people_answer():
+    """The truth has texts in their place, as SQL sees them, and no device takes those."""
+    text = category("kind", 1, 2, 5, outside="other", missing="code")
+    schema = design(survey_toml(text, epsilon="4", mechanism="grr")).schema
+    given = pa.table({"kind": pa.array([1, 2, 5, 3, 9, None, 5], pa.int64())})
+    people = People.of(schema, given)
+    assert people.table["kind"].to_pylist() == ["1", "2", "5", OTHER, OTHER, None, "5"]
+    drawn = people.draw(schema, SeededEntropy(1))
+    assert drawn["kind"].to_pylist() == [1, 2, 5, 0, 0, None, 5]
+    codes = [encode_table(schema, each, lambda *_: 0).codes.tolist() for each in (given, drawn)]
+    assert codes[0] == codes[1] == [[0], [1], [2], [3], [3], [4], [2]]

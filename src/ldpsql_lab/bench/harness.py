@@ -209,7 +209,7 @@ class Runner:
             with simulate(
                 survey,
                 # Other words than those of the reports.
-                self._sample(case.users).draw(SeededEntropy(seed ^ 1)),
+                self._sample(case.users).draw(survey.schema, SeededEntropy(seed ^ 1)),
                 seed=seed,
                 confidence=self._comparison.confidence,
                 spent=spent,

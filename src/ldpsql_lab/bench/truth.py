@@ -45,8 +45,8 @@ from ldpsql.sql.quoting import literal, quote
 from ldpsql_device.description import Edges
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.errors import InternalError, NotSupportedError
-from ldpsql_device.schema import RESERVED_PREFIX, Schema
-from ldpsql_device.values import Ordered
+from ldpsql_device.schema import OTHER, RESERVED_PREFIX, Schema
+from ldpsql_device.values import Listed, Ordered
 from ldpsql_lab.bench.questions import Question
 from ldpsql_lab.simulation import SeededEntropy
 
@@ -122,12 +122,20 @@ class People:
         weights: Array = 1.0 / np.bincount(self.persons)[self.persons]
         return weights
 
-    def draw(self, entropy: Entropy) -> pa.Table:
-        """One row of each person, drawn evenly."""
-        if self.persons is None:
-            return self.table
-        keys = entropy.words(len(self.persons))
-        return self.table.take(pa.array(draw_rows(self.persons, keys))).combine_chunks()
+    def draw(self, schema: Schema, entropy: Entropy) -> pa.Table:
+        """One row of each person, drawn evenly, as devices hold them: whole numbers that are texts
+        beside `(other)` are numbers, and an undeclared one stands for that."""
+        table = self.table
+        if self.persons is not None:
+            chosen = draw_rows(self.persons, entropy.words(len(self.persons)))
+            table = table.take(pa.array(chosen)).combine_chunks()
+        for name, domain in ((each.name, each.domain) for each in schema.dimensions):
+            if isinstance(domain, Listed) and domain.is_whole:
+                free = min(set(range(domain.size + 1)).difference(domain.recorded))
+                texts = pc.if_else(pc.equal(table[name], OTHER), str(free), table[name])
+                numbers, place = texts.cast(pa.int64()), table.column_names.index(name)
+                table = table.set_column(place, name, numbers)
+        return table
 
     def sample(self, users: int | None, seed: int) -> People:
         """So many of them: without replacement where there are enough, else with it.
