@@ -12,6 +12,7 @@ from support.sql_survey import base_of, marked, parsed, refusal
 
 from ldpsql.errors import QueryError
 from ldpsql.parser.query import And, Membership
+from ldpsql.server.wire import parameters_to_json
 
 
 def literals(sql: str, parameters: Any) -> list[Any]:
@@ -120,6 +121,17 @@ def test_a_string_is_no_sequence_of_parameters() -> None:
     assert "not a string" in refusal("SELECT COUNT(*) FROM app WHERE age = ?", "3").reason
     assert "not a value of type int" in refusal("SELECT COUNT(*) FROM app WHERE age = ?", 3).reason
     assert "not a value of type bool" in refusal("SELECT COUNT(*) FROM app", False).reason
+
+
+@pytest.mark.parametrize(
+    "given", [{9, 3}, frozenset([9, 3]), {9: 0, 3: 0}.keys(), bytearray(b"93"), memoryview(b"93")]
+)
+def test_what_has_no_order_is_no_sequence_of_parameters(given: Any) -> None:
+    """A set of two values would be bound in either order."""
+    sql = "SELECT COUNT(*) FROM app WHERE age > ? AND age < ?"
+    assert "must be a sequence or a mapping" in refusal(sql, given).reason
+    with pytest.raises(QueryError, match="must be a sequence or a mapping"):
+        parameters_to_json(sql, given)
 
 
 def test_a_placeholder_cannot_be_a_name_or_a_keyword() -> None:

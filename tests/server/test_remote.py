@@ -84,8 +84,8 @@ def test_errors_are_those_of_the_file(remote):
         remote.execute("SELECT COUNT(*) FROM app\nWHERE agee > 3")
     assert caught.value.place == Place(2, 7, 4)
     assert caught.value.caret().splitlines()[1].strip() == "^^^^"
-    with pytest.raises(NotSupportedError, match="cannot be this value of type bytes"):
-        remote.execute(SQL, [b"x"])
+    with pytest.raises(QueryError, match="cannot be this value of type bytes at 1:39"):
+        remote.execute("SELECT COUNT(*) FROM app WHERE age >= ?", [b"x"])
 
 
 def test_an_admin_brings_reports_and_repeats_count_once(served, remote, tmp_path):

@@ -17,7 +17,7 @@ from ldpsql.parser.query import Output, ParsedSQL
 from ldpsql.parser.source import Refusal, deep_stack, parse_query, quiet, read, refuse, write_sql
 from ldpsql.parser.values import Parameters, bind, substitute, write_now
 
-__all__ = ["Parameters", "parse"]
+__all__ = ["Parameters", "parse", "require_parameters"]
 
 
 def parse(
@@ -38,6 +38,16 @@ def parse(
     """
     try:
         return _parse(sql, parameters, survey_of, lookup_of)
+    except Refusal as refusal:
+        raise refusal.locate(sql) from None
+
+
+def require_parameters(sql: str, parameters: Parameters) -> None:
+    """Raise the error of `parse` for parameters that do not fit the placeholders of a text, or have
+    no place in SQL."""
+    try:
+        _, source = read(sql)
+        bind(source.tokens, parameters)
     except Refusal as refusal:
         raise refusal.locate(sql) from None
 

@@ -14,7 +14,7 @@ import math
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -251,17 +251,19 @@ def bind(
             token = Token(TokenType.NUMBER, "0", token.line, token.col, token.start, end)
         bound.append(token)
         position += 2 if name else 1
-    require_parameters(parameters)
+    _require_order(parameters)
     given = _find_values(placeholders, parameters)
     pairs = zip(placeholders, given, strict=True)
     return tuple(bound), {at.start: _literal(at, value) for at, value in in_time(pairs)}
 
 
-def require_parameters(parameters: object) -> None:
-    """QueryError for what is neither a sequence nor a mapping, nor None."""
-    is_text = isinstance(parameters, str | bytes)
+def _require_order(parameters: object) -> None:
+    """QueryError for what is neither a sequence nor a mapping, nor None. A set is neither: nobody
+    knows its order."""
+    is_text = isinstance(parameters, str | bytes | bytearray | memoryview)
     is_one = getattr(parameters, "ndim", 1) == 0  # an array of one number says that it is iterable
-    if parameters is not None and (is_text or is_one or not isinstance(parameters, Iterable)):
+    is_row = isinstance(parameters, Iterable) and not isinstance(parameters, Set)
+    if parameters is not None and (is_text or is_one or not is_row):
         given = "a string" if is_text else f"a value of type {type(parameters).__name__}"
         raise wrong(f"parameters must be a sequence or a mapping, not {given}")
 

@@ -302,7 +302,7 @@ class RemoteSession:
         if confidence is not None:
             require_settings(confidence, self.seconds)
             settings["confidence"] = confidence
-        given = parameters_to_json(parameters)
+        given = parameters_to_json(sql, parameters)
         body = json.dumps({"sql": sql, "parameters": given, **settings}).encode()
         ask = partial(self.store.ask, sql=sql, seconds=self.seconds, accept=_ARROW)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -19,7 +19,7 @@ from ldpsql.engine.arithmetic import Interval
 from ldpsql.engine.notes import guarantee_of_batches
 from ldpsql.engine.result import Result, refuse_estimates
 from ldpsql.limits import in_time
-from ldpsql.parser import Parameters
+from ldpsql.parser import Parameters, require_parameters
 from ldpsql.parser.values import plain_parameter
 from ldpsql.store.incoming import is_compressed
 from ldpsql.survey import Survey
@@ -170,29 +170,20 @@ def _no_answer() -> InterfaceError:
 # -- questions ----------------------------------------------------------------------------------
 
 
-def parameters_to_json(parameters: Parameters) -> Any:
+def parameters_to_json(sql: str, parameters: Parameters) -> Any:
     """Parameters of a question as JSON has them; an exact number, a day or a moment is an object
-    with its text. NotSupportedError for values of other types. What is neither a sequence nor a
-    mapping is left to be refused where the question is answered."""
-    if parameters is None or isinstance(parameters, str | bytes):
-        return None if parameters is None else str(parameters)
-    if not isinstance(parameters, Iterable):
-        return _value_to_json(parameters)
-    if isinstance(parameters, Mapping):
-        return {str(name): _value_to_json(value) for name, value in parameters.items()}
-    return [_value_to_json(value) for value in parameters]
+    with its text. QueryError, as of `parse`, for those that do not fit the text."""
+    if parameters is None:
+        return None
+    kept = list(parameters) if isinstance(parameters, Iterator) else parameters
+    require_parameters(sql, kept)
+    if isinstance(kept, Mapping):
+        return {str(name): _value_to_json(value) for name, value in kept.items()}
+    return [_value_to_json(value) for value in kept]
 
 
 def _value_to_json(value: object) -> Any:
-    try:
-        own = plain_parameter(value)
-    except TypeError:
-        if isinstance(value, float):  # no finite one: refused with its place, where SQL is read
-            return float(value)
-        raise NotSupportedError(
-            f"a parameter cannot be this value of type {type(value).__name__}; give a number, a "
-            "text, a date, a datetime without time zone, a bool or None"
-        ) from None
+    own = plain_parameter(value)
     for name, kind in _WRITTEN.items():  # a moment is a date, too
         if isinstance(own, kind):
             return {name: str(own)}
