@@ -99,12 +99,13 @@ def plain(value: Any, longest: int | None = None) -> Any:
         elif isinstance(value, np.timedelta64):  # which NumPy calls an integer
             value = None
         elif isinstance(value, np.integer | np.bool_):
-            value = value.item()
+            value = np.generic.item(value)
         elif isinstance(value, np.floating):
-            value = float(value)
+            value = np.generic.__float__(value)
         elif isinstance(value, Decimal):
-            is_whole = value.adjusted() < _DIGITS and value == value.to_integral_value()
-            value = int(value) if is_whole else float(value)
+            exact = Decimal(value)
+            is_whole = exact.adjusted() < _DIGITS and exact == exact.to_integral_value()
+            value = int(exact) if is_whole else float(exact)
         elif isinstance(value, datetime):
             whole = datetime.combine(datetime.date(value), datetime.timetz(value))
             value = whole if value == value else None  # noqa: PLR0124

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -96,6 +97,20 @@ class OddNumber(int):
         raise RuntimeError
 
     __lt__ = __gt__ = __eq__ = __ne__ = __hash__ = __mod__ = __int__ = __index__ = __pos__ = fail
+
+
+def fail(*_):
+    raise RuntimeError
+
+
+NUMBERS = ("__float__", "__int__", "item", "adjusted", "to_integral_value", "__eq__", "__lt__")
+
+
+@pytest.mark.parametrize("kind", [Decimal, np.float64, np.float32, np.longdouble, np.int64])
+def test_a_number_of_a_subclass_is_read_without_calling_the_subclass(kind):
+    odd = type("Odd", (kind,), {**dict.fromkeys(NUMBERS, fail), "__hash__": None})
+    assert plain(odd(30)) == 30
+    assert type(plain(odd(30))) in (int, float)
 
 
 class OddText(str):
