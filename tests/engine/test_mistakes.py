@@ -103,6 +103,18 @@ STATEMENTS = {
     "SELECT SUM(city) FROM app": "SELECT city, COUNT(*) FROM app GROUP BY city",
     "PIVOT app ON city USING COUNT(*)": "SELECT city, COUNT(*) FROM app GROUP BY city",
     "PIVOT app ON city": "SELECT city, COUNT(*) FROM app GROUP BY city",
+    "PIVOT app ON city, member USING AVG(pay) AS a, COUNT(*)": (
+        "SELECT city, member, AVG(pay) AS a, COUNT(*) FROM app GROUP BY city, member"
+    ),
+    "PIVOT app ON city IN ('Bern') USING SUM(pay - 1) GROUP BY member ORDER BY 1 LIMIT 3": (
+        "SELECT city, member, SUM(pay - 1) FROM app GROUP BY city, member"
+    ),
+    "PIVOT main.app ON lower(city) USING SUM(CASE WHEN member THEN 1 END);": (
+        "SELECT LOWER(city), SUM(CASE WHEN member THEN 1 END) FROM main.app GROUP BY LOWER(city)"
+    ),
+    "SELECT * FROM app AS a PIVOT (AVG(a.pay) AS p FOR a.city IN ('Bern') GROUP BY member)": (
+        "SELECT a.city, member, AVG(a.pay) AS p FROM app AS a GROUP BY a.city, member"
+    ),
     "FROM app PIVOT (COUNT(*) FOR city IN ('Bern', 'Chur'))": (
         "SELECT city, COUNT(*) FROM app GROUP BY city"
     ),

@@ -30,7 +30,7 @@ from ldpsql.parser.select import (
     has_aggregate,
     require_items,
 )
-from ldpsql.parser.source import Refusal, SourceText, refuse, wrong
+from ldpsql.parser.source import Refusal, SourceText, refuse, write_pivot, wrong
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.schema import RESERVED_PREFIX, Dimension, PublicColumn, Schema
 
@@ -314,11 +314,9 @@ class OuterReader:
             reason = f"there is no schema {schema!r:.60}"
             raise wrong(reason, table, "surveys and look-up tables are in main: ask SHOW TABLES")
         for pivot in table.args.get("pivots") or ():
-            keys = [each.this.sql() for each in pivot.args.get("fields") or () if each.this]
-            calls = [each.unalias().sql("duckdb") for each in pivot.expressions if each.args]
-            if keys and calls:
-                asked = f"SELECT {', '.join(keys + calls)} FROM {table.name} GROUP BY"
-                raise refuse("PIVOT is not supported", pivot, f"write {asked} {', '.join(keys)}")
+            hint = write_pivot(pivot)
+            if hint:
+                raise refuse("PIVOT is not supported", pivot, hint)
         _check_parts(table)
         alias = table.args.get("alias")
         if alias and alias.args.get("columns"):

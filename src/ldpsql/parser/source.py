@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import Any, ClassVar, TypeVar
 
 from sqlglot import Token, TokenType, exp
@@ -27,6 +27,7 @@ from ldpsql_device.errors import Error
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 100
+_LONGEST_PIVOT = 200  # tokens, for which a hint is written
 _FRAMES, _SHALLOW = 12_000, 8
 _RAISING = threading.Lock()
 _Expr = TypeVar("_Expr", bound=exp.Expr | None)
@@ -47,6 +48,7 @@ _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN}
 _QUERIES |= {TokenType.SHOW, TokenType.DESCRIBE, TokenType.DESC, TokenType.SUMMARIZE}
+_BEHIND = {TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.SEMICOLON}
 _STRINGS = {TokenType.HEREDOC_STRING, TokenType.BYTE_STRING, TokenType.NATIONAL_STRING}
 _MARK = "\ufeff"
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))|''", re.S)
@@ -254,12 +256,8 @@ def _check_one_query(tokens: Sequence[Token]) -> None:
             raise wrong(
                 f"no query starts with {first.text[:40]!r}", first, "write SELECT ... FROM <survey>"
             )
-        hint = "only queries are: write SELECT ... FROM <survey>"
-        words = [token.text for token in tokens]
-        if word == "PIVOT" and [each.upper() for each in words[2:3]] == ["ON"] and len(words) > 3:
-            is_counted = [each.upper() for each in words[4:5]] == ["USING"]
-            call = "".join(words[5:]) if is_counted else "COUNT(*)"
-            hint = f"write SELECT {words[3]}, {call} FROM {words[1]} GROUP BY {words[3]}"
+        hint = _read_pivot(tokens) if word == "PIVOT" else None
+        hint = hint or "only queries are: write SELECT ... FROM <survey>"
         raise refuse(f"{word[:40]} is not supported", first, hint)
     for token, following in pairwise(tokens):
         if token.token_type == TokenType.SEMICOLON:
@@ -268,6 +266,38 @@ def _check_one_query(tokens: Sequence[Token]) -> None:
         raise wrong(
             f"the SQL is nested more than {MAX_DEPTH} levels deep", first, "use fewer parentheses"
         )
+
+
+def _read_pivot(tokens: Sequence[Token]) -> str | None:
+    """The hint of a PIVOT that is a statement, without what follows it; None for what is none, and
+    for a long one."""
+    if len(tokens) > _LONGEST_PIVOT or measure_nesting(tokens) > MAX_DEPTH:
+        return None
+    own = list(takewhile(lambda token: token.token_type not in _BEHIND, tokens))
+    try:
+        with quiet():
+            [tree] = DuckDBParser(dialect=DuckDB()).parse(own, "")
+    except Exception:  # whatever a parser trips over
+        return None
+    return write_pivot(tree) if isinstance(tree, exp.Pivot) else None
+
+
+def write_pivot(pivot: exp.Expr) -> str | None:
+    """The hint for a PIVOT: a GROUP BY that gives the same numbers, one below the other; None for
+    one of a subquery, for a long one, and for UNPIVOT."""
+    table, fields, group = pivot.this or pivot.parent, *map(pivot.args.get, ("fields", "group"))
+    if pivot.args.get("unpivot") or not isinstance(table, exp.Table):
+        return None
+    calls = pivot.expressions if fields else pivot.args.get("using")
+    calls = calls or [exp.Count(this=exp.Star())]
+    keys = [each.this if isinstance(each, exp.In) else each for each in fields or pivot.expressions]
+    keys += group.expressions if group else []
+    if len(keys) + len(calls) > _LONGEST_PIVOT:
+        return None
+    parts = {part: table.args.get(part) for part in ("this", "db", "catalog", "alias")}
+    bare = exp.Table(**{part: own.copy() for part, own in parts.items() if own})
+    chosen = exp.select(*keys, *calls).from_(bare).group_by(*keys)
+    return f"write {chosen.sql(dialect='duckdb', comments=False)}"
 
 
 def measure_nesting(tokens: Sequence[Token]) -> int:

@@ -118,7 +118,8 @@ def _compute(node: exp.Expr) -> _Folded:
 
 
 def _arithmetic(node: exp.Expr) -> _Folded:
-    left, right = (None if isinstance(each, exp.Interval) else _fold(each) for each in _sides(node))
+    sides = node.this, node.expression
+    left, right = (None if isinstance(each, exp.Interval) else _fold(each) for each in sides)
     if not (_is_number(left) and _is_number(right)):
         return _compute(node)
     if isinstance(node, exp.Div) and not right:
@@ -130,11 +131,6 @@ def _arithmetic(node: exp.Expr) -> _Folded:
     except ArithmeticError:
         raise wrong("this number is too large", node) from None
     return result
-
-
-def _sides(node: exp.Expr) -> list[exp.Expr]:
-    """Both operands of an operator."""
-    return [node.this, node.expression]
 
 
 def _is_number(value: object) -> TypeGuard[_Number]:
@@ -380,7 +376,7 @@ def plain_parameter(value: object) -> Value | Decimal | None:
         return None
     if isinstance(value, Decimal):  # which must stay exact
         own: Value | Decimal | None = value
-        is_known = value.is_finite() and abs(value.adjusted()) < _MAX_DIGITS
+        is_known = value.is_finite()
     else:
         own = None if isinstance(value, np.datetime64) and _is_far(value) else plain(value)
         is_known = own is not None and getattr(own, "tzinfo", None) is None
