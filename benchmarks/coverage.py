@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 SURVEYS, PEOPLE = 300, 500
 EPSILONS = ("0.3", "6")
 LOW, HIGH = 0.94, 0.965
-"""What coverage has to be; quantiles, which are whole values, may cover more."""
+"""The coverage that is required; quantiles, which are whole values, may cover more."""
 _TRUTH_FROM, _ROUNDING = 2_000_000, 1e-9
 _SELDOM = 0.2
 """Populations with a smaller share of answers are in the total alone."""
@@ -50,7 +50,7 @@ KINDS_OF_ANSWERS = {
     "AVG, small group": (f"AVG(pay){SMALL}", f"AVG(code){SMALL}"),
     "MEDIAN, small group": (f"MEDIAN(code){SMALL}",),
 }
-"""What is asked of every population."""
+"""The questions to every population."""
 
 
 def survey(epsilon: str, table: OddTable) -> Survey:

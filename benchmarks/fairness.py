@@ -1,4 +1,4 @@
-"""What hostile askers cost the others: how long a count takes beside them, and without.
+"""The cost of hostile askers to the others: how long a count takes beside them, and without.
 
 Fifty analysts with a token each ask for a count now and then. Beside them two hostile tokens ask
 heavy questions, as many at once as they may and more, and send files, some byte by byte and some of

@@ -1,4 +1,4 @@
-"""What `design` says of questions, held against simulated answers.
+"""The verdicts of `design` on questions, held against simulated answers.
 
 The surveys are small ones of `random_surveys`, their measures now and then missing. People are of
 KINDS kinds, in each of which every column has shares of its own; so groups are uneven, columns

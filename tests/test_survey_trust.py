@@ -30,7 +30,7 @@ TOML = survey_toml(
 )
 TRUST = Shuffled.parse("0.5", "1e-6", 20_000)
 ALONE = largest_local(lambda local: (clones(local.odds),), TRUST.central)
-"""What the local epsilon of a mechanism by itself allows."""
+"""The most that the local epsilon of a mechanism allows by itself."""
 
 
 def test_both_promises_are_in_the_survey():
@@ -141,7 +141,7 @@ def test_a_trust_that_belongs_to_another_survey_is_refused():
 
 @pytest.fixture(scope="module")
 def tried():
-    """What `auto` makes of a small survey."""
+    """The choice of `auto` for a small survey."""
     return design_survey(TOML.replace('"hio"', '"auto"').replace("41]", "21]"))
 
 

@@ -69,7 +69,7 @@ class _Answer(NamedTuple):
 
 
 class _Content:
-    """What a ledger holds.
+    """The content of a ledger.
 
     latest: ordinal of the latest day ever seen.  statements: see `Statement.remember`.
     """

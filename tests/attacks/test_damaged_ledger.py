@@ -211,7 +211,7 @@ def test_rows_that_were_changed_are_an_error(memory_folder, report, path, change
 
 
 def states_with_logs(path):
-    """What is on the disk after each of some answers, in SQLite's mode WAL."""
+    """The files on the disk after each of some answers, in SQLite's mode WAL."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = wal")
         database.execute("SELECT * FROM ledger").fetchall()  # so that the log outlives others

@@ -97,7 +97,7 @@ def test_every_command_ends_as_ever_without_a_stream(
 
 
 def test_a_file_never_takes_the_place_of_a_closed_stream(home: Path) -> None:
-    """What is said goes into no database that is opened meanwhile."""
+    """No message goes into a database that is opened meanwhile."""
     code = "import os; from ldpsql.cli.main import open_streams; open_streams()"
     code += "; print(os.open('p.duckdb', os.O_RDONLY), file=open('number', 'w'))"
     command = ["bash", "-c", '"$@" <&- >&- 2>&-', "bash", sys.executable, "-c", code]

@@ -1,4 +1,4 @@
-"""What `design` says of questions, of improvements and of differences, held against simulations."""
+"""Verdicts on questions, improvements and differences, held against simulations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages promise has tests, and the page that names them names what there is."""
+"""Promises of pages have tests, and the page that names them names what there is."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def try_case(door: Door, case: Case, outcome: Outcome, number: int = 0) -> None:
 
 
 def processor_seconds() -> float:
-    """What this process, and those that it started and that ended, used of the processor."""
+    """Processor time of this process, and of those that it started and that ended."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 

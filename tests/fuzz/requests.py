@@ -58,7 +58,7 @@ _HEADERS = (
 )
 _DESCRIPTION = Path(__file__).parents[2] / "src" / "ldpsql" / "server" / "openapi.json"
 _OTHERS = {200, 304, 400, 404, 405}
-"""What addresses answer that the description does not name: the page, and nothing."""
+"""Answers of addresses that the description does not name: the page, and nothing."""
 
 
 @cache

@@ -372,7 +372,7 @@ def cost_of_missing(epsilon: str, levels: int = 0, tilt: float = 0.0) -> float:
 @pytest.mark.parametrize("tilt", [0.0, -0.4])
 @pytest.mark.parametrize(("epsilon", "most"), [("1", 1.15), ("2", 1.1), ("3", 1.1), ("4", 1.1)])
 def test_that_a_number_may_be_missing_costs_little(epsilon, most, tilt):
-    """What everybody reports who has one, whom nobody asks to tell whether it is there."""
+    """The report of everybody who has one, whom nobody asks to tell whether it is there."""
     assert cost_of_missing(epsilon, tilt=tilt) < most
     # Two levels, as many as fewer people would do with, are what costs.
     assert cost_of_missing(epsilon, 2, tilt) > most or epsilon == "1"

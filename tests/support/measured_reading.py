@@ -1,4 +1,4 @@
-"""What reading a survey costs: `python -m support.measured_reading < cases > results`.
+"""The cost of reading a survey: `python -m support.measured_reading < cases > results`.
 
 A case is a line of JSON, [operation, text]. One process imports everything, reads a small survey,
 and then forks for every case, so that what a case costs is its own: a result is a line of JSON with

@@ -99,7 +99,7 @@ class RecordDomain:
         )
 
     def refine(self, terms: Terms, fine: RecordDomain) -> Terms:
-        """What people of another domain count in a sum over this one, on average; they differ in
+        """The mean amounts of people of another domain in a sum over this one; they differ in
         the levels of measures that may be missing.
 
         A number that was rounded to a level of the other domain would be rounded again to one of

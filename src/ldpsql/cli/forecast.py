@@ -134,7 +134,7 @@ def _list_improvements(
 
 
 def _price(cost: MissingCost, most: int | None) -> str:
-    """What it costs that measures may be missing."""
+    """The cost of measures that may be missing, in words."""
     names = list_some([cut(name, 20) for name in cost.names], 20 if most is None else 2)
     if cost.averages is None:
         return f"{names} may be missing: what that costs was not worked out in time"

@@ -255,7 +255,7 @@ def read_file(
 
 
 def _parse_toml(text: str) -> dict[str, Any]:
-    """What a TOML text says; SurveyError for what is none, and for more than a survey needs.
+    """The keys of a TOML text; SurveyError for one that is none, or more than a survey needs.
 
     The parser is Python code, which takes microseconds for a value and, for a key, the square of
     the number of its parts; so both are bounded before it sees the text.

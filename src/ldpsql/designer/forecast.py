@@ -195,7 +195,7 @@ def _read_levels(query: LinearQuery, domain: RecordDomain) -> tuple[int, Array] 
 
 
 def _split_levels(query: LinearQuery, axis: int, domain: RecordDomain) -> dict[Box, Array]:
-    """What people at each level of a measure count, by boxes that leave its axis free; without
+    """The amounts of people at each level of a measure, by boxes that leave its axis free; without
     those in which all codes count alike."""
     counted: dict[Box, Array] = {}
     for amount, box in query.terms:

@@ -68,7 +68,7 @@ MANY_COLUMNS = 4
 LARGEST = 9.99
 """Half-intervals that are larger are all alike."""
 OFF_MIDDLE, MISSING = 1.0 / 3.0, 0.2
-"""What averages are taken for: the mean square of their distance from the middle of the bounds, in
+"""Assumptions about averages: the mean square of their distance from the middle of the bounds, in
 halves of the distance of these; and the part of people who have no value, where it may be
 missing."""
 POWER, LEVEL = 0.8, 0.05
@@ -434,7 +434,7 @@ def judge_survey(designed: DesignedSurvey) -> tuple[Judged, ...]:
 
 @dataclass
 class Budget:
-    """What is left to designs that are tried.
+    """The time and work left to designs that are tried.
 
     seconds: of processor time.  work: in designs as large as the survey's own, so that what is
     tried does not depend on the machine alone.
@@ -670,7 +670,7 @@ def _judge_variant(
 
 @dataclass(frozen=True)
 class MissingCost:
-    """What it costs that measures may be missing, even where none is.
+    """The cost of measures that may be missing, even where none is.
 
     names: of these measures.  averages, others: how many times as wide the intervals of averages,
     and all others, are as if none could be, by the geometric mean; None where there are none.

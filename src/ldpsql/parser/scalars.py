@@ -721,7 +721,7 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
 def split_presence(
     conditions: Iterable[exp.Expr], columns: Columns
 ) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    """What conditions joined by AND ask of other columns, and what they ask of whether measures
+    """Conditions joined by AND, apart: those on other columns, and those on whether measures
     that may be missing are NULL."""
     others, presence = list[exp.Expr](), list[exp.Expr]()
     waiting = [*conditions][::-1]

@@ -208,7 +208,7 @@ def _write_out(tokens: Sequence[Token], text: str) -> list[Token]:
 
 
 def _unescape(text: str) -> str | None:
-    """What stands between the quotes of E'...', as DuckDB reads it; None where that is no text."""
+    """The text between the quotes of E'...', as DuckDB reads it; None where that is no text."""
 
     def meant(match: re.Match[str]) -> bytes:
         octal, hexadecimal, letter = match.groups()

@@ -113,7 +113,7 @@ def _fold(node: exp.Expr) -> _Folded:
 
 
 def _compute(node: exp.Expr) -> _Folded:
-    """What DuckDB makes of a constant expression."""
+    """The value that DuckDB gives a constant expression."""
     return binder.evaluate_constant(node.sql(dialect="duckdb", comments=False), node)
 
 

@@ -65,7 +65,7 @@ class Turns:
 
 @dataclass
 class _Kept:
-    """What is kept of who asks: requests that are here, places held, and seconds that they were
+    """The record of one who asks: requests that are here, places held, and seconds that they were
     held lately, halved every half minute."""
 
     requests: int = 0

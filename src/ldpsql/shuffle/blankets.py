@@ -176,8 +176,9 @@ def _count_kinds(
 
 
 def _numbers(face: Face, part: Part) -> list[Integers]:
-    """What the law of an answer depends on, for every question of a face: points inside and points
-    of a subset response, then what its symbol depends on; for others how many symbols there are."""
+    """The numbers that fix the law of an answer, for every question of a face: points inside and
+    points of a subset response, then what its symbol depends on; of others how many symbols there
+    are."""
     choices, then = face.combinations, part.then
     if not isinstance(part.response, Subset):
         return [np.asarray(product_of(part.radices, choices))]

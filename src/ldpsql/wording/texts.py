@@ -20,7 +20,7 @@ __all__ += ["spreadsheet_text"]
 
 _FORMULA_STARTS = ("=", "+", "-", "@")
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]<>&|~$@^]|:(?=//)|(?<=\{)%|(?<=www)\.", re.I)
-"""What begins markup, an address that becomes a link, mathematics, or a template."""
+"""The beginning of markup, an address that becomes a link, mathematics, or a template."""
 _BEYOND_ASCII = re.compile(r"[^\n -~]")
 
 
