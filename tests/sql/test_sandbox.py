@@ -41,6 +41,24 @@ def test_sums_and_decimals_come_as_plain_numbers(sandbox):
 
 
 @pytest.mark.parametrize(
+    ("digits", "expected"),
+    [
+        ("170141183460469231731687303715884105727", 2.0**127),
+        ("170141183460469231731687303715884105728", 2.0**127),
+        ("340282366920938463463374607431768211455", 2.0**128),
+        ("340282366920938463463374607431768211456", 2.0**128),
+        ("9" * 60, 1e60),
+        ("7::UHUGEINT", 7),
+    ],
+)
+def test_wide_whole_numbers_come_as_what_they_are(sandbox, digits, expected):
+    both = f"SELECT -1 AS a, {digits} AS x, 2 AS x UNION ALL SELECT 0, NULL, 3 ORDER BY 1"
+    found = sandbox.evaluate(both, {})
+    assert found.column_names == ["a", "x", "x"]
+    assert [column.to_pylist() for column in found.columns] == [[-1, 0], [expected, None], [2, 3]]
+
+
+@pytest.mark.parametrize(
     "value", ["DATE '9999-12-31' + 1", "TIMESTAMP '0001-01-01' - INTERVAL 1 YEAR"]
 )
 def test_moments_that_python_has_not_are_refused(sandbox, value):

@@ -28,6 +28,8 @@ _THREADS = 2
 _NAP = 0.2  # seconds: Ctrl-C may reach another thread, which does not wake this one
 _PATIENCE = 0.05  # seconds until an interrupt that came too early is sent again
 _LONGEST_TEXT = 1_000_000
+_WIDE = ("UHUGEINT", "BIGNUM")
+"""Whole numbers that DuckDB hands to Arrow as other ones, or as bytes."""
 _ROWS_AT_ONCE, _LARGEST_RESULT = 1 << 16, 1 << 29  # bytes
 
 # Each call can make a text many times longer, outside DuckDB's memory limit and without a point
@@ -121,7 +123,13 @@ class Sandbox:
             raise QueryError(f"only a single SELECT can be evaluated over {self._over}")
         for name, table in relations.items():
             cursor.register(name, table)
-        reader = cursor.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
+        relation = cursor.sql(sql)
+        names = relation.columns
+        wide = [str(kind) in _WIDE for kind in relation.types]
+        if any(wide):
+            places = (f"#{at}::VARCHAR" if each else f"#{at}" for at, each in enumerate(wide, 1))
+            relation = relation.project(", ".join(places))
+        reader = relation.to_arrow_reader(_ROWS_AT_ONCE)
         batches: list[pa.RecordBatch] = []
         rows = size = 0
         for batch in reader:
@@ -131,7 +139,9 @@ class Sandbox:
                 raise too_many_rows()
             if size > _LARGEST_RESULT:
                 raise MemoryError
-        return _plain(pa.Table.from_batches(batches, reader.schema))
+        table = pa.Table.from_batches(batches, reader.schema)
+        columns = map(_plain_column, table.columns, wide)
+        return pa.Table.from_arrays(list(columns), names=names)
 
     def _explain(self, error: Exception) -> BaseException:
         """The error to raise instead of DuckDB's."""
@@ -179,12 +189,6 @@ def is_ctrl_c(error: Exception) -> bool:
     return type(error) is RuntimeError and "interrupted" in str(error).lower()
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """The table with decimals as int64 where they are whole and fit, else as float64."""
-    arrays = [_plain_column(column) for column in table.columns]
-    return pa.Table.from_arrays(arrays, names=table.column_names)
-
-
 def _check_days(column: pa.ChunkedArray) -> None:
     """QueryError for a date or timestamp that Python has none for."""
     if find_far(column).any():
@@ -194,15 +198,17 @@ def _check_days(column: pa.ChunkedArray) -> None:
         )
 
 
-def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain_column(column: pa.ChunkedArray, is_wide: bool) -> pa.ChunkedArray:
+    """The column with numbers that have digits as int64 where all are whole and fit, else as
+    float64: decimals, and the texts of wide numbers."""
     if pa.types.is_date32(column.type) or pa.types.is_timestamp(column.type):
         _check_days(column)
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
-    if not pa.types.is_decimal(column.type):
+    if not (is_wide or pa.types.is_decimal(column.type)):
         return column
     with suppress(pa.ArrowInvalid):
-        if column.type.scale == 0:
+        if is_wide or column.type.scale == 0:
             return column.cast(pa.int64())
     # By their texts: the nearest double, which Arrow's own cast may miss.
     return column.cast(pa.string()).cast(pa.float64())
