@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,10 @@ ODD: list[Any] = [
     *(None, b"", b"SELECT 1", 5, 1.5, "", [], {}, object(), "SELECT", float("nan"), -1, True),
     *("\ud800", "\0", type, len, pa.table({"a": [1]}), np.int64(3), np.array([1]), "x" * 200_000),
     *(("SELECT COUNT(*) FROM app",), -(10**30), 10**30, [None], {None: None}, {5: 5}),
+    *(10**5000, -(10**5000), {10**5000: 5}, {"a": 10**5000}, [[10**5000]], np.array(10**30)),
+    *(np.timedelta64(1, "D"), np.timedelta64("NaT"), np.datetime64("NaT"), np.longdouble("1e400")),
+    *(Decimal("sNaN"), Decimal("1e999999"), Fraction(10**5000, 7), 1j, float("inf"), np.ma.masked),
+    *(iter([5]), {"a": 5}.keys(), {5}, range(3), slice(1), Ellipsis, date.max, datetime.min),
 ]
 ONE = "SELECT COUNT(*) FROM app WHERE age = "
 CALLS: dict[str, Callable[[Connection, Any], Any]] = {

@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
 from numbers import Integral
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
+import numpy as np
 import pyarrow as pa
 
 from ldpsql import extensions
@@ -180,6 +182,7 @@ def connect(
     reports: the folder.  survey: whose reports they are; None for the one that is known there.
     spark:///path/to/reports/?survey=FILE as the path says the same, for the session of the process.
     """
+    _require((str, PathLike, type(None)), path=path)
     place = None if path is None or str(path) == ":memory:" else path
     writes_to: Path | None = None
     store: Store | AnsweringStore
@@ -222,15 +225,20 @@ def connect(
     )
 
 
+_MOST_BITS = 1024  # Python writes no number of 10^4 digits into an error
+
+
 def _require(kinds: type | tuple[type, ...], **given: object) -> None:
     """InterfaceError for an argument of another type."""
     for name, value in given.items():
-        if not isinstance(value, kinds):
+        if not isinstance(value, kinds) or isinstance(value, np.timedelta64):  # NumPy's integer
             known = kinds if isinstance(kinds, tuple) else (kinds,)
             words = [kind.__name__ for kind in known if kind is not type(None)]
             wanted = "a whole number" if words == ["Integral"] else " or ".join(words)
             reason = f"{name} must be {wanted}, not a value of type {type(value).__name__}"
             raise InterfaceError(reason)
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            raise InterfaceError(f"{name} has too many digits")
 
 
 @contextmanager
@@ -366,9 +374,11 @@ class Connection:
         self.require_open()
         _require((str, Path, pa.Table, Iterable), reports=reports)
         _require((Survey, Intake, type(None)), survey=survey)
+        _require(str, keep=keep)
         listed: list[str | Path] = []
         if not isinstance(reports, pa.Table):
-            listed = [reports] if isinstance(reports, str | Path) else list(reports)
+            is_one = isinstance(reports, str | Path) or getattr(reports, "ndim", 1) == 0
+            listed = [reports] if is_one else list(reports)  # type: ignore[arg-type,list-item]
             for path in listed:
                 _require((str, Path), reports=path)
         with _using(*listed), self._writable() as store:
@@ -420,6 +430,7 @@ class Connection:
         OperationalError for a store that cannot be written.
         """
         self.require_open()
+        _require(str, name=name)
         if isinstance(source, str | Path):
             with _using(source):
                 table = PublicTable.read(source, name or None)

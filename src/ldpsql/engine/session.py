@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from ldpsql import limits
@@ -26,14 +27,22 @@ from ldpsql_device.errors import IntegrityError, InterfaceError
 
 def require_settings(confidence: float, seconds: float) -> None:
     """InterfaceError for settings of a `Session` that make no sense."""
-    for name, value in {"confidence": confidence, "timeout": seconds}.items():
-        if not isinstance(value, Real) or isinstance(value, bool):
-            kind = type(value).__name__
-            raise InterfaceError(f"{name} must be a number, not a value of type {kind}")
-    if not 0.0 < confidence < 1.0:
-        raise InterfaceError(f"confidence must lie between 0 and 1, not {confidence}")
-    if not seconds >= 0.0:
-        raise InterfaceError(f"a timeout is a number of seconds from 0 on, not {seconds}")
+    level, limit = _read_number("confidence", confidence), _read_number("timeout", seconds)
+    if not 0.0 < level < 1.0:
+        raise InterfaceError(f"confidence must lie between 0 and 1, not {level:g}")
+    if not limit >= 0.0:
+        raise InterfaceError(f"a timeout is a number of seconds from 0 on, not {limit:g}")
+
+
+def _read_number(name: str, value: object) -> float:
+    kind = type(value).__name__
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or isinstance(value, np.timedelta64):  # which NumPy calls an integer
+        raise InterfaceError(f"{name} must be a number, not a value of type {kind}")
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        raise InterfaceError(f"{name} must be a number that a double can hold") from None
 
 
 class Session:

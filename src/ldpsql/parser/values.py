@@ -318,11 +318,22 @@ def _name_at(tokens: Sequence[Token], position: int) -> str | None:
     return None
 
 
+def _read_name(key: object) -> str:
+    """A key of a mapping of parameters, if it is a name."""
+    name = plain(key)
+    if not isinstance(name, str):
+        reason = (
+            f"the name of a parameter must be a string, not a value of type {type(key).__name__}"
+        )
+        raise wrong(reason)
+    return name
+
+
 def _find_values(placeholders: Sequence[Placeholder], parameters: Parameters) -> list[object]:
     """The value of every placeholder."""
     by_name = isinstance(parameters, Mapping)
     pairs = (
-        parameters.items()
+        ((_read_name(key), value) for key, value in parameters.items())
         if isinstance(parameters, Mapping)
         else enumerate(() if parameters is None else parameters)
     )
