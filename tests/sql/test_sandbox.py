@@ -5,6 +5,7 @@ import resource
 import signal
 import threading
 import time
+from datetime import datetime
 
 import pyarrow as pa
 import pytest
@@ -68,6 +69,13 @@ def test_moments_that_python_has_not_are_refused(sandbox, value):
     assert len(sandbox.evaluate(f"SELECT * FROM ({last})", {}).to_pylist()) == 2
     with pytest.raises(QueryError, match="before the year 1, or after 9999"):
         sandbox.evaluate(f"SELECT {value} AS day", {})
+
+
+def test_moments_are_no_finer_than_those_of_python(sandbox):
+    moment = "'2020-01-01 00:00:00.123456789'::TIMESTAMP_NS"
+    found = sandbox.evaluate(f"SELECT {moment} AS a, NULL::TIMESTAMP_NS AS b", {})
+    assert set(found.schema.types) == {pa.timestamp("us")}
+    assert found.to_pylist() == [{"a": datetime(2020, 1, 1, 0, 0, 0, 123456), "b": None}]
 
 
 def test_names_of_outputs_may_repeat(sandbox):

@@ -200,9 +200,11 @@ def _check_days(column: pa.ChunkedArray) -> None:
 
 def _plain_column(column: pa.ChunkedArray, is_wide: bool) -> pa.ChunkedArray:
     """The column with numbers that have digits as int64 where all are whole and fit, else as
-    float64: decimals, and the texts of wide numbers."""
+    float64: decimals, and the texts of wide numbers; moments in microseconds or coarser."""
     if pa.types.is_date32(column.type) or pa.types.is_timestamp(column.type):
         _check_days(column)
+    if column.type == pa.timestamp("ns"):
+        return column.cast(pa.timestamp("us"), safe=False)  # the finest of Python's own moments
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
     if not (is_wide or pa.types.is_decimal(column.type)):
