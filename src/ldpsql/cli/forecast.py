@@ -136,11 +136,10 @@ def _list_improvements(
 def _price(cost: MissingCost, most: int | None) -> str:
     """The cost of measures that may be missing, in words."""
     names = list_some([cut(name, 20) for name in cost.names], 20 if most is None else 2)
-    if cost.averages is None:
+    known = (("AVG", cost.averages), ("other questions", cost.others))
+    wide = ", of ".join(f"{what} {times:.2f} times" for what, times in known if times is not None)
+    if not wide:
         return f"{names} may be missing: what that costs was not worked out in time"
-    wide = f"AVG {cost.averages:.2f} times"
-    if cost.others is not None:
-        wide += f", of other questions {cost.others:.2f} times"
     return f"{names} may be missing: ± of {wide} what it would be with required = true"
 
 
