@@ -52,6 +52,7 @@ _PLAIN = ("table", "collector", "previous", "first", "author", "signature", "lab
 _STRING = re.compile(r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _KIND = re.compile(r'"(ldpsql_collector|ldpsql_survey)"\s*:\s*([0-9]{1,9})\s*[,}]')
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
+_EXPONENT = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -363,6 +364,10 @@ def read_promise(data: Any) -> tuple[Guarantee, Shuffled | None]:
 
         keys = ("epsilon", "delta", "users", "honest")
         require_keys(data["shuffle"], "promise.shuffle", keys)
+        for key in ("epsilon", "delta", "honest"):
+            text = data["shuffle"][key]
+            is_decimal = isinstance(text, str) and _EXPONENT.fullmatch(text)
+            expect(is_decimal, f"promise.shuffle.{key} must be a decimal string")
         shuffled = Shuffled.parse(*(data["shuffle"][key] for key in keys))
         guarantee = replace(guarantee, central=shuffled.central)
     return guarantee, shuffled

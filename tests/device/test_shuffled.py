@@ -10,6 +10,7 @@ import pytest
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.shuffled import Shuffled
+from ldpsql_device.survey import read_promise
 
 
 def test_what_is_written_is_what_is_promised():
@@ -58,3 +59,13 @@ def test_half_a_promise_is_refused(change, words):
         return
     with pytest.raises(SurveyError, match=words):
         Shuffled.parse(**given)
+
+
+@pytest.mark.parametrize("key", ["epsilon", "delta", "honest"])
+def test_published_numbers_are_decimal_texts_and_nothing_that_python_also_reads(key):
+    shuffle = {"epsilon": "1", "delta": "1E-6", "users": 1000, "honest": "1"}
+    promise = {"kind": "local", "epsilon": "2", "delta": "0", "shuffle": shuffle}
+    assert read_promise(promise)[1] is not None
+    for odd in (" 1", "1 ", "+1", "1_0", "\uff11", ".5", "1.", 1, 0.5, None, ["1"], "1e0000"):
+        with pytest.raises(SurveyError, match=f"promise.shuffle.{key} must be a decimal string"):
+            read_promise(promise | {"shuffle": shuffle | {key: odd}})
