@@ -26,6 +26,7 @@ from ldpsql.mechanisms.fourier.recipe import (
     mean_variance,
     product_plan_of,
 )
+from ldpsql.wording.numbers import significant
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import Plan
@@ -128,7 +129,7 @@ def test_large_listed_plans_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     remark = design.remarks[-1]
     assert f"its {design.plan.questions} questions are in product form" in remark
     assert f"{design.forms.listed / 1e3:.1f} kB" in remark
-    assert f"{100 * (error - 1):.1f} % more expected error" in remark
+    assert f"{significant(100 * (error - 1))} % more expected error" in remark
 
 
 def test_forms_are_compared_without_working_anything_out_twice(
@@ -153,7 +154,7 @@ def test_forms_are_compared_without_working_anything_out_twice(
 @pytest.mark.parametrize(
     ("limit", "value", "end"),
     [
-        ("MOST_LOSS", 0.9, "{:.1f} % more expected error"),
+        ("MOST_LOSS", 0.9, "{} % more expected error"),
         ("MOST_PRODUCT_CELLS", 99, "too many, or takes too long to find"),
     ],
 )
@@ -167,7 +168,7 @@ def test_listed_plans_stay_where_product_form_is_worse_or_too_large(
     assert not design.table.products
     assert "listed one by one" in design.remarks[-1]
     more = 100 * (design.forms.error - 1) if design.forms else 0.0
-    assert design.remarks[-1].endswith(end.format(more))
+    assert design.remarks[-1].endswith(end.format(significant(more)))
 
 
 def test_listed_plans_stay_where_a_class_would_lose(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +185,8 @@ def test_listed_plans_stay_where_a_class_would_lose(monkeypatch: pytest.MonkeyPa
         for own in [replace(workload, classes=(replace(entry, weight=1.0),))]
     ]
     assert design.forms.worst == pytest.approx(sqrt(max(losses)), rel=0.01)
-    more = f"{100 * (design.forms.worst - 1):.1f} % more expected error for one class of queries"
+    share = significant(100 * (design.forms.worst - 1))
+    more = f"{share} % more expected error for one class of queries"
     assert design.remarks[-1].endswith(more)
 
 

@@ -43,6 +43,7 @@ from ldpsql.mechanisms.fourier.translates import Translate
 from ldpsql.reports.report import TYPES, Decoded, Histogram, Histograms, ReportFormat
 from ldpsql.reports.survey_file import plan_to_json
 from ldpsql.wording.guarantees import StatedGuarantee, local_guarantee
+from ldpsql.wording.numbers import significant
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.plan import WORDS, Plan
@@ -101,7 +102,8 @@ class Forms:
 
 def _compare(error: float) -> str:
     """The ratio of an expected error to another one in words."""
-    return f"{abs(100.0 * (error - 1.0)):.1f} % {'more' if error >= 1.0 else 'less'} expected error"
+    share = significant(abs(100.0 * (error - 1.0)))
+    return f"{share} % {'more' if error >= 1.0 else 'less'} expected error"
 
 
 @dataclass(frozen=True)
