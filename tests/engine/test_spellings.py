@@ -73,14 +73,17 @@ def ours(session: Session, sql: str, parameters: Any = None) -> list[tuple[Any, 
 
 
 def spellings() -> Iterator[tuple[str, str]]:
-    """Statements, and why they are refused, or an empty text."""
-    start = ""
+    """Statements, and why they are refused, or an empty text. What follows several starts, each in
+    a line, is spelled behind every one of them."""
+    starts, follows = list[str](), False
     for line in SPELLINGS.read_text(encoding="utf-8").splitlines():
         if line.startswith("-- SELECT"):
-            start = line.removeprefix("-- ")
+            starts = [*(() if follows else starts), line.removeprefix("-- ")]
+            follows = False
         elif line and not line.startswith("--"):
             spelled, _, reason = line.partition("  -- ")
-            yield f"{start} {spelled}", reason
+            yield from ((f"{start} {spelled}", reason) for start in starts)
+            follows = True
 
 
 def test_every_spelling_is_read_as_duckdb_reads_it_or_refused_by_name(
