@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -94,11 +93,6 @@ class Places:
         self._kept: dict[str, _Kept] = {}
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
         self._usual = _LEAST_RETRY
-
-    @property
-    def held(self) -> Counter[str]:
-        """How many places everyone holds."""
-        return Counter({who: kept.held for who, kept in self._kept.items() if kept.held})
 
     @contextmanager
     def enter(self, who: str) -> Iterator[None]:
