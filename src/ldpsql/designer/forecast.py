@@ -142,18 +142,19 @@ def sample_queries(workload: Workload, budget: int) -> tuple[SampledQueries, ...
     for number, declared in groupby(workload.queries, key=lambda query: query.text):
         targets: dict[tuple[str, float, float], list[DeclaredQuery]] = {}
         for query in declared:
-            name = _name_target(_linear(query), domain)
+            name = _name_target(as_linear(query), domain)
             targets.setdefault((name, query.level, query.contrast), []).append(query)
         for (name, level, contrast), members in targets.items():
             text = f"query {number}: {name}"
             weight = sum(query.weight for query in members)
             group = f"query {number}" if name == "COUNT" else text
-            queries = tuple(map(_linear, take_evenly(members, most)))
+            queries = tuple(map(as_linear, take_evenly(members, most)))
             samples.append(_sample(text, group, weight, queries, domain, level, contrast))
     return tuple(samples)
 
 
-def _linear(query: DeclaredQuery) -> LinearQuery:
+def as_linear(query: DeclaredQuery) -> LinearQuery:
+    """A declared query as one of boxes, in the units of its terms."""
     terms = tuple((share, Box(sides)) for share, sides in query.terms)
     return LinearQuery(terms, query.measure, is_square=query.is_square)
 
@@ -175,7 +176,7 @@ def _name_target(query: LinearQuery, domain: RecordDomain) -> str:
     if query.measure is not None:
         squares = ", squares" if query.is_square else ""
         return f"SUM({domain.measure_names[query.measure]}){squares}"
-    found = _read_levels(query, domain)
+    found = read_levels(query, domain)
     if found is None:
         return "COUNT"
     axis, counted = found
@@ -185,7 +186,7 @@ def _name_target(query: LinearQuery, domain: RecordDomain) -> str:
     return f"SUM({name})" + ", squares" * bool(counted[0] == counted[-1])
 
 
-def _read_levels(query: LinearQuery, domain: RecordDomain) -> tuple[int, Array] | None:
+def read_levels(query: LinearQuery, domain: RecordDomain) -> tuple[int, Array] | None:
     """The axis of the measure that may be missing of which a query is, and what people at each of
     its levels count in the first of the boxes; None where it is of no such measure."""
     for axis in range(domain.first_level_axis, len(domain.sizes)):
@@ -225,7 +226,7 @@ def _sample(
     made = SampledQueries(text, group, weight, queries, domain)
     measure = queries[0].measure
     if measure is None:
-        found = _read_levels(queries[0], domain)
+        found = read_levels(queries[0], domain)
         if found is None or _are_alike(found[1]):
             return made
         return _sum_levels(made, *found, is_declared=level != 0.0)

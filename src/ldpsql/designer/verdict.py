@@ -35,7 +35,9 @@ from ldpsql.designer.file import SurveyFile, read_texts
 from ldpsql.designer.forecast import (
     Forecast,
     SampledQueries,
+    as_linear,
     over_level,
+    read_levels,
     sample_queries,
     take_evenly,
 )
@@ -317,26 +319,17 @@ class _Asked:
 def _find_asked(query: DeclaredQuery, domain: RecordDomain) -> _Asked:
     """The function of which a query is a part: sums about the middle of the bounds belong to an
     average, and those of squares to a standard deviation, of about the same scale."""
-    first, own = domain.first_level_axis, query.measure
+    own = query.measure
     if own is not None:
         name, bounds = domain.measure_names[own], domain.bounds[own]
         if query.is_square or not query.level:
             return _Asked("STDDEV" if query.is_square else "AVG", name, None, bounds)
         return _Asked("SUM", name)
-    axes = [
-        axis
-        for _, sides in query.terms
-        for axis, side in enumerate(sides[first:], first)
-        if side is not None
-    ]
-    if not axes:
+    found = read_levels(as_linear(query), domain)
+    if found is None:
         return _Asked("COUNT")
-    axis, size = axes[0], domain.sizes[axes[0]] - 1
-    amounts = np.zeros(size)
-    for amount, sides in query.terms:
-        for low, high in sides[axis] or ():
-            amounts[low : min(high, size)] = amount
-    name, bounds = domain.names[axis], domain.nullable[axis - first][:2]
+    axis, amounts = found
+    name, bounds = domain.names[axis], domain.nullable[axis - domain.first_level_axis][:2]
     if np.ptp(amounts) == 0.0:
         return _Asked("COUNT", name, axis)
     if np.allclose(amounts, -amounts[::-1]):
