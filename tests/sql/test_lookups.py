@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -160,5 +161,8 @@ def test_scalars_of_numpy_are_what_they_mean_or_refused():
         {"a": None, "b": 0.5, "c": None, "d": None},
     ]
     for first in (np.timedelta64(1, "ns"), np.datetime64(10**15, "Y"), np.datetime64("NaT")):
-        with pytest.raises(DataError, match="not a table of plain columns"):
-            PublicTable.of("t", {"a": [first, np.uint64(2**64 - 1)]})
+        mixed = [first, np.uint64(2**64 - 1)]
+        for values in (mixed, [mixed, 1.0], [{"b": first}], iter(mixed), pd.Series([mixed, 1.0])):
+            for data in ({"a": values}, pd.DataFrame({"a": pd.Series(mixed, dtype=object)})):
+                with pytest.raises(DataError, match="not a table of plain columns"):
+                    PublicTable.of("t", data)

@@ -7,7 +7,7 @@ over estimates knows, and with names that need no quotes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -139,10 +139,13 @@ def _as_table(name: str, data: Columns) -> pa.Table:
         if isinstance(data, pa.RecordBatch):
             return pa.Table.from_batches([data])
         if isinstance(data, Mapping):
-            return pa.table({key: _without_scalars(values) for key, values in data.items()})
+            return pa.table({key: _as_plain(values) for key, values in data.items()})
         if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
             return pa.table(data)
-        return pa.Table.from_pandas(data, preserve_index=False)
+        frame: Any = data
+        columns = (frame.iloc[:, place] for place in range(len(frame.columns)))
+        arrays = [pa.array(_as_plain(each), from_pandas=True) for each in columns]
+        return pa.table(arrays, [str(each) for each in frame.columns])
     except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError):
         raise DataError(
             f"look-up table {name} is not a table of plain columns; give Arrow, pandas, or a dict "
@@ -150,15 +153,24 @@ def _as_table(name: str, data: Columns) -> pa.Table:
         ) from None
 
 
-def _without_scalars(values: Any) -> Any:
-    """The values of a list as Python's own: Arrow ends the process on some lists of numpy's scalars
-    of several types. ValueError for a moment that Python has none for."""
-    if not isinstance(values, list | tuple):
+def _as_plain(values: Any) -> Any:
+    """Values of any type as Python's own: Arrow ends the process on some lists of numpy's scalars
+    of several types, and on lists of such. ValueError for a list within, and for a moment that
+    Python has none for."""
+    if isinstance(values, pa.Array | pa.ChunkedArray) or (
+        getattr(values, "dtype", None) or np.dtype(object)
+    ) != np.dtype(object):
         return values
-    return [_python_value(each) if isinstance(each, np.generic) else each for each in values]
+    if isinstance(values, str | bytes | Mapping):
+        raise TypeError
+    return [_python_value(each) for each in values]
 
 
 def _python_value(scalar: Any) -> Any:
+    if isinstance(scalar, list | tuple | Set | Mapping | np.ndarray):
+        raise ValueError
+    if not isinstance(scalar, np.generic):
+        return scalar
     if scalar.dtype.kind == "f":
         return float(scalar)
     found = scalar.item()
