@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 from ldpsql_device.epsilon import LARGEST_PRECISION, Epsilon
-from ldpsql_device.errors import SurveyError
+from ldpsql_device.errors import SurveyError, expect
+from ldpsql_device.survey import require_keys
 
 MOST_USERS = 10**9
 _SMALLEST_DELTA = Decimal("1e-30")
+_KEYS = ("epsilon", "delta", "users", "honest")
+_DECIMAL = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
 _LIKE = {"delta": "1e-6", "honest": "0.9"}
 
 
@@ -79,6 +83,15 @@ class Shuffled:
         return cls(
             Epsilon.parse(epsilon), _decimal("delta", delta), users, _decimal("honest", honest)
         )
+
+    @classmethod
+    def from_json(cls, data: Any, where: str) -> Shuffled:
+        """The inverse of `to_json`, of which texts are decimals; where: for messages."""
+        require_keys(data, where, _KEYS)
+        for key in ("epsilon", "delta", "honest"):
+            is_decimal = isinstance(data[key], str) and _DECIMAL.fullmatch(data[key])
+            expect(is_decimal, f"{where}.{key} must be a decimal string")
+        return cls.parse(*(data[key] for key in _KEYS))
 
     def people_of(self, reports: int) -> int:
         """How many honest people a batch of so many reports counts for."""

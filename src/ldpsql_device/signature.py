@@ -47,7 +47,7 @@ def verify(author: str, signature: str, text: str) -> None:
 
     author, signature: in hexadecimal. NotSupportedError where `cryptography` is missing.
     """
-    with _needing_library():
+    with needing_library():
         from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
         from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
     try:
@@ -80,7 +80,7 @@ class SigningKey:
 
         OperationalError for a file that exists or cannot be written.
         """
-        with _needing_library():
+        with needing_library():
             from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
             from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
         private = ed25519.Ed25519PrivateKey.generate()
@@ -106,7 +106,7 @@ class SigningKey:
     @classmethod
     def read(cls, path: str | Path) -> SigningKey:
         """The key in a file; OperationalError for one that holds none, or cannot be read."""
-        with _needing_library():
+        with needing_library():
             from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
             from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
             from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
@@ -128,7 +128,7 @@ class SigningKey:
 
 
 @contextmanager
-def _needing_library() -> Iterator[None]:
+def needing_library() -> Iterator[None]:
     """NotSupportedError where the library is missing."""
     try:
         yield

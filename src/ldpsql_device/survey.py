@@ -52,7 +52,6 @@ _PLAIN = ("table", "collector", "previous", "first", "author", "signature", "lab
 _STRING = re.compile(r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _KIND = re.compile(r'"(ldpsql_collector|ldpsql_survey)"\s*:\s*([0-9]{1,9})\s*[,}]')
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
-_EXPONENT = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -117,8 +116,10 @@ class Published:
     table: the name under which SQL asks it.  guarantee: what a person is promised.  device_text:
     its canonical JSON.  fingerprint: SHA-256 (64 hexadecimal digits) of that.  first: fingerprint
     of the first of the rounds that it is one of, None for that one and for a survey that does not
-    ask in rounds.  author, signature: an Ed25519 public key and its signature of everything else
-    (64 and 128 hexadecimal digits), or None.  label: of the table, see `check_label`, or None.
+    ask in rounds.  shuffled: what is promised besides once reports are shuffled, or None where
+    nobody is trusted to do so.  author, signature: an Ed25519 public key and its signature of
+    everything else (64 and 128 hexadecimal digits), or None.  label: of the table, see
+    `check_label`, or None.
     """
 
     table: str
@@ -128,6 +129,7 @@ class Published:
     device_text: str
     fingerprint: str
     first: str | None
+    shuffled: Shuffled | None
     schedule: Schedule
     author: str | None
     signature: str | None
@@ -187,8 +189,7 @@ class Survey(Published):
     """A published survey, checked; see `Published`.
 
     collector: SHA-256 of the part that only the collector needs.
-    previous: fingerprint of the round before, for a survey of a later round.  shuffled: what is
-    promised besides once reports are shuffled, or None where nobody is trusted to do so.
+    previous: fingerprint of the round before, for a survey of a later round.
     """
 
     device_text: str
@@ -362,13 +363,7 @@ def read_promise(data: Any) -> tuple[Guarantee, Shuffled | None]:
     if "shuffle" in data:
         from ldpsql_device.shuffled import Shuffled  # noqa: PLC0415  (for such promises alone)
 
-        keys = ("epsilon", "delta", "users", "honest")
-        require_keys(data["shuffle"], "promise.shuffle", keys)
-        for key in ("epsilon", "delta", "honest"):
-            text = data["shuffle"][key]
-            is_decimal = isinstance(text, str) and _EXPONENT.fullmatch(text)
-            expect(is_decimal, f"promise.shuffle.{key} must be a decimal string")
-        shuffled = Shuffled.parse(*(data["shuffle"][key] for key in keys))
+        shuffled = Shuffled.from_json(data["shuffle"], "promise.shuffle")
         guarantee = replace(guarantee, central=shuffled.central)
     return guarantee, shuffled
 

@@ -1,0 +1,152 @@
+"""A shuffler's pledge: what it signs of one survey, and the key to which reports are sealed.
+
+A policy that names the shuffler's key trusts it to mix; whoever else says so is not believed. A
+report that is given because of a pledge leaves the device only sealed, to the key in it. A device
+loads this where an app hands it a pledge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from ldpsql_device.errors import SurveyError, expect
+from ldpsql_device.hpke import seal
+from ldpsql_device.shuffled import Shuffled
+from ldpsql_device.signature import SigningKey, check_author, verify
+from ldpsql_device.survey import (
+    canonical,
+    parse_json,
+    read_day,
+    require_hashes,
+    require_keys,
+    signed_text,
+)
+
+if TYPE_CHECKING:
+    from ldpsql_device.reports import Report
+    from ldpsql_device.survey import Published
+
+VERSION = 1
+INFO = b"ldpsql sealed report 1"
+"""What a sealed message is, in HPKE's words."""
+_KEYS = (
+    "ldpsql_pledge", "fingerprint", "shuffle", "until", "encryption", "shuffler", "signature"
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A report as it leaves the device for a shuffler.
+
+    sealed: the sender's key for this message and the encrypted line of the report, in hexadecimal.
+    """
+
+    sealed: str
+
+    def to_json(self) -> str:
+        """One line of JSON: {"sealed": ...}."""
+        return f'{{"sealed":"{self.sealed}"}}'
+
+
+@dataclass(frozen=True)
+class Pledge:
+    """A shuffler's pledge for one survey.
+
+    fingerprint: of the survey.  shuffled: the smallest and least honest batch that it hands over,
+    and the epsilon and delta that it found for that itself, from the plan.  until: the last day
+    (UTC) on which it is believed.  encryption: the X25519 key to which reports are sealed.
+    shuffler, signature: an Ed25519 public key, and its signature of the rest.  text: its canonical
+    JSON.
+    """
+
+    fingerprint: str
+    shuffled: Shuffled
+    until: date
+    encryption: str
+    shuffler: str
+    signature: str
+    text: str
+
+    @classmethod
+    def from_json(cls, text: str) -> Pledge:
+        """Read what a shuffler answers of a survey.
+
+        SurveyError for anything else than a pledge by the owner of the key that it names, and for
+        an encryption key with which anybody could read reports. NotSupportedError where the library
+        that checks signatures is missing.
+        """
+        data = parse_json(text)
+        require_keys(data, "the pledge", _KEYS)
+        if data["ldpsql_pledge"] != VERSION or type(data["ldpsql_pledge"]) is not int:
+            raise SurveyError(f"not a pledge of version {VERSION}, which is the one known here")
+        require_hashes(data["fingerprint"], data["encryption"])
+        check_author(data["shuffler"], data["signature"])
+        expect(None not in data.values(), "not a pledge: a key is null")
+        shuffled = Shuffled.from_json(data["shuffle"], "pledge.shuffle")
+        until = read_day(data["until"], "pledge.until")
+        verify(data["shuffler"], data["signature"], signed_text(data))
+        seal(b"", data["encryption"], INFO, b"")
+        return cls(
+            data["fingerprint"],
+            shuffled,
+            until,
+            encryption=data["encryption"],
+            shuffler=data["shuffler"],
+            signature=data["signature"],
+            text=canonical(data),
+        )
+
+    @classmethod
+    def sign(
+        cls, survey: Published, key: SigningKey, shuffled: Shuffled, encryption: str, until: date
+    ) -> Pledge:
+        """Pledge what a survey needs.
+
+        shuffled: the smallest and least honest batch that is handed over, with an epsilon and a
+        delta that it keeps by the plan, which whoever signs has found out.  encryption: a public
+        X25519 key.  SurveyError for what is weaker than the survey's own promise.
+        """
+        data = {
+            "ldpsql_pledge": VERSION,
+            "fingerprint": survey.fingerprint,
+            "shuffle": shuffled.to_json(),
+            "until": until.isoformat(),
+            "encryption": encryption,
+            "shuffler": key.author,
+        }
+        pledge = cls.from_json(canonical({**data, "signature": key.sign(canonical(data))}))
+        for misfit in pledge.misfits(survey):
+            raise SurveyError(f"survey {survey.table}: the pledge {misfit}")
+        return pledge
+
+    def seal(self, report: Report) -> Sealed:
+        """A report of the survey that only the shuffler can read; each time another message."""
+        line, associated = report.to_json().encode(), self.fingerprint.encode()
+        return Sealed(seal(line, self.encryption, INFO, associated).hex())
+
+    @property
+    def recipient(self) -> str:
+        """Who alone may get a report that was given because of it: both keys of the shuffler."""
+        return f"{self.shuffler}:{self.encryption}"
+
+    def misfits(self, survey: Published) -> Iterator[str]:
+        """What is wrong with it as a pledge of at least what a survey promises once shuffled."""
+        claimed = survey.shuffled
+        if self.fingerprint != survey.fingerprint:
+            yield "is about another survey"
+        if claimed is None or survey.guarantee.delta or survey.schema.public:
+            yield "is about a survey whose reports do not all look alike"
+            return
+        if self.shuffler == survey.author:
+            yield "is by the survey's own author, who cannot hide reports from themselves"
+        own = self.shuffled
+        if own.users < claimed.users or own.honest > claimed.honest:
+            yield (
+                f"is about batches of {own.users:,} reports, {own.honest} of them honest; the "
+                f"survey says {claimed.users:,} and {claimed.honest}"
+            )
+        if own.epsilon.value > claimed.epsilon.value or own.delta > claimed.delta:
+            yield f"is {own.central}, which is less than the survey's {claimed.central}"
