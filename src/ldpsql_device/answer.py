@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from ldpsql_device.encode import Record, encode, public_values
 from ldpsql_device.entropy import Entropy, OsEntropy
@@ -14,6 +14,7 @@ from ldpsql_device.survey import Published, utc_today
 
 if TYPE_CHECKING:
     from ldpsql_device.ledger import Ledger
+    from ldpsql_device.pledge import Pledge, Sealed
     from ldpsql_device.statement import Statement
 
 
@@ -26,6 +27,7 @@ def randomize_record(survey: Published, record: Record, entropy: Entropy) -> lis
     return [int(column[0]) for column in survey.draw(codes, entropy)]
 
 
+@overload
 def respond(
     survey: Published,
     record: Record,
@@ -34,20 +36,47 @@ def respond(
     ledger: Ledger | None = None,
     statement: Statement | None = None,
     today: date | None = None,
-) -> Report:
+    pledge: None = None,
+) -> Report: ...
+
+
+@overload
+def respond(
+    survey: Published,
+    record: Record,
+    *,
+    policy: Policy,
+    ledger: Ledger | None = None,
+    statement: Statement | None = None,
+    today: date | None = None,
+    pledge: Pledge,
+) -> Sealed: ...
+
+
+def respond(
+    survey: Published,
+    record: Record,
+    *,
+    policy: Policy,
+    ledger: Ledger | None = None,
+    statement: Statement | None = None,
+    today: date | None = None,
+    pledge: Pledge | None = None,
+) -> Report | Sealed:
     """Answer a survey for one person: the record stays here, the report may leave.
 
     policy: what any survey may take, which is checked first.  ledger: what this person has given
     so far. With one, a second answer to the same survey is the first one again, and what its
     budgets do not cover is refused.  statement: what its author says the table asks, as a collector
     answers; with one, and a ledger, no earlier survey of the table is answered any more.  today:
-    the day in UTC, by the system's clock if left out.
+    the day in UTC, by the system's clock if left out.  pledge: of a shuffler that the policy names;
+    with one the report can be read by that shuffler alone, and costs what it costs once shuffled.
 
     Raises PolicyError, also before the survey's first day and after its last, and what
     `Ledger.answer` raises, all of which depend on the survey and not on the record: whatever that
     holds is encoded (`ldpsql_device.encode`). TypeError for what is no record at all.
     """
-    policy.require(survey)
+    policy.require(survey, pledge)
     if not isinstance(record, Mapping):
         raise TypeError("a record is a mapping of columns to values")
     entropy = OsEntropy()
@@ -59,8 +88,14 @@ def respond(
 
     day = utc_today() if today is None else today
     if ledger is not None:
-        return ledger.answer(survey, draw, today=day, renewal=policy.renewal, statement=statement)
-    survey.require_open(day)
-    if statement is not None:
-        statement.require(survey, day)
-    return draw(day)
+        report = ledger.answer(
+            survey, draw, today=day, renewal=policy.renewal, statement=statement, pledge=pledge
+        )
+    else:
+        survey.require_open(day)
+        if statement is not None:
+            statement.require(survey, day)
+        if pledge is not None:
+            pledge.require_day(survey, day)
+        report = draw(day)
+    return report if pledge is None else pledge.seal(report)

@@ -23,6 +23,7 @@ from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey
 
 if TYPE_CHECKING:
+    from ldpsql_device.pledge import Pledge, Sealed
     from ldpsql_device.policy import Policy
     from ldpsql_device.reports import Report
 
@@ -61,7 +62,7 @@ class Delivery:
 
     settled: int
     refused: int
-    waiting: list[Report]
+    waiting: list[Report | Sealed]
     pause: int = 0
 
 
@@ -101,14 +102,24 @@ class Collector:
             )
         return survey, statement
 
-    def send(self, survey: Survey, reports: Iterable[Report]) -> Delivery:
+    def fetch_pledge(self, survey: Survey) -> Pledge:
+        """The pledge that a shuffler, whose address this is, gives about a survey, for `respond`.
+
+        SurveyError where it answers with anything else, OperationalError where it cannot be reached
+        or has none.
+        """
+        from ldpsql_device.pledge import Pledge  # noqa: PLC0415  (for shuffled surveys alone)
+
+        return Pledge.from_json(self._get(f"surveys/{survey.fingerprint}/pledge"))
+
+    def send(self, survey: Survey, reports: Iterable[Report | Sealed]) -> Delivery:
         """Send reports of a survey, in an order that tells nothing; send those that wait later.
 
         A report may be sent any number of times, and counts once. Nothing is raised for what the
         collector or the network does.
         """
-        # Their ids are random.
-        left = sorted(reports, key=lambda report: report.id)
+        # They begin with an id or a key, which are random.
+        left = sorted(reports, key=lambda report: report.to_json())
         address = f"surveys/{survey.fingerprint}/reports"
         settled = refused = pause = 0
         for count, body in _pack(left):
@@ -158,7 +169,7 @@ class Collector:
         )
 
 
-def _pack(reports: list[Report]) -> Iterator[tuple[int, bytes]]:
+def _pack(reports: list[Report | Sealed]) -> Iterator[tuple[int, bytes]]:
     """Bodies that a collector takes, each with how many reports it holds."""
     lines, size = list[bytes](), 0
     for report in reports:

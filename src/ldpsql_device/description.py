@@ -27,6 +27,7 @@ from ldpsql_device.values import NUMPY_TYPES, Domain, Listed, Ordered, Value
 
 if TYPE_CHECKING:
     from ldpsql_device.epsilon import Epsilon
+    from ldpsql_device.pledge import Pledge
     from ldpsql_device.survey import Published, Schedule
 
 WIDTH = 80
@@ -45,17 +46,20 @@ _QUOTATION = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NO_BREAK = "\u00a0"
 
 
-def describe(survey: Published) -> str:
+def describe(survey: Published, pledge: Pledge | None = None) -> str:
     """A survey in plain words: what is asked, what leaves the device and what may be concluded from
     it, how often, until when, who signed it, and what is not covered; lines of at most 80
     characters.
+
+    pledge: of a shuffler that the app trusts: what is promised if it is honest, and what if it is
+    not. SurveyError for one that does not fit the survey.
 
     Nothing of a record is in it. What a survey's author wrote is quoted, without characters that
     cannot be seen.
     """
     paragraphs = (
         ("Asked, to be randomized here", _describe_columns(survey)),
-        ("What leaves this device", _describe_report(survey)),
+        ("What leaves this device", _describe_report(survey, pledge)),
         ("In clear", _describe_public(survey)),
         ("How often", _describe_schedule(survey)),
         ("Who asks", _describe_author(survey)),
@@ -203,12 +207,26 @@ def _fill(text: str) -> str:
     return filled.replace(_NO_BREAK, " ")
 
 
-def _describe_report(survey: Published) -> str:
-    return " ".join(["one randomized report.", *_promises(survey)])
+def _describe_report(survey: Published, pledge: Pledge | None) -> str:
+    return " ".join(_promises(survey, pledge))
 
 
-def _promises(survey: Published) -> Iterator[str]:
-    guarantee = survey.guarantee
+def _promises(survey: Published, pledge: Pledge | None) -> Iterator[str]:
+    guarantee, central = survey.guarantee, survey.guarantee.central
+    if pledge is not None:
+        pledge.require_fit(survey)
+    if pledge is None or central is None:
+        yield "one randomized report."
+    else:
+        yield (
+            "one randomized report, encrypted. Only a shuffler can read it, the owner of the key "
+            f"{pledge.shuffler}. It pledges until {pledge.until} to pass reports on only mixed, "
+            f"{pledge.shuffled.users:,} or more at a time. If it keeps to that, yours is hidden "
+            f"among those of {central.people - 1:,} other honest people and has epsilon "
+            f"{central.epsilon}, delta {_decimal(central.delta)}: a belief of 50 % about your "
+            f"answers can rise to {largest_belief(central.epsilon)} at most, but for a chance of "
+            f"{_decimal(central.delta)}. If it does not, others learn what the shuffler does."
+        )
     if guarantee.epsilon is None:
         yield "Nothing is promised: it can give your answers away."
         return
@@ -229,11 +247,11 @@ def _promises(survey: Published) -> Iterator[str]:
         )
     if guarantee.kind == "uldp-joint":
         yield "One that is given away can also hint at a sensitive one that goes with it."
-    if guarantee.central is not None:
+    if central is not None and pledge is None:
         yield (
             "Its author claims that whoever sees it only mixed with those of "
-            f"{guarantee.central.people - 1:,} honest people learns less: epsilon "
-            f"{guarantee.central.epsilon}, delta {_decimal(guarantee.central.delta)}. "
+            f"{central.people - 1:,} honest people learns less: epsilon "
+            f"{central.epsilon}, delta {_decimal(central.delta)}. "
             "This device cannot check that."
         )
 

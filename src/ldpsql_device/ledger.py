@@ -34,28 +34,44 @@ from ldpsql_device.errors import Error, InterfaceError, OperationalError, StoreE
 from ldpsql_device.reports import Report, read_report
 
 if TYPE_CHECKING:
+    from ldpsql_device.pledge import Pledge
     from ldpsql_device.statement import Statement
     from ldpsql_device.survey import Published
 
-FORMAT = 3
+FORMAT = 4
 PATIENCE = 30.0
 """Seconds for which a ledger that another process uses is tried again."""
 LONGEST_ABSENCE = 366
 """Days by which a clock may be ahead of the latest day that a ledger has seen."""
+MOST_LOCAL_TOTAL = 8
+"""What shufflers may learn in all, unless an app says otherwise."""
+MOST_SHUFFLED_DELTA = "1e-3"
 _NEVER = 1
 """The ordinal of the latest day of a ledger that has seen none."""
 
-_SCHEMA = (
+_LEDGER = (
     "CREATE TABLE ledger (format INTEGER NOT NULL, salt TEXT NOT NULL, latest INTEGER NOT NULL, "
-    "statements TEXT NOT NULL, digest TEXT NOT NULL)",
+    "statements TEXT NOT NULL, digest TEXT NOT NULL)"
+)
+_ANSWERS = (
     "CREATE TABLE answers (number INTEGER PRIMARY KEY, survey TEXT NOT NULL, chain TEXT NOT NULL, "
     "period TEXT NOT NULL, day INTEGER NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, "
-    "attributes TEXT NOT NULL, report TEXT NOT NULL, digest TEXT NOT NULL)",
+    "attributes TEXT NOT NULL, report TEXT NOT NULL, {}digest TEXT NOT NULL)"
 )
+_SCHEMAS = {
+    3: (_LEDGER, _ANSWERS.format("")),
+    FORMAT: (_LEDGER, _ANSWERS.format("recipient TEXT NOT NULL, local TEXT NOT NULL, ")),
+}
+_CELLS = {3: 9, FORMAT: 11}
 
 
 class _Answer(NamedTuple):
-    """A row of the table `answers` without its digest; attributes: their hashes, with spaces."""
+    """A row of the table `answers` without its digest.
+
+    epsilon, delta: what was charged: of the report by itself, or once shuffled where it was given
+    to a shuffler alone.  attributes: their hashes, with spaces.  recipient: that shuffler, see
+    `Pledge.recipient`, or "".  local: the epsilon that it learns; "0" where there is none.
+    """
 
     number: int
     survey: str
@@ -66,6 +82,17 @@ class _Answer(NamedTuple):
     delta: str
     attributes: str
     report: str
+    recipient: str = ""
+    local: str = "0"
+
+
+class _Price(NamedTuple):
+    """What an answer costs, in the cells of `_Answer`."""
+
+    epsilon: str
+    delta: str
+    recipient: str
+    local: str
 
 
 class _Content:
@@ -74,17 +101,20 @@ class _Content:
     latest: ordinal of the latest day ever seen.  statements: see `Statement.remember`.
     """
 
-    def __init__(self, salt: str, latest: int, statements: dict[str, list[str]]) -> None:
+    def __init__(
+        self, salt: str, latest: int, statements: dict[str, list[str]], version: int = FORMAT
+    ) -> None:
         self.salt, self.latest, self.statements = salt, latest, statements
         self.answers: list[_Answer] = []
-        self._digest = hashlib.sha256(ascii((FORMAT, salt)).encode())
+        self._digest = hashlib.sha256(ascii((version, salt)).encode())
+        self._cells = _CELLS[version]
 
     def add(self, answer: _Answer) -> str:
         """The digest of the row, which is one of the salt and of all rows before it, too: a row of
         another ledger, or in another place, has another one."""
         self.answers.append(answer)
         # `ascii` tells types and ends of cells apart, and writes the same whatever the version.
-        self._digest.update(ascii(tuple(answer)).encode())
+        self._digest.update(ascii(tuple(answer)[: self._cells]).encode())
         return self._digest.hexdigest()
 
     def heading(self) -> tuple[int, str, str]:
@@ -102,6 +132,9 @@ class Ledger:
     over all surveys.  per_attribute: the largest sum over the surveys that ask about one attribute,
     whoever asks; an attribute is known by its name, so only `total` resists a survey that renames
     it.  delta: the largest sum of deltas.  A survey that promises nothing exceeds every budget.
+    What is given to a trusted shuffler alone is charged to these as it is once shuffled, its delta
+    to shuffled_delta, and what the shuffler learns, the epsilon of the report by itself, to
+    total_local.
     longest_absence: days by which the clock may be ahead of the latest day ever seen; more is
     larger only where a device may have been off for so long.
     """
@@ -110,6 +143,8 @@ class Ledger:
     total: Fraction
     per_attribute: Fraction
     delta: Fraction
+    total_local: Fraction
+    shuffled_delta: Fraction
     longest_absence: int
 
     def __init__(
@@ -119,6 +154,8 @@ class Ledger:
         total: Number,
         per_attribute: Number,
         delta: Number = 0,
+        total_local: Number = MOST_LOCAL_TOTAL,
+        shuffled_delta: Number = MOST_SHUFFLED_DELTA,
         longest_absence: int = LONGEST_ABSENCE,
     ) -> None:
         """Budgets are exact: a float is taken by its shortest decimal form.
@@ -133,6 +170,8 @@ class Ledger:
         object.__setattr__(self, "total", exact(total, "total"))
         object.__setattr__(self, "per_attribute", exact(per_attribute, "per_attribute"))
         object.__setattr__(self, "delta", exact(delta, "delta"))
+        object.__setattr__(self, "total_local", exact(total_local, "total_local"))
+        object.__setattr__(self, "shuffled_delta", exact(shuffled_delta, "shuffled_delta"))
 
     def answer(
         self,
@@ -142,17 +181,19 @@ class Ledger:
         today: date,
         renewal: str | None = None,
         statement: Statement | None = None,
+        pledge: Pledge | None = None,
     ) -> Report:
         """The report given to this survey before, or a new one, on the disk before it is returned.
 
         draw: makes a report on a day.  today: by the device's clock; the latest day ever seen
         counts where that is later, so a clock that is set back renews nothing and opens nothing.
         renewal: see `Policy`.  statement: see `respond`; none that is older is believed afterwards.
+        pledge: of the shuffler to whom the report is sealed when it leaves.
 
         Raises OperationalError where a budget does not cover it, another round of the survey was
-        answered, its report may not be sent any more, the clock is too far ahead, or the statement
-        is an old one; StoreError where the ledger cannot be read or written. In each case nothing
-        is drawn or nothing leaves.
+        answered, its report may not be sent any more or was given to somebody else, the clock is
+        too far ahead, or the statement is an old one; StoreError where the ledger cannot be read or
+        written. In each case nothing is drawn or nothing leaves.
         """
         with self._open("BEGIN IMMEDIATE") as (database, content):
             try:
@@ -160,15 +201,19 @@ class Ledger:
                 if statement is not None:
                     statement.require(survey, day)
                     statement.remember(content.statements)
+                if pledge is not None:
+                    pledge.require_day(survey, day)
                 survey.require_open(day)
-                report = self._recall(content, survey, day)
+                recipient = "" if pledge is None else pledge.recipient
+                report = self._recall(content, survey, day, recipient)
                 if report is None:
                     _check_round(content, survey)
                     names = {name: _hash(content, name) for name in survey.schema.private_columns}
-                    self._check_budgets(content, survey, names, _renewed_on(day, renewal))
+                    price = _price(survey, pledge)
+                    self._check_budgets(content, survey, price, names, _renewed_on(day, renewal))
                     _check_public(content, survey)
                     report = draw(day)
-                    _write(database, content, survey, names.values(), day, report)
+                    _write(database, content, survey, price, names.values(), day, report)
             except Error as refusal:
                 # The day and the statement count after a refusal, too.
                 if not isinstance(refusal, StoreError):
@@ -178,7 +223,7 @@ class Ledger:
         return report
 
     def spent(self) -> Fraction:
-        """Sum of the epsilons of all answers, exactly."""
+        """Sum of the epsilons of all answers, as they were charged, exactly."""
         with self._open("BEGIN") as (_, content):
             return _sum(answer.epsilon for answer in content.answers)
 
@@ -197,7 +242,9 @@ class Ledger:
             )
         return latest
 
-    def _recall(self, content: _Content, survey: Published, day: date) -> Report | None:
+    def _recall(
+        self, content: _Content, survey: Published, day: date, recipient: str
+    ) -> Report | None:
         """The report of this survey and period, if there is one and it may still be sent."""
         schedule = survey.schedule
         asked = (survey.fingerprint, str(schedule.period_of(day)))
@@ -206,6 +253,11 @@ class Ledger:
                 break
         else:
             return None
+        if answer.recipient != recipient:
+            raise OperationalError(
+                f"the report about survey {survey.table} was given to another shuffler, or key, or "
+                "to none, and it is sent to nobody else; nothing was sent"
+            )
         if day > schedule.last_sending_day(date.fromordinal(answer.day)):
             raise OperationalError(
                 f"survey {survey.table} was answered more than {schedule.replay_window} days ago, "
@@ -217,34 +269,36 @@ class Ledger:
             raise self._describe_damage() from None
 
     def _check_budgets(
-        self, content: _Content, survey: Published, names: dict[str, str], since: int
+        self,
+        content: _Content,
+        survey: Published,
+        price: _Price,
+        names: dict[str, str],
+        since: int,
     ) -> None:
         """OperationalError unless what was spent since a day leaves enough for one more answer."""
-        asked, delta = survey.guarantee.epsilon, survey.guarantee.delta
-        if asked is None:
-            raise OperationalError(
-                f"survey {survey.table} promises no privacy, which no budget covers; nothing was "
-                "sent"
-            )
         counted = [answer for answer in content.answers if answer.day >= since]
+        alike = [answer for answer in counted if bool(answer.recipient) == bool(price.recipient)]
         prices: dict[str, list[str]] = {name: [] for name in names.values()}
         for answer in counted:
             for name in prices.keys() & answer.attributes.split():
                 prices[name].append(answer.epsilon)
-        spent = [("in all", self.total, _sum(answer.epsilon for answer in counted))]
-        for column, name in names.items():
-            spent.append((f"for {column}", self.per_attribute, _sum(prices[name])))
-        for what, budget, charged in spent:
-            if charged + Fraction(asked.value) > budget:
+        delta = self.shuffled_delta if price.recipient else self.delta
+        for what, asked, budget, where, given in (
+            ("epsilon", price.epsilon, self.total, "in all", [a.epsilon for a in counted]),
+            *(
+                ("epsilon", price.epsilon, self.per_attribute, f"for {column}", prices[name])
+                for column, name in names.items()
+            ),
+            ("epsilon", price.local, self.total_local, "for shufflers", [a.local for a in alike]),
+            ("delta", price.delta, delta, "of such surveys", [a.delta for a in alike]),
+        ):
+            if (charged := _sum(given)) + (own := exact(asked, what)) > budget:
+                asks, spent, most = map(decimal_text, (own, charged, budget))
                 raise OperationalError(
-                    f"survey {survey.table} asks for epsilon {asked}, but {decimal_text(charged)} "
-                    f"of the budget of {decimal_text(budget)} {what} is spent; nothing was sent"
+                    f"survey {survey.table} asks for {what} {asks}, but {spent} of the budget of "
+                    f"{most} {where} is spent; nothing was sent"
                 )
-        if _sum(answer.delta for answer in counted) + delta > self.delta:
-            raise OperationalError(
-                f"survey {survey.table} asks for delta {float(delta):g}, more than is left of the "
-                f"budget of {float(self.delta):g}; nothing was sent"
-            )
 
     @contextmanager
     def _open(self, begin: str) -> Iterator[tuple[sqlite3.Connection, _Content]]:
@@ -281,18 +335,19 @@ class Ledger:
             )
         schema = tuple(sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema"))
         sound = database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
-        if formats != [(FORMAT,)] or schema != _SCHEMA or not sound:
+        version = next((each for each in _SCHEMAS if formats == [(each,)]), None)
+        if version is None or schema != _SCHEMAS[version] or not sound:
             raise self._describe_damage()
         [(_, salt, *heading)] = database.execute("SELECT * FROM ledger")
         rows = database.execute("SELECT * FROM answers ORDER BY number")
         try:
-            content = _Content(salt, heading[0], json.loads(heading[1]))
+            content = _Content(salt, heading[0], json.loads(heading[1]), version)
             whole = all(content.add(_Answer(*cells)) == digest for *cells, digest in rows)
         except (TypeError, ValueError):
             whole = False
         if not whole or content.heading() != tuple(heading):
             raise self._describe_damage()
-        return content
+        return content if version == FORMAT else _upgrade(database, content)
 
     def _create(self) -> None:
         """Put a whole, empty ledger at the path, unless another process was first."""
@@ -300,10 +355,8 @@ class Ledger:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:
             with closing(_connect(f"{temporary.as_uri()}?mode=rw")) as database:
-                database.executescript(";".join(("BEGIN", *_SCHEMA)))
-                content = _Content(os.urandom(16).hex(), _NEVER, {})
-                row = (FORMAT, content.salt, *content.heading())
-                database.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", row)
+                database.execute("BEGIN")
+                _found(database, _Content(os.urandom(16).hex(), _NEVER, {}))
                 database.execute("COMMIT")
             # Neither replaces a ledger that another process made meanwhile.
             place = os.rename if os.name == "nt" else os.link
@@ -433,10 +486,24 @@ def chain_of(survey: Published) -> str:
     return f"{survey.author or ''}:{survey.first or survey.fingerprint}"
 
 
+def _price(survey: Published, pledge: Pledge | None) -> _Price:
+    """What an answer costs; OperationalError for a survey that promises nothing."""
+    alone, central = survey.guarantee, survey.guarantee.central
+    if alone.epsilon is None:
+        raise OperationalError(
+            f"survey {survey.table} promises no privacy, which no budget covers; nothing was sent"
+        )
+    if pledge is None or central is None:
+        return _Price(str(alone.epsilon), str(alone.delta), "", "0")
+    delta = str(central.delta)
+    return _Price(str(central.epsilon), delta, pledge.recipient, str(alone.epsilon))
+
+
 def _write(
     database: sqlite3.Connection,
     content: _Content,
     survey: Published,
+    price: _Price,
     names: Iterable[str],
     day: date,
     report: Report,
@@ -447,13 +514,37 @@ def _write(
         chain=chain_of(survey),
         period=str(survey.schedule.period_of(day)),
         day=day.toordinal(),
-        epsilon=str(survey.guarantee.epsilon),
-        delta=str(survey.guarantee.delta),
         attributes=" ".join(names),
         report=report.to_json(),
+        **price._asdict(),
     )
+    _insert(database, content, answer)
+
+
+def _insert(database: sqlite3.Connection, content: _Content, answer: _Answer) -> None:
     row = (*answer, content.add(answer))
-    database.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    database.execute(f"INSERT INTO answers VALUES ({', '.join('?' * len(row))})", row)
+
+
+def _found(database: sqlite3.Connection, content: _Content) -> None:
+    """Write the tables of a ledger, with all that its content holds."""
+    for statement in _SCHEMAS[FORMAT]:
+        database.execute(statement)
+    answers, content.answers = content.answers, []
+    for answer in answers:
+        _insert(database, content, answer)
+    row = (FORMAT, content.salt, *content.heading())
+    database.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", row)
+
+
+def _upgrade(database: sqlite3.Connection, old: _Content) -> _Content:
+    """Write a ledger of format 3, which was read, in this format; the next commit keeps it so."""
+    content = _Content(old.salt, old.latest, old.statements)
+    content.answers = old.answers
+    for table in ("answers", "ledger"):
+        database.execute(f"DROP TABLE {table}")
+    _found(database, content)
+    return content
 
 
 def _commit(database: sqlite3.Connection, content: _Content) -> None:

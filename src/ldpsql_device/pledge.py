@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ldpsql_device.errors import SurveyError, expect
+from ldpsql_device.epsilon import decimal_text
+from ldpsql_device.errors import PolicyError, SurveyError, expect
 from ldpsql_device.hpke import seal
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.signature import SigningKey, check_author, verify
@@ -26,6 +28,7 @@ from ldpsql_device.survey import (
 )
 
 if TYPE_CHECKING:
+    from ldpsql_device.policy import Policy
     from ldpsql_device.reports import Report
     from ldpsql_device.survey import Published
 
@@ -118,8 +121,7 @@ class Pledge:
             "shuffler": key.author,
         }
         pledge = cls.from_json(canonical({**data, "signature": key.sign(canonical(data))}))
-        for misfit in pledge.misfits(survey):
-            raise SurveyError(f"survey {survey.table}: the pledge {misfit}")
+        pledge.require_fit(survey)
         return pledge
 
     def seal(self, report: Report) -> Sealed:
@@ -132,13 +134,51 @@ class Pledge:
         """Who alone may get a report that was given because of it: both keys of the shuffler."""
         return f"{self.shuffler}:{self.encryption}"
 
-    def misfits(self, survey: Published) -> Iterator[str]:
-        """What is wrong with it as a pledge of at least what a survey promises once shuffled."""
+    def require(self, survey: Published, policy: Policy) -> None:
+        """PolicyError unless it is by a shuffler that a policy names and fits the survey, and the
+        survey takes no more than the policy allows of shuffled reports."""
+        for problem in self._problems(survey, policy):
+            raise PolicyError(f"survey {survey.table} {problem}; nothing was sent")
+
+    def _problems(self, survey: Published, policy: Policy) -> Iterator[str]:
+        """What keeps a device from believing it, or from answering because of it."""
+        if self.shuffler not in (policy.shufflers or ()):
+            yield "comes with the pledge of a shuffler that the policy does not name (shufflers)"
+        for misfit in self._misfits(survey):
+            yield f"comes with a pledge that {misfit}"
+        local, central = survey.guarantee.epsilon, survey.guarantee.central
+        if local is None or Fraction(local.value) > policy.max_local_epsilon:
+            yield (
+                f"tells its shuffler a report of epsilon {local} by itself, and the policy allows "
+                f"{decimal_text(policy.max_local_epsilon)} (max_local_epsilon=...)"
+            )
+        if central is None or central.delta > policy.max_shuffled_delta:
+            yield (
+                f"is {central}, and the policy allows delta "
+                f"{float(policy.max_shuffled_delta):g} (max_shuffled_delta=...)"
+            )
+
+    def require_day(self, survey: Published, day: date) -> None:
+        """PolicyError for a day after the last one on which it is believed."""
+        if day > self.until:
+            raise PolicyError(
+                f"the pledge that came with survey {survey.table} ended on {self.until}, and this "
+                f"device's day is {day}: ask the shuffler again, and check the clock; nothing was "
+                "sent"
+            )
+
+    def require_fit(self, survey: Published) -> None:
+        """SurveyError unless it pledges at least what a survey promises once shuffled."""
+        for misfit in self._misfits(survey):
+            raise SurveyError(f"survey {survey.table}: the pledge {misfit}")
+
+    def _misfits(self, survey: Published) -> Iterator[str]:
         claimed = survey.shuffled
         if self.fingerprint != survey.fingerprint:
             yield "is about another survey"
-        if claimed is None or survey.guarantee.delta or survey.schema.public:
-            yield "is about a survey whose reports do not all look alike"
+        bare = survey.guarantee.epsilon is None or survey.guarantee.delta or survey.schema.public
+        if claimed is None or bare:
+            yield "is about a survey that no shuffler hides: it sends something in clear"
             return
         if self.shuffler == survey.author:
             yield "is by the survey's own author, who cannot hide reports from themselves"

@@ -13,23 +13,32 @@ from ldpsql_device.epsilon import Number, decimal_text, exact
 from ldpsql_device.errors import InterfaceError, PolicyError
 
 if TYPE_CHECKING:
+    from ldpsql_device.pledge import Pledge
     from ldpsql_device.schema import Schema
     from ldpsql_device.survey import Published
 
 RENEWALS = (None, "day", "month")
+MOST_LOCAL_EPSILON = 8
+"""What a report may give away to a shuffler, unless an app says otherwise, and to whom it lies."""
+MOST_SHUFFLED_DELTA = "1e-4"
 
 
 @dataclass(frozen=True)
 class Policy:
     """The most that a survey may take from a person; what it does not name is refused.
 
-    max_epsilon: the largest epsilon of one report by itself, whatever is promised once it is
-    shuffled.  max_delta: the largest probability with which that may fail.  disclosure: whether
-    values that a survey does not declare sensitive may be given away.  no_guarantee: whether a
-    survey may promise nothing; it has no epsilon to limit.  public: the columns that may travel in
-    clear.  authors: the public keys (64 hexadecimal digits) one of which must have signed a survey,
-    or None.  fingerprints, tables: the only surveys, or names of surveys, that are answered, or
-    None.  renewal: "day" or "month" where a ledger's budgets start anew with each, or None.
+    max_epsilon: the largest epsilon of a report: by itself, whatever is promised once it is
+    shuffled; or, where it comes with the pledge of one of these shufflers, once it is shuffled.
+    max_delta: the largest probability with which the promise of a report by itself may fail.
+    disclosure: whether values that a survey does not declare sensitive may be given away.
+    no_guarantee: whether a survey may promise nothing; it has no epsilon to limit.  public: the
+    columns that may travel in clear.  authors: the public keys (64 hexadecimal digits) one of which
+    must have signed a survey, or None.  fingerprints, tables: the only surveys, or names of
+    surveys, that are answered, or None.  renewal: "day" or "month" where a ledger's budgets start
+    anew with each, or None.  shufflers: the public keys of those who are trusted to mix reports, or
+    None.  max_local_epsilon: the largest epsilon by itself of a report that only one of them can
+    read; so much they learn, and whom they tell.  max_shuffled_delta: the largest delta once
+    shuffled.
     """
 
     max_epsilon: Fraction
@@ -41,6 +50,9 @@ class Policy:
     fingerprints: frozenset[str] | None
     tables: frozenset[str] | None
     renewal: str | None
+    shufflers: frozenset[str] | None
+    max_local_epsilon: Fraction
+    max_shuffled_delta: Fraction
 
     def __init__(
         self,
@@ -54,11 +66,14 @@ class Policy:
         fingerprints: Collection[str] | None = None,
         tables: Collection[str] | None = None,
         renewal: str | None = None,
+        shufflers: Collection[str] | None = None,
+        max_local_epsilon: Number = MOST_LOCAL_EPSILON,
+        max_shuffled_delta: Number = MOST_SHUFFLED_DELTA,
     ) -> None:
         """Numbers are exact: a float is taken by its shortest decimal form.
 
         InterfaceError for one that is negative or not finite, a text where a collection of texts is
-        wanted, an author or a fingerprint other than 64 lower-case hexadecimal digits, and an
+        wanted, a key or a fingerprint other than 64 lower-case hexadecimal digits, and an
         unknown renewal.
         """
         if renewal not in RENEWALS:
@@ -73,22 +88,31 @@ class Policy:
             fingerprints=_digests("fingerprints", fingerprints),
             tables=_names("tables", tables),
             renewal=renewal,
+            shufflers=_digests("shufflers", shufflers),
+            max_local_epsilon=exact(max_local_epsilon, "max_local_epsilon"),
+            max_shuffled_delta=exact(max_shuffled_delta, "max_shuffled_delta"),
         )
 
-    def require(self, survey: Published) -> None:
-        """PolicyError, which depends on the survey alone, for one that takes more than this.
+    def require(self, survey: Published, pledge: Pledge | None = None) -> None:
+        """PolicyError, which depends on the survey and the pledge alone, for one that takes more
+        than this, and for a pledge that is nobody's who is trusted, or does not fit the survey.
 
         Where authors are named, also SurveyError for a signature that is not its author's, and
         NotSupportedError where the library that checks signatures is missing.
         """
         if self.authors is not None and survey.author in self.authors:
             survey.verify()
-        for excess in self._excesses(survey):
+        if pledge is not None:
+            pledge.require(survey, self)
+        for excess in self._excesses(survey, pledge):
             raise PolicyError(f"survey {survey.table} {excess}; nothing was sent")
 
-    def _excesses(self, survey: Published) -> Iterator[str]:
+    def _excesses(self, survey: Published, pledge: Pledge | None) -> Iterator[str]:
         """Each demand of the survey beyond this policy, and how to allow it."""
         guarantee, command = survey.guarantee, "ldpsql randomize"
+        asked, central = guarantee.epsilon, guarantee.central
+        if pledge is not None and central is not None:
+            asked = central.epsilon
         for name, allowed, own in (
             ("name", self.tables, survey.table),
             ("fingerprint", self.fingerprints, survey.fingerprint),
@@ -102,16 +126,16 @@ class Policy:
                 f"sends {', '.join(in_clear)} in clear, which the policy does not allow "
                 f"(public=..., {command} --public {','.join(in_clear)})"
             )
-        if guarantee.epsilon is None:
+        if asked is None:
             if not self.no_guarantee:
                 yield (
                     "is not differentially private: a report can give a record away "
                     f"(no_guarantee=True, {command} --accept-no-guarantee, if nobody's privacy is "
                     "at stake)"
                 )
-        elif Fraction(guarantee.epsilon.value) > self.max_epsilon:
+        elif Fraction(asked.value) > self.max_epsilon:
             yield (
-                f"asks for epsilon {guarantee.epsilon} of every report, and the policy allows "
+                f"asks for epsilon {asked} of every report, and the policy allows "
                 f"{decimal_text(self.max_epsilon)} (max_epsilon=..., {command} --max-epsilon)"
             )
         if guarantee.delta > self.max_delta:

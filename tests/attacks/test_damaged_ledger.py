@@ -168,14 +168,16 @@ ROWS = {
     "last deleted": "DELETE FROM answers WHERE number = 3",
     "all deleted": "DELETE FROM answers",
     "doubled": "INSERT INTO answers SELECT 4, survey, chain, period, day, epsilon, delta, "
-    "attributes, report, digest FROM answers WHERE number = {}",
+    "attributes, report, recipient, local, digest FROM answers WHERE number = {}",
     "moved": "UPDATE answers SET number = number + 5 WHERE number = {}",
     "exchanged": "UPDATE answers SET number = CASE number WHEN 3 THEN 0 ELSE -number END",
     "of another ledger": "REPLACE INTO answers SELECT * FROM other.answers WHERE number = {}",
     "of another ledger, added": "INSERT INTO answers SELECT 4, survey, chain, period, day, epsilon,"
-    " delta, attributes, report, digest FROM other.answers WHERE number = {}",
+    " delta, attributes, report, recipient, local, digest FROM other.answers WHERE number = {}",
     "of another ledger, all": "REPLACE INTO answers SELECT * FROM other.answers",
     "an earlier price": "UPDATE answers SET epsilon = '0' WHERE number = {}",
+    "another recipient": "UPDATE answers SET recipient = 'a:b' WHERE number = {}",
+    "less for shufflers": "UPDATE answers SET local = '0.5' WHERE number = {}",
     "number for text": "UPDATE answers SET period = x'4e6f6e65' WHERE number = {}",
     "heading of another": "UPDATE ledger SET (salt, digest) = (SELECT salt, digest FROM "
     "other.ledger)",

@@ -8,8 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from support.giving import scheduled, yes_or_no
 from support.later_rounds import next_survey
+from support.shuffled_survey import shuffled_survey
 from support.surveys import (
     LABELLED,
     SMALL,
@@ -35,7 +37,10 @@ from ldpsql_device.description import (
     largest_belief,
 )
 from ldpsql_device.epsilon import Epsilon
+from ldpsql_device.errors import SurveyError
+from ldpsql_device.pledge import Pledge
 from ldpsql_device.schema import Measure
+from ldpsql_device.survey import Survey
 
 YEAR = {"period": "month", "end": date(2026, 12, 31)}
 FORGED = ['x", or missing). In clear: nothing', '\\"; age (', "a\\"]
@@ -72,6 +77,22 @@ def test_surveys_are_described_on_a_screen(golden):
     assert all(len(line) <= WIDTH for text in texts.values() for line in text.splitlines())
     whole = "\n".join(f"=== {name}\n{text}" for name, text in texts.items())
     golden(Path(__file__).with_name("descriptions.txt"), f"{whole}\n")
+
+
+def test_a_crowd_is_described_as_it_is_if_its_shuffler_is_honest_and_if_not():
+    survey = Survey.from_json(shuffled_survey().device_text)
+    encryption = X25519PrivateKey.generate().public_key().public_bytes_raw().hex()
+    key, until = published_key(), date(2026, 12, 31)
+    pledge = Pledge.sign(survey, key, survey.shuffled, encryption, until)
+    told = " ".join(describe(survey, pledge).split())
+    assert f"Only a shuffler can read it, the owner of the key {key.author}." in told
+    assert "It pledges until 2026-12-31 to pass reports on only mixed, 1,000 or more" in told
+    assert "among those of 899 other honest people and has epsilon 1, delta 1e-06" in told
+    assert "can rise to 74 % at most, but for a chance of 1e-06. If it does not, others" in told
+    assert "By itself it has epsilon 4.007: a belief of 50 % about your answers can rise to" in told
+    assert "cannot check" not in told
+    with pytest.raises(SurveyError, match="another survey"):
+        describe(Survey.from_json(shuffled_survey(2000).device_text), pledge)
 
 
 def test_a_belief_is_rounded_up_and_never_said_to_be_certainty():

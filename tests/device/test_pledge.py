@@ -42,7 +42,7 @@ def test_what_was_signed_is_read_again():
     assert Pledge.from_json(made.text) == made
     assert (made.fingerprint, made.shuffled) == (SURVEY.fingerprint, SURVEY.shuffled)
     assert (made.shuffler, made.encryption, made.until) == (KEY.author, ENCRYPTION, UNTIL)
-    assert list(made.misfits(SURVEY)) == []
+    made.require_fit(SURVEY)
     assert signed() == made.text
 
 
@@ -118,10 +118,11 @@ def test_more_than_the_survey_promises_may_be_pledged():
 def test_it_is_about_one_survey_whose_reports_look_alike():
     pledge = Pledge.sign(SURVEY, KEY, SURVEY.shuffled, ENCRYPTION, UNTIL)
     other = Survey.from_json(shuffled_survey(2000).device_text)
-    assert "is about another survey" in set(pledge.misfits(other))
+    with pytest.raises(SurveyError, match="is about another survey"):
+        pledge.require_fit(other)
     local = Survey.from_json(small_survey().device_text)
-    own = replace(pledge, fingerprint=local.fingerprint)
-    assert list(own.misfits(local)) == ["is about a survey whose reports do not all look alike"]
+    with pytest.raises(SurveyError, match="it sends something in clear"):
+        replace(pledge, fingerprint=local.fingerprint).require_fit(local)
 
 
 def test_an_author_is_no_shuffler_of_their_own_survey():

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULES, LINES = 15, 3_950
+MODULES, LINES = 15, 4_000
 """At most; docs/privacy.md and README say so too."""
-WITH_LEDGER = 1, 480
+WITH_LEDGER = 1, 570
 """At most so many more for a ledger, says docs/privacy.md."""
 
 ANSWER = """
