@@ -28,7 +28,7 @@ from ldpsql.designer import design
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
-from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql_device.epsilon import Epsilon
 

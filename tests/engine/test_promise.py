@@ -13,7 +13,7 @@ from ldpsql.engine.session import Session
 from ldpsql.mechanisms.base import find_epsilon
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
-from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 

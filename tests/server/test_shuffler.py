@@ -20,13 +20,16 @@ from support.shuffled_survey import shuffled_survey
 from support.surveys import ANYTHING
 
 from ldpsql.server.app import make_app
+from ldpsql.server.remote import RemoteStore
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
 from ldpsql.shuffler.arrivals import Arrivals
 from ldpsql.store import open_store
-from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch
 from ldpsql_device.answer import respond
+from ldpsql_device.errors import NotSupportedError, ReportError
 from ldpsql_device.reports import numbers_of, read_report
+from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import Survey
 
 USERS = 40
@@ -173,6 +176,33 @@ def test_a_collector_gets_the_batches_once(home, monkeypatch):
         other.wait(10)
     with open_store(collector, read_only=True) as store:
         assert int(store.sizes("app").sum()) == 2 * USERS
+
+
+def test_a_collector_takes_only_what_the_shuffler_that_it_names_has_signed(home):
+    own = SigningKey.create(home / "own.key")
+    collector, survey = str(home / "collector.duckdb"), str(home / "app.survey.json")
+    token = Tokens.beside(home / "collector.duckdb").add("mixer", "relay")
+    for name, signs in (("own", ["--key", str(home / "own.key")]), ("nobodys", [])):
+        with shuffler(home, *signs) as (process, address):
+            assert post(address, [line() for _ in range(USERS)]).status == 200
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        [batch] = (home / "batches").iterdir()
+        batch.rename(home / f"{name}.parquet")
+    named = ("--db", collector, "--survey", survey, "--shuffler-key", own.author)
+    with serving(*named) as (_, there):
+        store = RemoteStore(there, token)
+        with pytest.raises(ReportError, match="is signed by nobody"):
+            store.ingest([home / "nobodys.parquet"])
+        assert store.ingest([home / "own.parquet"])[0].reports == USERS
+        with pytest.raises(NotSupportedError, match="serve --shuffler-key"):
+            store.ingest([home / "own.parquet"], shufflers=[own.author])
+    with open_store(collector, read_only=True) as store:
+        assert int(store.sizes("app").sum()) == USERS
+    refused = run("serve", *named[:4], "--shuffler-key", "mixer")
+    assert refused.exit_code and "64 hexadecimal digits" in refused.stderr
+    alone = run("serve", *named[:4], "--key", home / "own.key")
+    assert "--shuffler" in alone.stderr
 
 
 @pytest.mark.slow

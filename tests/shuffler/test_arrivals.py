@@ -21,7 +21,7 @@ from ldpsql.shuffler import arrivals
 from ldpsql.shuffler.arrivals import Arrivals
 from ldpsql.store import open_store
 from ldpsql.store.intake import Intake
-from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch
 from ldpsql_device.errors import StoreError, SurveyError
 
 USERS = 100

@@ -26,7 +26,7 @@ from ldpsql.shuffler import shuffle_reports, shuffle_table
 from ldpsql.store import open_store
 from ldpsql.store.intake import Intake
 from ldpsql.store.parquet import reader
-from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError

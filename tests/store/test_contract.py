@@ -41,7 +41,7 @@ from ldpsql.sql.quoting import Scalar
 from ldpsql.store import Selection, open_store
 from ldpsql.store import store as store_module
 from ldpsql.store.intake import Intake
-from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch
 from ldpsql.store.store import Store
 from ldpsql.survey import Survey
 from ldpsql_device.errors import FingerprintError, InterfaceError, ReportError, StoreError

@@ -19,7 +19,7 @@ from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
 from ldpsql.store.incoming import SUFFIXES
 from ldpsql.store.intake import Intake, expand
-from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy
 from ldpsql_device.errors import FingerprintError, ReportError, SurveyError

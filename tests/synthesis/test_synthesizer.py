@@ -34,7 +34,7 @@ from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.randomize.table import randomize_batch
 from ldpsql.shuffler import shuffle_table
 from ldpsql.store import open_store
-from ldpsql.store.report_files import BATCH_KEY, ShuffledBatch
+from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch
 from ldpsql.survey import Survey
 from ldpsql.synthesis import Synthesizer
 from ldpsql_device.schema import Dimension, Measure, PublicColumn, Schema

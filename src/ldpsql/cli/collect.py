@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     help="Take a shuffled batch that is smaller than designed; every answer then states the "
     "weaker promise.",
 )
+@options.shufflers
 @options.wait
 def ingest(
     paths: tuple[str, ...],
@@ -54,7 +55,7 @@ def ingest(
     dropped, whatever file, order or encoding brings them, for as long as the survey lets devices
     send them again. A file whose content was taken before is skipped. A refused file ends the
     command; the files before it stay taken. A survey with trust = "shuffle" takes only batches that
-    `ldpsql shuffle` wrote.
+    a shuffler wrote (`ldpsql shuffle`, `ldpsql serve --shuffler`).
     """
 
     def tell(batch: Batch) -> None:

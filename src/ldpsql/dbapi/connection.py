@@ -354,6 +354,7 @@ class Connection:
         skip_invalid: bool = False,
         keep: str = "reports",
         accept_smaller_batch: bool = False,
+        shufflers: Sequence[str] = (),
         tell: Callable[[Batch], None] | None = None,
     ) -> list[Batch]:
         """Take reports into the store, file by file, each whole or not at all, each report once.
@@ -366,10 +367,11 @@ class Connection:
         survey: whose reports they are, where they do not say so themselves.  skip_invalid: pass
         over rows that are not reports.  keep: "reports", or "counts" to delete the reports once
         they are counted.  accept_smaller_batch: take a shuffled batch of fewer reports than its
-        survey was designed for; every answer then states what it keeps.  tell: called with every
-        file once it is committed, also where a later one is refused. Raises DataError for rows
-        that are not reports, IntegrityError for reports of another survey, OperationalError for a
-        store that cannot be written; none once all files are committed.
+        survey was designed for; every answer then states what it keeps.  shufflers: public keys of
+        those whose signature a shuffled batch must bear, none if any will do.  tell: called with
+        every file once it is committed, also where a later one is refused. Raises DataError for
+        rows that are not reports, IntegrityError for reports of another survey, OperationalError
+        for a store that cannot be written; none once all files are committed.
         """
         self.require_open()
         _require((str, Path, pa.Table, Iterable), reports=reports)
@@ -390,6 +392,7 @@ class Connection:
                     skip_invalid=skip_invalid,
                     keep=keep,
                     accept_smaller_batch=accept_smaller_batch,
+                    shufflers=tuple(shufflers),
                 )
                 if tell is not None:
                     tell(batch)
@@ -400,6 +403,7 @@ class Connection:
                 skip_invalid=skip_invalid,
                 keep=keep,
                 accept_smaller_batch=accept_smaller_batch,
+                shufflers=tuple(shufflers),
                 tell=tell,
             )
 

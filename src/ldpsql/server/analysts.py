@@ -11,7 +11,7 @@ import tempfile
 import time
 from calendar import timegm
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
@@ -102,10 +102,18 @@ class _Lent:
 class Analysts:
     """The endpoints for analysts."""
 
-    def __init__(self, store: Store, writer: Writer, tokens: Tokens, places: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        tokens: Tokens,
+        places: int,
+        shufflers: Collection[str],
+    ) -> None:
         """places: how many questions, files and requests about tables are worked on at once, of
-        each kind."""
+        each kind.  shufflers: whose batches are taken; see `IngestPolicy`."""
         self._store, self._writer, self._tokens = store, writer, tokens
+        self._shufflers = shufflers
         self._sessions: OrderedDict[str, list[_Lent]] = OrderedDict()
         self._answers: OrderedDict[str, tuple[_Lent, Result]] = OrderedDict()
         self._lending = Lock()
@@ -235,6 +243,7 @@ class Analysts:
         options: dict[str, Any] = {
             key: given.get(key) == "true" for key in ("skip_invalid", "accept_smaller_batch")
         }
+        options["shufflers"] = self._shufflers
         fingerprint = given.get("survey")
         shown = f"{name:.60}" if name.isprintable() else "the file"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -42,13 +42,14 @@ def make_app(
     attest: Attest | None = None,
     rate: float | None = None,
     places: int = PLACES,
+    shufflers: Collection[str] = (),
 ) -> ASGIApp:
     """The application in front of a store or a shuffler, which stays the caller's to close.
 
     writer: into it; closed when the application ends.  tokens: of relays, and of a store's
     analysts; without, nobody may ask anything.  origins: of pages whose scripts may send reports,
     "*" for all.  attest, rate: see `Devices`.  places: how many requests of analysts of each kind
-    are worked on at once.
+    are worked on at once.  shufflers: whose batches a store takes; see `IngestPolicy`.
     """
     devices = Devices(receiver, writer, tokens, attest, rate)
 
@@ -81,7 +82,7 @@ def make_app(
             at("/v1/surveys/{fingerprint}/forecast", surveys.forecast),
         ]
     if tokens is not None and isinstance(receiver, Store):
-        analysts = Analysts(receiver, writer, tokens, places)
+        analysts = Analysts(receiver, writer, tokens, places, shufflers)
         routes += [
             at("/v1/query", analysts.query, "POST"),
             at("/v1/explain", analysts.explain, "POST"),

@@ -16,10 +16,12 @@ from ldpsql.server import PLACES
 from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store
 from ldpsql.store.intake import Intake, end_of_statement
+from ldpsql.store.rules import IngestPolicy
 from ldpsql.terminal import options
 from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.text import table_lines
 from ldpsql_device.errors import NotSupportedError, OperationalError, StoreError
+from ldpsql_device.signature import SigningKey
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import read_text, utc_today
 
@@ -97,6 +99,15 @@ _SOON = timedelta(14)
     help="Hand the shuffler's batches to this `ldpsql serve`, with a relay's token in "
     "LDPSQL_TOKEN.",
 )
+@options.option(
+    "--key",
+    "key_file",
+    needs=["--shuffler"],
+    metavar="KEY",
+    type=options.EXISTING,
+    help="Sign the shuffler's batches with this private key (`ldpsql keygen`).",
+)
+@options.shufflers
 @options.option("--tls-key", needs=["--tls-certificate"], type=options.EXISTING, help="For https.")
 @options.option("--tls-certificate", needs=["--tls-key"], type=options.EXISTING, help="For https.")
 def serve(
@@ -112,6 +123,8 @@ def serve(
     memory: int,
     folder: Path | None,
     collector: str | None,
+    key_file: Path | None,
+    shufflers: tuple[str, ...],
     tls_key: Path | None,
     tls_certificate: Path | None,
 ) -> None:
@@ -156,7 +169,8 @@ def serve(
             receiver: Receiver = open_store(database, read_only=False, memory=memory)
         else:
             shuffler = extensions.require("ldpsql.receivers", "shuffler", "the shuffler")
-            receiver = shuffler(database, folder, complain)
+            key = None if key_file is None else SigningKey.read(key_file)
+            receiver = shuffler(database, folder, complain, key)
         opened.enter_context(closing(receiver))
         intakes = list(map(Intake.read, surveys))
         for intake in intakes:
@@ -167,7 +181,15 @@ def serve(
         if collector is not None and folder is not None:
             opened.enter_context(Forwarder(folder, RemoteStore(collector, None), complain))
         writer, tokens = Writer(receiver, "http", complain), Tokens.beside(database)
-        app = make_app(receiver, writer, tokens, origins=origins, rate=rate, places=places)
+        app = make_app(
+            receiver,
+            writer,
+            tokens,
+            origins=origins,
+            rate=rate,
+            places=places,
+            shufflers=IngestPolicy(shufflers=shufflers).shufflers,
+        )
         listen(app, host=host, port=port, tell=tell, **tls)
 
 

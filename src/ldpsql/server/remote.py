@@ -108,13 +108,18 @@ class RemoteStore(AnsweringStore):
         tell: Callable[[Batch], None] | None = None,
         progress: Callable[[int, int | None], None] | None = None,
         keep: str = "reports",
+        shufflers: Sequence[str] = (),
         **options: Any,
     ) -> list[Batch]:
         """Have files of reports taken, as `Store.ingest` takes them; it needs the token of a relay.
 
         survey: one that the collector has.  progress: called with how many files are sent.
-        NotSupportedError for keep="counts".
+        NotSupportedError for keep="counts", and for shufflers.
         """
+        if shufflers:
+            raise NotSupportedError(
+                "a collector names its shufflers where it runs (serve --shuffler-key)"
+            )
         if keep != "reports":
             raise NotSupportedError("a collector keeps reports; keep counts where the database is")
         given = {key: "true" for key, value in options.items() if value}

@@ -22,22 +22,21 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ldpsql.errors import QueryError
 from ldpsql.reports.arrow_types import ID_COLUMN
-from ldpsql.reports.atomic import replace_file
 from ldpsql.reports.permutation import ROW_GROUP
-from ldpsql.shuffler.files import batch_schema, require_trust
+from ldpsql.shuffler.batch_file import require_trust, write_batch
 from ldpsql.store.intake import Intake, check_statement, day_of_arrival, day_of_forgetting
-from ldpsql.store.report_files import ShuffledBatch
+from ldpsql.store.shuffled_batch import ShuffledBatch, pack_reports
 from ldpsql.survey import Survey
 from ldpsql_device.errors import ReportError, StoreError
 from ldpsql_device.reports import ID_BYTES
+from ldpsql_device.signature import SigningKey
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 
-_FORMAT = 1
+_FORMAT = 2
 _APPLICATION = 0x6C647071  # "ldpq"
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
@@ -52,8 +51,9 @@ CREATE TABLE waiting (
     survey INTEGER, batch INTEGER, place BLOB, report BLOB, PRIMARY KEY (survey, batch, place)
 ) WITHOUT ROWID;
 CREATE TABLE full_batches (
-    survey INTEGER, batch INTEGER, id TEXT, PRIMARY KEY (survey, batch)
+    survey INTEGER, batch INTEGER, id TEXT, day TEXT, PRIMARY KEY (survey, batch)
 ) WITHOUT ROWID;
+CREATE TABLE statements (fingerprint TEXT PRIMARY KEY, text TEXT);
 CREATE TABLE seen (latest TEXT);
 INSERT INTO seen VALUES (NULL);
 """
@@ -68,15 +68,20 @@ class Arrivals:
     shuffles = True
 
     def __init__(
-        self, path: Path, folder: Path, tell: Callable[[str], None] = lambda _: None
+        self,
+        path: Path,
+        folder: Path,
+        tell: Callable[[str], None] = lambda _: None,
+        key: SigningKey | None = None,
     ) -> None:
         """Open the file, or make it.
 
         folder: made if need be.  tell: called with what keeps a full batch from being written,
-        which is tried again with the next reports. StoreError for a file that cannot be used, or
-        that another process uses, and for a folder that cannot be had.
+        which is tried again with the next reports.  key: with which batches are signed, if at all.
+        StoreError for a file that cannot be used, or that another process uses, and for a folder
+        that cannot be had.
         """
-        self.path, self.folder, self._tell = path, folder, tell
+        self.path, self.folder, self._tell, self._key = path, folder, tell, key
         self._working = Lock()
         self._arrival, self._saw = date.min, date.min
         self._intakes: dict[str, tuple[int, Intake]] = {}
@@ -108,8 +113,9 @@ class Arrivals:
                 for statement in _SCHEMA.split(";"):
                     run(statement)
             elif marks != [(_APPLICATION,), (_FORMAT,)]:
-                raise StoreError(f"{self.path} is not the file of a shuffler; name another")
-            run("CREATE TABLE IF NOT EXISTS statements (fingerprint TEXT PRIMARY KEY, text TEXT)")
+                raise StoreError(
+                    f"{self.path} is not the file of a shuffler of this version; name another"
+                )
         for number, fingerprint, text in run("SELECT number, fingerprint, text FROM surveys"):
             self._intakes[fingerprint] = (number, Intake.read(text))
 
@@ -212,8 +218,8 @@ class Arrivals:
             run("INSERT INTO waiting VALUES (?, ?, ?, ?)", place)
             taken, filled = taken + 1, filled + 1
             if filled == users:
-                full = [number, batch, os.urandom(ID_BYTES).hex()]
-                run("INSERT INTO full_batches VALUES (?, ?, ?)", full)
+                full = [number, batch, os.urandom(ID_BYTES).hex(), self._arrival.isoformat()]
+                run("INSERT INTO full_batches VALUES (?, ?, ?, ?)", full)
                 batch, filled = batch + 1, 0
         run("UPDATE surveys SET batch = ?, filled = ? WHERE number = ?", [batch, filled, number])
         return taken
@@ -226,9 +232,10 @@ class Arrivals:
         try:
             with self._explaining():
                 full = self._database.execute(f"{query} ON survey = number").fetchall()
-                for fingerprint, number, _, batch, own in full:
+                for fingerprint, number, _, batch, own, day in full:
                     _, intake = self._intakes[fingerprint]
-                    self._write(intake, number, batch, own)
+                    said = ShuffledBatch(fingerprint, require_trust(intake).users, own)
+                    self._write(intake, number, batch, said, date.fromisoformat(day))
                     with self._change():
                         for table in ("waiting", "full_batches"):
                             where = f"DELETE FROM {table} WHERE survey = ? AND batch = ?"
@@ -238,25 +245,23 @@ class Arrivals:
         except OSError as error:
             self._tell(f"cannot write a batch to {self.folder}: {error.strerror}; it waits")
 
-    def _write(self, intake: Intake, number: int, batch: int, own: str) -> None:
+    def _write(
+        self, intake: Intake, number: int, batch: int, said: ShuffledBatch, day: date
+    ) -> None:
         """Write a batch in the order of its random keys, which is a uniformly random one."""
-        said = ShuffledBatch(intake.fingerprint, require_trust(intake).users, own)
-        schema = batch_schema(intake, said)
+        path = self.folder / f"{said.id}.parquet"
         with (
             closing(self._database.cursor()) as cursor,
-            replace_file(self.folder / f"{own}.parquet", mode=0o600) as temporary,
-            pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
+            write_batch(intake, path, said, self._key, day) as write,
         ):
             cursor.execute(
                 "SELECT report FROM waiting WHERE survey = ? AND batch = ? ORDER BY place",
                 [number, batch],
             )
             for rows in iter(partial(cursor.fetchmany, ROW_GROUP), []):
-                packed = np.frombuffer(b"".join(report for (report,) in rows), _packing(intake))
-                columns = [np.ascontiguousarray(packed[name]) for name in schema.names]
-                writer.write_table(
-                    pa.Table.from_arrays(list(map(pa.array, columns)), schema=schema)
-                )
+                packed = np.frombuffer(b"".join(report for (report,) in rows), intake.packing)
+                numbers = [packed[name].astype(int) for name in intake.report_columns]
+                write(pa.Table.from_arrays(list(map(pa.array, numbers)), intake.report_columns))
 
     # -- the file ------------------------------------------------------------------------------
 
@@ -297,16 +302,9 @@ class Arrivals:
         self.close()
 
 
-def _packing(intake: Intake) -> np.dtype[np.void]:
-    """How the numbers of a report lie in bytes."""
-    widths = zip(intake.report_columns, intake.format.widths, strict=True)
-    return np.dtype([(name, f"<u{width // 8}") for name, width in widths])
-
-
 def _rows(intake: Intake, reports: Sequence[pa.RecordBatch]) -> Iterator[tuple[bytes, bytes]]:
     """The ids of reports, and their numbers."""
     for batch in reports:
-        packed = np.empty(batch.num_rows, _packing(intake))
-        for name in intake.report_columns:
-            packed[name] = batch.column(name).to_numpy()
-        yield from zip(batch.column(ID_COLUMN).to_pylist(), map(bytes, packed), strict=True)
+        packed, size = pack_reports(intake, batch), intake.packing.itemsize
+        own = (packed[at : at + size] for at in range(0, len(packed), size))
+        yield from zip(batch.column(ID_COLUMN).to_pylist(), own, strict=True)

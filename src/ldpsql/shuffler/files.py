@@ -8,6 +8,7 @@ report came from nor when, nor how many files there were.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -16,30 +17,35 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ldpsql.reports.arrow_types import FINGERPRINT_KEY, ID_COLUMN
-from ldpsql.reports.atomic import replace_file
 from ldpsql.reports.permutation import BUCKETS, in_random_order, permute_rows
+from ldpsql.shuffler.batch_file import (
+    batch_metadata,
+    batch_schema,
+    require_crowd,
+    require_trust,
+    write_batch,
+)
 from ldpsql.store.intake import Intake, describe_damage, expand
 from ldpsql.store.parquet.reader import ParquetContent, open_parquet
 from ldpsql.store.report_files import (
-    BATCH_KEY,
     ID,
     NO_ID,
     Booleans,
     ReportPiece,
-    ShuffledBatch,
     check_rows,
     read_arrow,
     refuse_rows,
     refuse_without_ids,
     require_types,
 )
+from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch, pack_reports
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import OsEntropy, Words
-from ldpsql_device.errors import FingerprintError, ReportError, SurveyError
-from ldpsql_device.shuffled import Shuffled
+from ldpsql_device.errors import FingerprintError, ReportError
+from ldpsql_device.signature import SigningKey
+from ldpsql_device.survey import utc_today
 
 SUFFIXES = (".parquet", ".pq")
 Progress = Callable[[int, int | None], None]
@@ -50,16 +56,17 @@ def shuffle_reports(
     sources: Sequence[str | Path],
     target: str | Path,
     *,
+    key: SigningKey | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Write the reports of Parquet files, directories of them and globs to `target` as one batch.
 
     Returns how many reports there are: of those with one id, whatever files hold them, the first
-    counts, and no id is passed on. The target appears whole or not at all. progress: called
-    with the number of rows read and their total. Memory is bounded as for `permute_rows`, but for a
-    byte for each row; the rest waits in files without a name beside the target. Only its owner may
-    read the target: a batch is for the collector, and what a killed shuffler leaves of one is
-    smaller than was promised.
+    counts, and no id is passed on. The target appears whole or not at all. key: with which the
+    batch is signed, if at all.  progress: called with the number of rows read and their total.
+    Memory is bounded as for `permute_rows`, but for a byte for each row; the rest waits in files
+    without a name beside the target. Only its owner may read the target: a batch is for the
+    collector, and what a killed shuffler leaves of one is smaller than was promised.
 
     Raises SurveyError for a survey that promises nothing of shuffled reports; ReportError for a row
     that is not a report, for files without ids, for fewer reports than the survey was designed for,
@@ -74,20 +81,20 @@ def shuffle_reports(
     try:
         repeats = _find_repeats(ids, sum(file.rows for file in files), place.parent)
         total = int(repeats.size - repeats.sum())
-        schema = batch_schema(intake, ShuffledBatch(intake.fingerprint, total))
+        batch = ShuffledBatch(intake.fingerprint, total)
+        require_crowd(intake, batch)
         mixed = permute_rows(_read_all(intake, files, repeats, progress), place.parent, OsEntropy())
-        with (
-            replace_file(place, mode=0o600) as temporary,
-            pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
-        ):
+        with write_batch(intake, place, batch, key, utc_today()) as write:
             for group in mixed:
-                writer.write_table(group.cast(schema), group.num_rows)
+                write(group)
     except OSError as error:
         raise ReportError(f"cannot write {target}: {error.strerror or 'no reason given'}") from None
     return total
 
 
-def shuffle_table(survey: Survey | Intake, reports: pa.Table) -> pa.Table:
+def shuffle_table(
+    survey: Survey | Intake, reports: pa.Table, *, key: SigningKey | None = None
+) -> pa.Table:
     """The same for reports in memory; errors as for `shuffle_reports`."""
     intake = Intake.of(survey)
     require_trust(intake)
@@ -95,36 +102,13 @@ def shuffle_table(survey: Survey | Intake, reports: pa.Table) -> pa.Table:
     parts = list(_check(intake, "the table", reports.select(intake.report_columns).to_batches()))
     ids = _ids("the table", reports.select([ID_COLUMN]).to_batches())
     repeats = _find_repeats(ids, reports.num_rows, Path(tempfile.gettempdir()))
-    kept = pa.concat_tables(parts).filter(pa.array(~repeats))
-    batch = ShuffledBatch(intake.fingerprint, kept.num_rows)
-    return in_random_order(kept, OsEntropy()).cast(batch_schema(intake, batch))
-
-
-def require_trust(intake: Intake) -> Shuffled:
-    """The promise of a survey once its reports are shuffled; SurveyError where there is none."""
-    if intake.shuffled is None:
-        raise SurveyError(
-            f'survey {intake.table} trusts no shuffler (trust = "local"): its reports can go to '
-            "the collector as they are"
-        )
-    return intake.shuffled
-
-
-def batch_schema(intake: Intake, batch: ShuffledBatch) -> pa.Schema:
-    """The columns of a batch, and what it says of itself; ReportError for fewer reports than the
-    survey was designed for."""
-    if batch.reports < (users := require_trust(intake).users):
-        raise ReportError(
-            f"{batch.reports:,} reports are fewer than the {users:,} that survey {intake.table} "
-            "was designed for; nothing was shuffled: wait for more"
-        )
-    metadata = {
-        FINGERPRINT_KEY: intake.fingerprint.encode(),
-        BATCH_KEY.encode(): batch.to_json().encode(),
-    }
-    widths = zip(intake.report_columns, intake.format.widths, strict=True)
-    fields = [pa.field(name, f"uint{width}") for name, width in widths]
-    return pa.schema(fields, metadata=metadata)
+    mixed = in_random_order(pa.concat_tables(parts).filter(pa.array(~repeats)), OsEntropy())
+    batch = ShuffledBatch(intake.fingerprint, mixed.num_rows)
+    require_crowd(intake, batch)
+    if key is not None:
+        digest = hashlib.sha256(pack_reports(intake, mixed)).hexdigest()
+        batch = batch.sign(key, digest, utc_today())
+    return mixed.cast(batch_schema(intake).with_metadata(batch_metadata(batch)))
 
 
 # -- files of reports as they came in ----------------------------------------------------------

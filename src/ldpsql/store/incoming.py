@@ -28,7 +28,6 @@ from ldpsql.reports.arrow_types import FINGERPRINT_KEY, ID_COLUMN
 from ldpsql.store.intake import Intake, describe_damage
 from ldpsql.store.parquet.reader import open_parquet
 from ldpsql.store.report_files import (
-    BATCH_KEY,
     SHOWN,
     Booleans,
     ReportPiece,
@@ -43,6 +42,7 @@ from ldpsql.store.report_files import (
     require_columns,
     require_types,
 )
+from ldpsql.store.shuffled_batch import BATCH_KEY, BatchSignature, pack_reports
 from ldpsql_device.errors import ReportError
 from ldpsql_device.schema import RESERVED_PREFIX
 
@@ -96,26 +96,41 @@ class AcceptedRows:
 
     Counts the rows that are `accepted` and those that are `skipped`. Reports have their ids in the
     last column, unless a shuffler was there. Raises ReportError, which names the first few, for
-    rows that are no reports, unless they are to be skipped.
+    rows that are no reports, unless they are to be skipped, and for others than a shuffler signed.
     """
 
-    def __init__(self, intake: Intake, incoming: Incoming, *, skip_invalid: bool) -> None:
+    def __init__(
+        self,
+        intake: Intake,
+        incoming: Incoming,
+        *,
+        skip_invalid: bool,
+        signed: BatchSignature | None = None,
+    ) -> None:
         self.intake, self.incoming, self.skip_invalid = intake, incoming, skip_invalid
+        self._signed = signed
         self.name, self.accepted, self.skipped = incoming.name, 0, 0
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        first, faults, broken = 0, list[tuple[int, str]](), list[int]()
+        first, faults, broken, found = 0, list[tuple[int, str]](), list[int](), hashlib.sha256()
         self.accepted = self.skipped = 0
         with closing(self.incoming.pieces(self.intake, broken)) as pieces:  # by a process, perhaps
             for piece in limits.in_time(pieces):
                 checked = check_rows(self.intake, piece)
                 if self.skip_invalid or not (faults or broken or checked.refused):
+                    if self._signed is not None:
+                        found.update(pack_reports(self.intake, checked.reports))
                     yield checked.reports
                     self.accepted += checked.reports.num_rows
                 faults += [(first + row, reason) for row, reason in checked.faults]
                 first += piece.rows
                 self.skipped += checked.refused
         self.skipped += len(broken)
+        if self._signed is not None and found.hexdigest() != self._signed.digest:
+            raise ReportError(
+                f"{self.name}: its reports are not the ones that the shuffler signed; nothing was "
+                "taken. Take the batch as the shuffler wrote it"
+            )
         if self.skip_invalid or not self.skipped:
             return
         way_out = "nothing was taken (skip invalid rows to take the others)"
@@ -510,12 +525,11 @@ def _read_sent(intake: Intake, name: str, rows: Rows) -> Unpacked:
     declared = [column.name for column in intake.public]
     if not all(_has_sent_keys(row, declared) for row in rows):
         raise refuse_column(intake, name, "one of the keys")
-    fields = list(zip(intake.report_columns, intake.format.widths, strict=True))
-    digits = sum(width // 4 for _, width in fields)
+    digits = 2 * intake.packing.itemsize
     written = re.compile(f"[0-9a-f]{{{digits}}}")
     reports = [_match(written, row.get("report")) for row in rows]
     packed = bytes.fromhex("".join(report or "0" * digits for report in reports))
-    numbers = np.frombuffer(packed, [(column, f">u{width // 8}") for column, width in fields])
+    numbers = np.frombuffer(packed, intake.packing)
     columns = {column: numbers[column].tolist() for column in intake.report_columns}
     columns |= {key: [(values or {}).get(key) for values in public] for key in declared}
     columns[ID_COLUMN] = [row.get("id") for row in rows]

@@ -15,6 +15,8 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from ldpsql.mechanisms.base import find_epsilon
 from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.reports.report import ReportFormat
@@ -150,6 +152,12 @@ class Intake:
     def report_columns(self) -> tuple[str, ...]:
         """Names of the report's columns in files, the report type first."""
         return tuple(RESERVED_PREFIX + name for name in self.format.columns)
+
+    @cached_property
+    def packing(self) -> np.dtype[np.void]:
+        """How the numbers of a report lie in bytes, most significant ones first."""
+        widths = zip(self.report_columns, self.format.widths, strict=True)
+        return np.dtype([(name, f">u{width // 8}") for name, width in widths])
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

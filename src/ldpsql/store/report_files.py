@@ -6,11 +6,9 @@ A file comes in pieces, its columns as they stand there: Arrow values, text (CSV
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -30,14 +28,12 @@ Booleans = NDArray[np.bool_]
 Values = tuple[pa.Array, Booleans]
 """Values of a type, NULL where there is none, and which rows hold nothing at all."""
 
-BATCH_KEY = "ldpsql.shuffled"
-"""The metadata of a file under which its `ShuffledBatch` stands."""
-_BATCH_FORMAT = 2
 SHOWN = 5
 ID = "id"
 """How `read` of a `ReportPiece` is asked for ids, beside the types of columns."""
 NO_ID = f"its id is not {2 * ID_BYTES} hexadecimal digits"
 ID_TYPE = pa.binary(ID_BYTES)
+WRITTEN_ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
 LONGEST_TEXT = 1 << 16
 """Bytes of a public text, as many as a whole body of a device may have."""
 
@@ -149,46 +145,6 @@ def refuse_rows(name: str, faults: Sequence[tuple[int, str]], way_out: str) -> R
     shown = "; ".join(f"row {row + 1}: {reason}" for row, reason in faults[:SHOWN])
     more = "; and more" if len(faults) > SHOWN else ""
     return ReportError(f"{name}: {shown}{more} (row 1 is the first); {way_out}")
-
-
-# -- what a batch says of its shuffling --------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ShuffledBatch:
-    """The metadata that a shuffler writes into a batch's file.
-
-    It proves nothing: whoever can write the file can write this. It keeps reports that were never
-    shuffled from being taken by mistake.  fingerprint: of the survey.  reports: how many there are.
-    id: 16 random bytes in hexadecimal, of this batch alone, so that it is not taken twice.
-    """
-
-    fingerprint: str
-    reports: int
-    id: str = field(default_factory=lambda: os.urandom(ID_BYTES).hex())
-
-    def to_json(self) -> str:
-        """The text that stands in the metadata."""
-        said = {"fingerprint": self.fingerprint, "reports": self.reports, "id": self.id}
-        return json.dumps({"format": _BATCH_FORMAT, **said})
-
-    @classmethod
-    def from_json(cls, text: str, name: str) -> ShuffledBatch:
-        """The inverse of `to_json`; ReportError, naming the file, for anything else."""
-        try:
-            data = json.loads(text)
-            fingerprint, reports, own = data["fingerprint"], data["reports"], data["id"]
-            if (
-                data["format"] == _BATCH_FORMAT
-                and isinstance(fingerprint, str)
-                and type(reports) is int
-                and isinstance(own, str)
-                and _WRITTEN_ID.fullmatch(own)
-            ):
-                return cls(fingerprint, reports, own)
-        except (ValueError, LookupError, TypeError, RecursionError):
-            pass
-        raise ReportError(f"{name}: its record of the shuffling cannot be read; shuffle it again")
 
 
 # -- columns -----------------------------------------------------------------------------------
@@ -336,9 +292,6 @@ def read_json(values: Sequence[Any], kind: str) -> Values:
     return pa.array(right, ARROW_TYPES[kind]), missing
 
 
-_WRITTEN_ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
-
-
 def _read_ids(column: pa.Array) -> pa.Array:
     """Ids of an Arrow column: bytes, as written here or by others, or hexadecimal digits."""
     if column.type == ID_TYPE:
@@ -352,7 +305,7 @@ def _read_ids(column: pa.Array) -> pa.Array:
 def _hexadecimal(values: Iterable[Any]) -> pa.Array:
     """Ids written as digits; NULL for anything else."""
     written = [
-        bytes.fromhex(value) if isinstance(value, str) and _WRITTEN_ID.fullmatch(value) else None
+        bytes.fromhex(value) if isinstance(value, str) and WRITTEN_ID.fullmatch(value) else None
         for value in values
     ]
     return pa.array(written, ID_TYPE)

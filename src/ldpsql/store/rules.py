@@ -5,6 +5,7 @@ They hold for every backend and know nothing of SQL; `Store` says when they are 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,11 +16,12 @@ from pathlib import Path
 
 from ldpsql.store.incoming import AcceptedRows, Incoming, digest
 from ldpsql.store.intake import Intake
-from ldpsql.store.report_files import ShuffledBatch
+from ldpsql.store.shuffled_batch import BatchSignature, ShuffledBatch
 from ldpsql_device.errors import DataError, FingerprintError, InterfaceError, ReportError
 from ldpsql_device.survey import LARGEST_TEXT
 
 _MOST_BESIDE = 100
+_PUBLIC_KEY = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,22 @@ class IngestPolicy:
     skip_invalid: take the reports among rows that are none.  keep: "reports", or "counts" to
     delete all reports of the survey once they are counted.  accept_smaller_batch: take a shuffled
     batch of fewer reports than its survey was designed for; answers then say what it keeps.
-    Raises InterfaceError for any other `keep`.
+    shufflers: public keys of those whose signature a shuffled batch must bear, none if any will do.
+    Raises InterfaceError for any other `keep`, and for a key that is none.
     """
 
     skip_invalid: bool = False
     keep: str = "reports"
     accept_smaller_batch: bool = False
+    shufflers: Collection[str] = ()
 
     def __post_init__(self) -> None:
+        for key in self.shufflers:
+            if not (isinstance(key, str) and _PUBLIC_KEY.fullmatch(key)):
+                raise InterfaceError(
+                    f"a shuffler is named by its public key of 64 hexadecimal digits, not by "
+                    f"{key!r:.40}"
+                )
         if self.keep not in ("reports", "counts"):
             raise InterfaceError(f'keep must be "reports" or "counts", not {self.keep!r:.60}')
 
@@ -218,9 +228,9 @@ def admit(intake: Intake, incoming: Incoming, policy: IngestPolicy, today: date)
 
     Raises ReportError or FingerprintError for a file that it takes nothing of.
     """
-    require_shuffled(intake, incoming)
+    signed = require_shuffled(intake, incoming, policy.shufflers)
     require_open(intake, incoming.name, today)
-    return AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid)
+    return AcceptedRows(intake, incoming, skip_invalid=policy.skip_invalid, signed=signed)
 
 
 # -- repeats -----------------------------------------------------------------------------------
@@ -325,14 +335,21 @@ def require_explained(
 
 
 # -- shuffled batches --------------------------------------------------------------------------
-# What a file says about its shuffling proves nothing. These rules keep reports that nobody shuffled
-# from being taken by mistake, and a promise from being made for more people than there are.
+# What a file says about its shuffling proves nothing unless a shuffler that was named signed it.
+# These rules keep reports that nobody shuffled from being taken by mistake, and a promise from
+# being made for more people than there are.
 
 
-def require_shuffled(intake: Intake, incoming: Incoming) -> None:
-    """ReportError unless reports of a survey that trusts a shuffler come from one, all of them."""
+def require_shuffled(
+    intake: Intake, incoming: Incoming, shufflers: Collection[str]
+) -> BatchSignature | None:
+    """ReportError unless reports of a survey that trusts a shuffler come from one, all of them; the
+    signature that they bear.
+
+    shufflers: public keys of those that may sign, none if anybody may.
+    """
     if intake.shuffled is None:
-        return
+        return None
     name = incoming.name
     if incoming.batch is None:
         raise ReportError(
@@ -351,6 +368,8 @@ def require_shuffled(intake: Intake, incoming: Incoming) -> None:
             f"{name} holds {incoming.rows:,} reports, but {batch.reports:,} were shuffled; nothing "
             "was taken"
         )
+    batch.require_signature(shufflers, name)
+    return batch.signed
 
 
 def require_batch_size(intake: Intake, name: str, reports: int, policy: IngestPolicy) -> None:

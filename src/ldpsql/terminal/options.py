@@ -170,6 +170,14 @@ intervals = click.option(
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
+shufflers = click.option(
+    "--shuffler-key",
+    "shufflers",
+    multiple=True,
+    metavar="PUBLIC_KEY",
+    help="Take shuffled batches only from the shuffler that has this key (`ldpsql keygen` prints "
+    "it), by its signature. May be repeated.",
+)
 published_survey = click.option(
     "--survey", required=True, type=EXISTING, help="The published survey."
 )
