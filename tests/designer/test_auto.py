@@ -162,6 +162,18 @@ def test_without_time_nothing_is_said_to_take_more_than_0_s(monkeypatch):
     assert reasons == [{}, {"fourier": used_up}]
 
 
+def test_for_a_crowd_those_are_tried_first_that_choose_their_budgets_for_one(monkeypatch):
+    """Trees over many columns would use up the time, and never be chosen."""
+    few = {name: mechanism(name) for name in ("hio", "fourier", "grr", "srr-ss")}
+    monkeypatch.setattr(auto, "MECHANISMS", few)
+    tried = {}
+    for promise in (ONE, Central(ONE, Fraction(1, 100_000), 1000)):
+        told: list[str] = []
+        choose(everyday(6), promise, 1000, told.append)
+        tried[promise] = [text.split()[1].rstrip(",") for text in told]
+    assert [*tried.values()] == [[*few], ["fourier", "srr-ss", "hio", "grr"]]
+
+
 def test_nothing_unsound_is_chosen(monkeypatch):
     """Unlimited epsilon would win every comparison."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +36,7 @@ from ldpsql_device.errors import Error, SurveyError
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
 FIRST, LONGEST, MOST_SECONDS, QUICK = 300.0, 10.0, 30.0, 0.1
-"""Seconds for the first mechanism, for each of the others, and for all of these; the part of them
-in haste."""
+"""Seconds for the first mechanism, for each other one, for all of these; their part in haste."""
 clock: Clock = time.process_time
 """The clock of these seconds; tests, which must not depend on the machine, have it stand still."""
 
@@ -99,7 +99,7 @@ def choose(
     left_out: dict[str, str] = {}
     share = QUICK if quick else 1.0
     left = share * MOST_SECONDS
-    for number, name in enumerate(MECHANISMS):
+    for number, name in enumerate(_order(promise)):
         seconds = max(0.0, min(left, share * LONGEST)) if ranked else FIRST
         longest = max(0.0, left) + (0.0 if ranked else FIRST)
         progress(number, len(MECHANISMS))
@@ -111,13 +111,11 @@ def choose(
             recipe = MECHANISMS[name]  # an installed one may fail to load
             _check_estimator(estimator, recipe.estimator_names)
             if isinstance(promise, Epsilon):
-                variance = recipe.least_variance(workload, promise)
-                require_chance(math.sqrt(people * variance), least)
+                require_chance(math.sqrt(people * recipe.least_variance(workload, promise)), least)
             with deadline(seconds, _too_slow, clock):
                 options, design = _best_options(recipe, workload, promise, people, race, best)
                 _check_estimator(estimator, design.estimators)
-                forecast = Forecast.of(design, final, people, least)
-            ranked.append(Trial(name, options, forecast))
+                ranked.append(Trial(name, options, Forecast.of(design, final, people, least)))
         except Error as error:
             left_out[name] = str(error)
         except MemoryError:
@@ -130,6 +128,15 @@ def choose(
     ranked.sort(key=lambda candidate: candidate.rank)
     best_domain = ranked[0].forecast.design.domain
     return Ranking(tuple(ranked), left_out, bound_of(workload.over(best_domain), promise))
+
+
+def _order(promise: Promise) -> list[str]:
+    """All names as they are tried: for a crowd first those that choose their budgets for one."""
+    first: list[str] = []
+    for name in () if isinstance(promise, Epsilon) else MECHANISMS:
+        with suppress(Error):  # of one that fails to load, which is said when its turn comes
+            first += [name] * MECHANISMS[name].calibrates
+    return list(dict.fromkeys([*first, *MECHANISMS]))
 
 
 def _too_slow(seconds: float) -> SurveyError:
