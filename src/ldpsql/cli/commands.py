@@ -44,6 +44,7 @@ _HELP = {
     "query": "Answer a SELECT (the default command).",
     "explain": "Show how a SELECT would be answered, and how well.",
     "shell": "Ask questions one after another.",
+    "report": "Write the usual charts over time as a page.",
     "publish": "Write answers as ordinary tables, for BI tools.",
     "schema": "Write a starter survey file for a data file.",
     "db": "List, check, copy and forget what a database holds.",
