@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { quoteName, quoteValue, writeCondition, writeKey, writeQuestion } from "../../../src/ldpsql/server/page/builder.js";
+import { quoteName, quoteValue, writeCondition, writeKey, writeQuestion, writeTimelines } from "../../../src/ldpsql/server/page/builder.js";
 import { readSurvey } from "../../../src/ldpsql/server/page/surveys.js";
 
 const schema = {
@@ -75,4 +75,16 @@ test("questions", () => {
   );
   assert.equal(ask("share", { conditions: [{ column: column.age, from: "20" }, { column: column.member, values: [true] }] }), "SELECT AVG((age >= 20) AND (member)) AS share\nFROM app");
   assert.equal(ask("share", { keys: [{ column: column.order }] }), 'SELECT "order", COUNT(*) / SUM(COUNT(*)) OVER () AS share\nFROM app\nGROUP BY "order"\nORDER BY 1');
+});
+
+test("surveys with periods have usual questions, and others none", () => {
+  assert.deepEqual(writeTimelines(survey), []);
+  const weekly = { survey: { period: "week", schema: { ...schema, public: [{ name: "period", type: "date" }, ...schema.public] } } };
+  const asked = Object.fromEntries(writeTimelines(readSurvey({ table: "app", text: JSON.stringify(weekly) })).map(({ label, sql }) => [label, sql.replaceAll("\n", " ")]));
+  assert.deepEqual(Object.keys(asked), ["Who answered", "age", "city", "code", "member", "score", "order", "pay", "spent", "version"]);
+  assert.equal(asked["Who answered"], "SELECT period, COUNT(*) FROM app GROUP BY period ORDER BY period");
+  assert.equal(asked.city, "SELECT period, city, COUNT(*) FROM app GROUP BY period, city ORDER BY period, city");
+  assert.equal(asked.member, "SELECT period, AVG(member) AS share FROM app GROUP BY period ORDER BY period");
+  assert.equal(asked.order, 'SELECT period, QUANTILE_CONT("order", [0.5, 0.95]) FROM app GROUP BY period ORDER BY period');
+  assert.equal(asked.spent, "SELECT period, AVG(spent) FROM app GROUP BY period ORDER BY period");
 });

@@ -1,5 +1,6 @@
 /** Questions in SQL, written or clicked together, and their answers as a table and a picture. */
 
+import { writeTimelines } from "./builder.js";
 import { makeForm } from "./builder-form.js";
 import { describePicture, readPicture } from "./chart.js";
 import { element, fill, significant, table } from "./dom.js";
@@ -31,8 +32,11 @@ export async function show(root, { parameters, request, remember, announce }) {
   const form = surveys.length > 0 && makeForm(surveys, { write: editor.write, ask: () => ask() });
   if (form && asked === null) form.change();
 
+  const offer = (sql, label = sql) => element("li", {}, element("button", { type: "button", class: "question", onclick: () => { editor.write(sql); editor.focus(); } }, label));
+  const timelines = surveys.flatMap((survey) => writeTimelines(survey).map(({ label, sql }) => offer(sql, surveys.length > 1 ? `${survey.table}: ${label}` : label)));
+
   function showPast(all = readHistory()) {
-    past.replaceChildren(...all.map((sql) => element("li", {}, element("button", { type: "button", class: "question", onclick: () => { editor.write(sql); editor.focus(); } }, sql))));
+    past.replaceChildren(...all.map((sql) => offer(sql)));
     if (!all.length) past.append(element("li", {}, "No questions yet."));
   }
 
@@ -81,6 +85,7 @@ export async function show(root, { parameters, request, remember, announce }) {
     element("div", { class: "question-side" },
       form ? element("details", { class: "card", open: innerWidth > 900 }, element("summary", {}, "Build a question"), form.element)
         : element("p", {}, "There is no survey here yet: ", element("code", {}, "ldpsql serve --survey FILE"), " asks one."),
+      timelines.length > 0 && element("details", { class: "card" }, element("summary", {}, "Over time"), element("ol", { class: "past" }, timelines)),
       tables.length > 0 && element("details", { class: "card" }, element("summary", {}, "Tables and columns"), tables.map(showColumns)),
       element("details", { class: "card", ontoggle: () => showPast() }, element("summary", {}, "Earlier questions"), past,
         element("p", {}, element("button", { type: "button", onclick: () => { clearHistory(); showPast(); announce("Forgotten"); } }, "Forget them")))),

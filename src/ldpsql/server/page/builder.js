@@ -82,3 +82,17 @@ export function writeQuestion({ table, measure, column, conditions = [], keys = 
   if (by.length) lines.push(`GROUP BY ${by.join(", ")}`, `ORDER BY ${by.map((_, i) => i + 1).join(", ")}`);
   return lines.join("\n");
 }
+
+/** What is usually asked of a survey with periods, over them: a label and the SQL of each question. */
+export function writeTimelines({ table, period, columns }) {
+  if (!period) return [];
+  const ask = (what, keys = "period") => `SELECT ${keys}, ${what}\nFROM ${quoteName(table)}\nGROUP BY ${keys}\nORDER BY ${keys}`;
+  const questions = columns.filter(({ name }) => name !== "period").map((column) => {
+    const name = quoteName(column.name);
+    if (column.kind === "choice" && typeof column.values[0] === "boolean") return [column.name, ask(`AVG(${name}) AS share`)];
+    if (column.kind === "choice" || column.isText) return [column.name, ask("COUNT(*)", `period, ${name}`)];
+    if (column.kind === "number") return [column.name, ask("low" in column ? `QUANTILE_CONT(${name}, [0.5, 0.95])` : `AVG(${name})`)];
+    return null;
+  });
+  return [["Who answered", ask("COUNT(*)")], ...questions.filter(Boolean)].map(([label, sql]) => ({ label, sql }));
+}

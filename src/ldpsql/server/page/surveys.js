@@ -2,7 +2,7 @@
 
 const NUMBERS = ["int", "float"];
 
-/** A survey as `GET /v1/tables` lists it: its table, label and columns. */
+/** A survey as `GET /v1/tables` lists it: its table, label, period and columns. */
 export function readSurvey({ table, text }) {
   const { survey } = JSON.parse(text), columns = [];
   const add = (column) => {
@@ -14,7 +14,7 @@ export function readSurvey({ table, text }) {
   for (const own of survey.schema.dimension) add(dimension(own));
   for (const { name, label, bounds } of survey.schema.measure) add({ name, label, kind: "number", isMeasure: true, detail: `${bounds.join(" to ")}, only for sums and averages` });
   for (const { name, label, type } of survey.schema.public) add({ name, label, kind: "clear", detail: `${type}, in clear`, isText: type === "text" });
-  return { table, label: survey.label, columns };
+  return { table, label: survey.label, period: survey.period, columns };
 }
 
 /** A look-up table as `GET /v1/tables` lists it, in the same form: people are joined with it. */
