@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -112,3 +113,11 @@ def interruptible():
     yield
     gc.callbacks[:] = callbacks
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def memory_folder() -> Iterator[Path]:
+    """A folder in memory, where the system has one: a disk is what takes a ledger's time."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)

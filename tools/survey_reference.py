@@ -88,8 +88,10 @@ _SURVEY = {
     "from": "The first day (UTC) on which devices answer.",
     "until": "The last day (UTC); devices send nothing after it.",
     "replay_window": "For how many days a report may be sent again; 30 if left out.",
-    "period": '`"day"` or `"month"`: devices answer once in each. SQL sees the first day of the '
-    "period as the column `period`.",
+    "period": '`"day"`, `"week"` (from Monday on) or `"month"`: devices answer once in each. SQL '
+    "sees the first day of the period as the column `period`.",
+    "sample": 'With `period`: `"1/13"` has each device answer in one of 13 periods, '
+    "[for a thirteenth of the epsilon](privacy.md#a-year-for-a-few-epsilons).",
     "person": "The column of a data file that tells persons apart, if they have several rows "
     "([one report per person](privacy.md#persons-who-have-several-rows)). Devices "
     "never see it.",
@@ -115,7 +117,9 @@ _COLUMN = {
     "domain": "`[lowest, highest]`, both included.",
     "bin_width": "How many whole numbers make one bin; 1 if left out.",
     "edges": "Ascending edges of bins, instead of `domain` or `range`.",
-    "bins": "The number of bins, of equal width.",
+    "bins": "The number of bins, of equal width; on a log scale at most so many, of equal ratio.",
+    "scale": '`"log"`: bins from `domain` and `bins` grow in proportion, and become `edges` of four '
+    "digits; a quantile is interpolated within its bin. For durations, sizes and counts.",
     "values": "All declared values: texts, or whole numbers.",
     "range": "`[first, last]`, dates or timestamps, both included.",
     "unit": "The width of a bin: `day`, `week` or `month`; for timestamps also `hour`.",
@@ -210,6 +214,8 @@ def read_keys(role: str, tables: Sequence[Mapping[str, Any]]) -> list[str]:
         recorded = _Recorded(table)
         READERS[role]("name", recorded)
         found |= recorded.asked
+    if "scale" in found:  # the bins of a log scale are edges before the reader sees them
+        found["bins"] = None
     if "sensitive" in found:  # the reader looks for the one where it has found the other
         found["sensitive_missing"] = None
     if role == "measure":  # a file says required where a published survey says missing

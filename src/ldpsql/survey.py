@@ -153,6 +153,11 @@ class Survey(Published):
                 f"[survey]: population must be {CENSUS!r}, or be left out where those who answer "
                 f"are a sample, not {self.population!r}"
             )
+        if self.population == CENSUS and self.schedule.sample is not None:
+            raise SurveyError(
+                "[survey]: with sample those who answer are a part of the people, so leave "
+                "population out"
+            )
         if self.chosen not in (None, AUTO):
             raise SurveyError(f"a mechanism is chosen by {AUTO!r} or by a person")
         check_users(self.users)

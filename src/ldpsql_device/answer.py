@@ -72,9 +72,10 @@ def respond(
     the day in UTC, by the system's clock if left out.  pledge: of a shuffler that the policy names;
     with one the report can be read by that shuffler alone, and costs what it costs once shuffled.
 
-    Raises PolicyError, also before the survey's first day and after its last, and what
-    `Ledger.answer` raises, all of which depend on the survey and not on the record: whatever that
-    holds is encoded (`ldpsql_device.encode`). TypeError for what is no record at all.
+    Raises PolicyError, also before the survey's first day and after its last, and without a ledger
+    for a survey that asks each device in some of its periods; and what `Ledger.answer` raises, all
+    of which depend on the survey and not on the record: whatever that holds is encoded
+    (`ldpsql_device.encode`). TypeError for what is no record at all.
     """
     policy.require(survey, pledge)
     if not isinstance(record, Mapping):
@@ -93,6 +94,7 @@ def respond(
         )
     else:
         survey.require_open(day)
+        survey.refuse_without_ledger()
         if statement is not None:
             statement.require(survey, day)
         if pledge is not None:

@@ -23,6 +23,7 @@ from ldpsql_device.schema import (
     Measure,
     PublicColumn,
 )
+from ldpsql_device.survey import PERIODS
 from ldpsql_device.values import NUMPY_TYPES, Domain, Listed, Ordered, Value
 
 if TYPE_CHECKING:
@@ -93,12 +94,16 @@ def largest_belief(epsilon: Epsilon) -> str:
 def sum_of_year(survey: Published) -> str | None:
     """The epsilon of all answers of a year together; None for a survey without periods or
     promise."""
-    period, epsilon = survey.schedule.period, survey.guarantee.epsilon
-    if period is None or epsilon is None:
+    schedule, epsilon = survey.schedule, survey.guarantee.epsilon
+    if schedule.period is None or epsilon is None:
         return None
-    count = {"day": 365, "month": 12}[period]
-    total = decimal_text(count * Fraction(epsilon.value))
-    return f"{count} in a year have epsilon {total} together"
+    periods = PERIODS[schedule.period]
+    count = schedule.answers_in(periods)
+    is_year = schedule.sample is None and schedule.period != "week"
+    within = "a year" if is_year else f"any {periods} {schedule.period}s in a row"
+    return (
+        f"{count} in {within} have epsilon {decimal_text(count * Fraction(epsilon.value))} together"
+    )
 
 
 def _describe_columns(survey: Published) -> str:
@@ -309,6 +314,8 @@ def _describe_bounds(column: PublicColumn) -> str:
 def describe_schedule(schedule: Schedule) -> str:
     """When a survey is answered, in one line."""
     often = f"once a {schedule.period}" if schedule.period else "once"
+    if schedule.sample is not None:
+        often += f", by each device in one of {schedule.sample} {schedule.period}s"
     days = (("from", schedule.start), ("until", schedule.end))
     limits = "".join(f" {word} {day}" for word, day in days if day is not None)
     return f"{often}{limits}; a report may be sent again for {schedule.replay_window} days"
@@ -319,6 +326,11 @@ def _describe_schedule(survey: Published) -> str:
     often = "once; asked again, the same report is sent again."
     if schedule.period is not None:
         often = f"once in every {schedule.period}, which is sent along."
+        if schedule.sample is not None:
+            often = (
+                f"once in {schedule.sample} {schedule.period}s; in which of them, this device "
+                f"draws once and keeps. The {schedule.period} is sent along."
+            )
         if (year := sum_of_year(survey)) is not None:
             often += f" Every answer counts: {year}."
     if survey.first is not None:

@@ -63,6 +63,8 @@ _SCHEMAS = {
     FORMAT: (_LEDGER, _ANSWERS.format("recipient TEXT NOT NULL, local TEXT NOT NULL, ")),
 }
 _CELLS = {3: 9, FORMAT: 11}
+_OFFSETS = "CREATE TABLE offsets (survey TEXT NOT NULL, number INTEGER NOT NULL)"
+"""A table that a ledger has once a survey asks its device in some of its periods only."""
 
 
 class _Answer(NamedTuple):
@@ -98,7 +100,8 @@ class _Price(NamedTuple):
 class _Content:
     """The content of a ledger.
 
-    latest: ordinal of the latest day ever seen.  statements: see `Statement.remember`.
+    latest: ordinal of the latest day ever seen.  statements: see `Statement.remember`.  offsets:
+    see `_require_turn`.
     """
 
     def __init__(
@@ -106,6 +109,7 @@ class _Content:
     ) -> None:
         self.salt, self.latest, self.statements = salt, latest, statements
         self.answers: list[_Answer] = []
+        self.offsets: dict[str, int] = {}
         self._digest = hashlib.sha256(ascii((version, salt)).encode())
         self._cells = _CELLS[version]
 
@@ -121,6 +125,7 @@ class _Content:
         """The latest day, the statements, and the digest of everything."""
         statements, whole = json.dumps(self.statements), self._digest.copy()
         whole.update(ascii((len(self.answers), self.latest, statements)).encode())
+        whole.update(ascii(self.offsets).encode() if self.offsets else b"")
         return self.latest, statements, whole.hexdigest()
 
 
@@ -207,6 +212,7 @@ class Ledger:
                 recipient = "" if pledge is None else pledge.recipient
                 report = self._recall(content, survey, day, recipient)
                 if report is None:
+                    _require_turn(database, content, survey, day)
                     _check_round(content, survey)
                     names = {name: _hash(content, name) for name in survey.schema.private_columns}
                     price = _price(survey, pledge)
@@ -336,13 +342,17 @@ class Ledger:
         schema = tuple(sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema"))
         sound = database.execute("PRAGMA quick_check").fetchall() == [("ok",)]
         version = next((each for each in _SCHEMAS if formats == [(each,)]), None)
-        if version is None or schema != _SCHEMAS[version] or not sound:
+        has_offsets = version == FORMAT and schema[-1:] == (_OFFSETS,)
+        own = schema[:-1] if has_offsets else schema
+        if version is None or own != _SCHEMAS[version] or not sound:
             raise self._describe_damage()
         [(_, salt, *heading)] = database.execute("SELECT * FROM ledger")
         rows = database.execute("SELECT * FROM answers ORDER BY number")
         try:
             content = _Content(salt, heading[0], json.loads(heading[1]), version)
             whole = all(content.add(_Answer(*cells)) == digest for *cells, digest in rows)
+            if has_offsets:
+                content.offsets.update(database.execute("SELECT * FROM offsets ORDER BY rowid"))
         except (TypeError, ValueError):
             whole = False
         if not whole or content.heading() != tuple(heading):
@@ -440,6 +450,30 @@ def _connect(address: str) -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def _require_turn(
+    database: sqlite3.Connection, content: _Content, survey: Published, day: date
+) -> None:
+    """OperationalError in a period in which the survey does not ask this device.
+
+    Of so many periods in a row it asks in one. Which, is drawn evenly among all of them, and kept
+    for later versions of the survey: by its author, its table, and how many they are.
+    """
+    every = survey.schedule.sample
+    if every is None:
+        return
+    name = f"{survey.author or ''}:{survey.table}:{every}"
+    if name not in content.offsets:
+        if not content.offsets:
+            database.execute(_OFFSETS)
+        content.offsets[name] = int.from_bytes(os.urandom(16), "big") % every
+        database.execute("INSERT INTO offsets VALUES (?, ?)", (name, content.offsets[name]))
+    if content.offsets[name] != survey.schedule.turn_of(day):
+        raise OperationalError(
+            f"survey {survey.table} asks this device in one of {every} {survey.schedule.period}s, "
+            "and not in this one; nothing was sent"
+        )
 
 
 def _check_round(content: _Content, survey: Published) -> None:

@@ -619,13 +619,13 @@ READERS: Mapping[str, Callable[[str, dict[str, Any]], Attribute]] = {
 
 def _int_domain(keys: dict[str, Any]) -> Domain:
     if "edges" in keys:
-        return int_edges(_list(keys, "edges"))
+        return int_edges(_list(keys, "edges"), keys.pop("scale", None))
     return int_domain(*_pair(keys, "domain"), bin_width=keys.pop("bin_width", 1))
 
 
 def _float_domain(keys: dict[str, Any]) -> Domain:
     if "edges" in keys:
-        return float_edges(_list(keys, "edges"))
+        return float_edges(_list(keys, "edges"), keys.pop("scale", None))
     expect("bins" in keys, "a float dimension needs edges = [...], or domain and bins")
     return float_bins(*_pair(keys, "domain"), keys.pop("bins"))
 

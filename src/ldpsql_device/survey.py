@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -39,13 +39,14 @@ if TYPE_CHECKING:
 VERSION = 1
 LARGEST_TEXT = 1 << 24
 DEEPEST, MOST_CONTAINERS = 32, 1 << 18
-PERIODS = ("day", "month")
-LARGEST_WINDOW = 366
+PERIODS: Mapping[str, int] = {"day": 365, "week": 52, "month": 12}
+"""What a survey can be answered once in, and how many of them are a year."""
+LARGEST_WINDOW = LARGEST_SAMPLE = 366
 PERIOD_COLUMN = PublicColumn("period", "date")
 """The public column that a device fills with the first day of the period in which it answers."""
 
 _NEEDED = ("ldpsql_survey", "table", "schema", "promise", "plan", "collector", "replay_window")
-_OPTIONAL = ("previous", "first", "validity", "period", "author", "signature", "label")
+_OPTIONAL = ("previous", "first", "validity", "period", "sample", "author", "signature", "label")
 _PLAIN = ("table", "collector", "previous", "first", "author", "signature", "label")
 """Keys whose values are those of `Survey`, as they stand."""
 # Also one that nobody closes, up to the end: no character is looked at from two quotes.
@@ -53,6 +54,7 @@ _STRING = re.compile(r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _KIND = re.compile(r'"(ldpsql_collector|ldpsql_survey)"\s*:\s*([0-9]{1,9})\s*[,}]')
 _DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True)
@@ -60,14 +62,16 @@ class Schedule:
     """When a survey is answered. Days are those of UTC.
 
     start, end: the first and the last day, None where there is no limit.  replay_window: so many
-    days after it was drawn, a report may still be sent again.  period: "day" or "month" for a
-    survey that is answered once in each, None for one that is answered once.
+    days after it was drawn, a report may still be sent again.  period: "day", "week" (from Monday
+    on) or "month" for a survey that is answered once in each, None for one that is answered once.
+    sample: of how many periods in a row a device answers one, None where it answers in each.
     """
 
     start: date | None = None
     end: date | None = None
     replay_window: int = 30
     period: str | None = None
+    sample: int | None = None
 
     def __post_init__(self) -> None:
         for day in (self.start, self.end):
@@ -78,14 +82,31 @@ class Schedule:
         window = self.replay_window
         if type(window) is not int or not 1 <= window <= LARGEST_WINDOW:
             raise SurveyError(f"replay_window is a number of days from 1 to {LARGEST_WINDOW}")
-        if self.period is not None and self.period not in PERIODS:
+        if self.period is not None and self.period not in tuple(PERIODS):
             raise SurveyError(
                 f"period must be one of {', '.join(PERIODS)}, not {self.period!r:.40}"
             )
+        every = self.sample
+        if every is not None and (type(every) is not int or not 2 <= every <= LARGEST_SAMPLE):
+            raise SurveyError(f"sample is one of 2 to {LARGEST_SAMPLE} periods")
+        expect(every is None or self.period is not None, "sample is for a survey with a period")
 
     def period_of(self, day: date) -> date | None:
         """The first day of the period that a day belongs to; None for a survey without periods."""
+        if self.period == "week":
+            return day - timedelta(days=day.weekday())
         return day.replace(day=1) if self.period == "month" else day if self.period else None
+
+    def turn_of(self, day: date) -> int:
+        """The number, below `sample`, of the devices that answer in the period of a day."""
+        days = day.toordinal() - _EPOCH
+        month = 12 * day.year + day.month - 1
+        numbers = {"day": days, "week": (days + 3) // 7, "month": month, None: 0}
+        return numbers[self.period] % (self.sample or 1)
+
+    def answers_in(self, periods: int) -> int:
+        """The most answers of one device in so many periods in a row."""
+        return -(-periods // (self.sample or 1))
 
     def has_ended(self, day: date) -> bool:
         """Whether a day comes after the last one."""
@@ -104,7 +125,8 @@ class Schedule:
             require_keys(data["validity"], "validity", (), ("from", "until"))
             days = {key: read_day(text, "validity") for key, text in data["validity"].items()}
             expect(days, "not a survey: validity has neither from nor until")
-        return cls(days.get("from"), days.get("until"), data["replay_window"], data.get("period"))
+        often = (data["replay_window"], data.get("period"), data.get("sample"))
+        return cls(days.get("from"), days.get("until"), *often)
 
 
 ANY_DAY = Schedule()
@@ -155,6 +177,15 @@ class Published:
         if schedule.has_ended(day):
             ended = f"survey {self.table} ended on {schedule.end}"
             raise PolicyError(f"{ended}: nothing is sent any more")
+
+    def refuse_without_ledger(self) -> None:
+        """PolicyError for a survey that asks a device in some of its periods, which a ledger
+        keeps."""
+        if self.schedule.sample is not None:
+            raise PolicyError(
+                f"survey {self.table} asks each device in one of {self.schedule.sample} "
+                f"{self.schedule.period}s, and it takes a ledger to keep which; nothing was sent"
+            )
 
     @cached_property
     def record_schema(self) -> Schema:

@@ -264,6 +264,12 @@ class Ordered:
             raise SurveyError(f"a domain has 1 to {LARGEST_DOMAIN} codes, not {self.size}")
         expect(not (np.diff(points) <= 0).any(), "the edges of a domain must increase")
 
+    @property
+    def is_log(self) -> bool:
+        """Whether its edges are on a log scale: codes do not depend on it, but between two edges
+        answers interpolate in the logarithm."""
+        return ("scale", "log") in self.keys
+
     @cached_property
     def points(self) -> tuple[int | float, ...]:
         """Of the edges."""
@@ -358,16 +364,22 @@ def int_domain(low: int, high: int, *, bin_width: int = 1) -> Ordered:
     return Ordered("int", edges, (("domain", (low, high)), *width))
 
 
-def int_edges(edges: list[int]) -> Ordered:
-    """Whole numbers in bins edges[i] <= value < edges[i + 1]."""
+def int_edges(edges: list[int], scale: str | None = None) -> Ordered:
+    """Whole numbers in bins edges[i] <= value < edges[i + 1]; scale: see `Ordered.is_log`."""
     _require_whole(*edges)
-    return Ordered("int", edges, (("edges", tuple(edges)),))
+    return Ordered("int", edges, (("edges", tuple(edges)), *_read_scale(edges, scale)))
 
 
-def float_edges(edges: list[float]) -> Ordered:
+def float_edges(edges: list[float], scale: str | None = None) -> Ordered:
     """Real numbers in bins edges[i] <= value < edges[i + 1]; the last bin is closed."""
     _require_finite(*edges)
-    return Ordered("float", edges, (("edges", tuple(edges)),))
+    return Ordered("float", edges, (("edges", tuple(edges)), *_read_scale(edges, scale)))
+
+
+def _read_scale(edges: Sequence[Any], scale: Any) -> tuple[tuple[str, str], ...]:
+    expect(scale in (None, "log"), 'scale must be "log"')
+    expect(scale is None or min(edges, default=0) >= 0, "a log scale has no negative edges")
+    return () if scale is None else (("scale", scale),)
 
 
 def float_bins(low: float, high: float, count: int) -> Ordered:

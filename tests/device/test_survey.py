@@ -143,7 +143,7 @@ PROMISE = {"kind": "local", "epsilon": "1"}
         (changed(ldpsql_survey=True), "not a survey of version 1"),
         (changed(author="0" * 63, signature="0" * 128), "author must be 64 hexadecimal digits"),
         (changed(validity={"until": 3}), "a day is written as 2026-01-31"),
-        (changed(period=[]), "period must be one of day, month"),
+        (changed(period=[]), "period must be one of day, week, month"),
         (changed(table=3), "3 is not a table name"),
         (changed(previous="0" * 64), "names the one before and the first one"),
         (changed(schema=[]), "schema must have the keys"),

@@ -144,6 +144,9 @@ def test_surveys_have_days_and_authors(vector):
             )
             assert reference_client.period_of(vector["survey"], case["day"]) == case["period"]
             assert reference_client.last_sending_day(vector["survey"], case["day"]) == last
+            if schedule.sample is not None:
+                assert schedule.turn_of(day) == case["turn"]
+                assert reference_client.turn_of(vector["survey"], case["day"]) == case["turn"]
 
 
 def test_bad_surveys_are_refused_in_one_line_that_says_why(golden):

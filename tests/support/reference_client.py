@@ -199,7 +199,17 @@ def is_open(survey: Json, day: str) -> bool:
 
 def period_of(survey: Json, day: str) -> str | None:
     """The first day of the period of a day."""
-    return {None: None, "day": day, "month": f"{day[:8]}01"}[survey.get("period")]
+    monday = date.fromisoformat(day) - timedelta(days=date.fromisoformat(day).weekday())
+    names = {None: None, "day": day, "week": monday.isoformat(), "month": f"{day[:8]}01"}
+    return names[survey.get("period")]
+
+
+def turn_of(survey: Json, day: str) -> int:
+    """The offset of the devices that answer in the period of a day."""
+    own = date.fromisoformat(str(period_of(survey, day)))
+    days, months = (own - date(1970, 1, 1)).days, 12 * own.year + own.month - 1
+    number = {"day": days, "week": (days + 3) // 7, "month": months}[survey["period"]]
+    return int(number % survey["sample"])
 
 
 def last_sending_day(survey: Json, drawn: str) -> str:

@@ -333,14 +333,14 @@ def published_key() -> SigningKey:
 
 
 @cache
-def scheduled_survey(period: str | None) -> Survey:
+def scheduled_survey(period: str | None, sample: int | None = None) -> Survey:
     """The small survey from one day to another, in periods or without."""
     survey = small_survey()
     days = (date(2026, 1, 30), date(2026, 3, 1))
     schema = survey.schema
     if period is not None:
         schema = replace(schema, public=(PERIOD_COLUMN, *schema.public))
-    return replace(survey, schema=schema, schedule=Schedule(*days, 2, period))
+    return replace(survey, schema=schema, schedule=Schedule(*days, 2, period, sample))
 
 
 @cache
@@ -362,11 +362,14 @@ def labelled_survey() -> Survey:
 
 def scheduled_surveys() -> list[dict[str, Any]]:
     """Surveys with a schedule, some of them signed: what their signatures cover, and per day
-    whether they are open, which period it is, and until when a report drawn then may be sent."""
+    whether they are open, which period it is, which offset has its turn, and until when a report
+    drawn then may be sent."""
     key = published_key()
     surveys = [small_survey().sign(key), scheduled_survey(None)]
     surveys += [scheduled_survey(period).sign(key) for period in ("day", "month")]
     surveys += [labelled_survey().sign(key)]
+    surveys += [scheduled_survey("week"), scheduled_survey("week", 13).sign(key)]
+    surveys += [scheduled_survey("day", 7), scheduled_survey("month", 4)]
     found = []
     for survey in surveys:
         device = DeviceSurvey.from_json(survey.device_text)
@@ -377,6 +380,8 @@ def scheduled_surveys() -> list[dict[str, Any]]:
             if case["open"]:
                 period = device.schedule.period_of(day)
                 case["period"] = None if period is None else period.isoformat()
+                if device.schedule.sample is not None:
+                    case["turn"] = device.schedule.turn_of(day)
                 case["last_sending_day"] = device.schedule.last_sending_day(day).isoformat()
             cases.append(case)
         data = json.loads(device.device_text)

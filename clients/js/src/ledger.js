@@ -83,6 +83,11 @@ export class Ledger {
 
   #give(state, survey, day, renewal, draw, random, statement) {
     const demand = (holds, why) => holds || refuse("ledger", survey, why);
+    const drawBytes = (count) => {
+      const bytes = new Uint8Array(count);
+      random(bytes);
+      return bytes;
+    };
     const isNear = !state.latest || Date.parse(day) - Date.parse(state.latest) <= this.longestAbsence * DAY;
     const latest = (state.latest = state.latest > day || !isNear ? state.latest : day);
     demand(latest >= day, `is not answered, as the clock says ${day}, more than ${this.longestAbsence} days after ${latest}, the latest day seen: set the clock, or allow a longer absence (longestAbsence)`);
@@ -100,14 +105,17 @@ export class Ledger {
       try { survey.checkReport(known.line); } catch { refuseDamaged(); }
       return known.line;
     }
+    const { sample } = survey;
+    if (sample) {
+      // In which of so many periods it answers, is drawn once among all of them, and kept for later versions of the survey.
+      const key = `${survey.author ?? ""}:${survey.table}:${sample}`, offsets = (state.offsets ??= {});
+      offsets[key] ??= drawBytes(6).reduce((sum, byte) => 256 * sum + byte, 0) % sample;
+      demand(offsets[key] === survey.turnOf(latest), `asks this device in one of ${sample} ${survey.period}s, and not in this one`);
+    }
     demand(!first || survey.author, "is a later round that its author has not signed");
     demand(!answers.some((answer) => (answer.chain === chain || answer.survey === first) && answer.survey !== fingerprint), "is another round of one that was answered");
     demand(epsilon, "promises no privacy, which no budget covers");
-    if (!state.salt) {
-      const bytes = new Uint8Array(16);
-      random(bytes);
-      state.salt = toHex(bytes);
-    }
+    state.salt ||= toHex(drawBytes(16));
     const hash = (name) => hashText(state.salt + name), since = renewal ? startOf(renewal, latest) : "", names = [...survey.schema.names];
     const isLeft = (key, asked, budget, what, own) => {
       const spent = answers.filter((answer) => answer.day >= since && (!own || answer.names.includes(own))).reduce((sum, answer) => add(sum, decimal(answer[key])), NOTHING);

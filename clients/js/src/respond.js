@@ -1,7 +1,7 @@
 /** One person's answer to one survey: policy, ledger, encoding, draw, report. */
 
 import { LdpsqlError } from "./json.js";
-import { expect, requireBelieved } from "./policy.js";
+import { expect, refuse, requireBelieved } from "./policy.js";
 import { today } from "./survey.js";
 
 const BLOCK = 65536;
@@ -25,6 +25,7 @@ export async function respond(survey, record, { policy, ledger, day = today(), r
   const values = typeof record === "object" && record !== null ? record : {};
   const draw = (drawn) => survey.draw(values, drawn, random);
   if (ledger) return ledger.answer(survey, day, policy.renewal, draw, random, statement);
+  if (survey.sample) refuse("policy", survey, `asks a device in one of ${survey.sample} ${survey.period}s, which a ledger keeps (ledger)`);
   if (statement) requireBelieved(statement, survey, day);
   return draw(day);
 }

@@ -54,7 +54,7 @@ export const isoDay = (moment) => new Date(moment).toISOString().slice(0, 10);
 export const day = is((data) => momentOf(data, false) !== undefined, "a day as 2026-01-31");
 
 /** By unit, the number of the one that holds a moment, and the first moment of one of a number. */
-const UNITS = {
+export const UNITS = {
   hour: [(moment) => Math.floor(moment / 36e5), (number) => number * 36e5],
   day: [(moment) => Math.floor(moment / DAY), (number) => number * DAY],
   week: [(moment) => Math.floor((moment / DAY + 3) / 7), (number) => (number * 7 - 3) * DAY],
@@ -106,8 +106,9 @@ function series(where, count, rule, last) {
 
 /** A domain by its edges, or else by [low, high] and a rule. */
 const byEdges = (pointOf, isClosed, rule) => (keys, where) => {
-  const { domain, bins, bin_width: width, edges } = keys;
+  const { domain, bins, bin_width: width, edges, scale } = keys;
   check(edges ? (domain ?? bins ?? width) === undefined : domain, where, "must have either edges or domain");
+  check(!scale || edges?.[0] >= 0, where, "must have edges of at least 0 on a log scale");
   return ordered(where, edges ?? rule(where, domain, width ?? 1n, bins), pointOf, isClosed);
 };
 
@@ -152,8 +153,8 @@ function checkMerged(merged, count, where) {
 /** By type, its domain, its keys, and what values count as that are not in the domain. */
 const any = (data) => data, ofTime = [moments, { range: [list(any, 2, 2)], unit: [oneOf(...Object.keys(UNITS))], edges: [list(any)] }];
 const TYPES = {
-  int: [wholeNumbers, { domain: [list(integer, 2, 2)], bin_width: [integer], edges: [list(integer)] }],
-  float: [realNumbers, { domain: [list(real, 2, 2)], bins: [whole(1, MOST_CODES)], edges: [list(real)] }],
+  int: [wholeNumbers, { domain: [list(integer, 2, 2)], bin_width: [integer], edges: [list(integer)], scale: [oneOf("log")] }],
+  float: [realNumbers, { domain: [list(real, 2, 2)], bins: [whole(1, MOST_CODES)], edges: [list(real)], scale: [oneOf("log")] }],
   category: [category, { values: list(any), merged: [list(whole(0, MOST_CODES))] }],
   bool: [(_, where) => listed(where, [false, true], (value) => typeof value === "boolean"), {}],
   date: ofTime,

@@ -5,7 +5,7 @@ import { LdpsqlError, canonical, check, parseJson } from "./json.js";
 import { excess, odds } from "./odds.js";
 import { coinsOf, columnLimits, eachChoice, partOf, questionOf, readPlan } from "./plan.js";
 import { ONE, decimal, exceeds, expBelow } from "./rational.js";
-import { DAY, day, encode, isoDay, label, misfits, name, publicTexts, readSchema } from "./schema.js";
+import { DAY, UNITS, day, encode, isoDay, label, misfits, name, publicTexts, readSchema } from "./schema.js";
 import { hashText, toHex } from "./sha256.js";
 import { hex, is, object, oneOf, variant, whole } from "./shapes.js";
 
@@ -55,7 +55,8 @@ const readSurvey = object({
   collector: hex(64),
   replay_window: whole(1, 366),
   validity: [object({ from: [day], until: [day] })],
-  period: [oneOf("day", "month")],
+  period: [oneOf("day", "week", "month")],
+  sample: [whole(2, 366)],
   author: [hex(64)],
   signature: [hex(128)],
   previous: [hex(64)],
@@ -79,9 +80,10 @@ export class Survey {
     check(typeof text === "string", "", "must be a text");
     const data = parseJson(text);
     check(data?.ldpsql_survey === 1, "", "must be an object whose ldpsql_survey is 1, the version known here");
-    const read = readSurvey(data, ""), { schema, promise, plan, validity = {}, period, author, first } = read;
+    const read = readSurvey(data, ""), { schema, promise, plan, validity = {}, period, sample, author, first } = read;
     for (const [one, other] of [["previous", "first"], ["author", "signature"]]) check(!read[one] === !read[other], "", `must have both ${one} and ${other}, or neither`);
     check(!read.validity || validity.from || validity.until, "validity", "must have from or until");
+    check(!sample || period, "sample", "must stand beside a period");
     check(!(validity.from > validity.until), "validity", "must not end before it starts");
     check(!author || !SMALL_ORDER.includes(author.slice(0, 62) + (parseInt(author.slice(62), 16) & 127).toString(16).padStart(2, "0")), "author", "must not be a key under which anybody can sign");
     const [start, ...others] = schema.public, recordColumns = period ? others : schema.public;
@@ -111,6 +113,12 @@ export class Survey {
   /** The first day of the period of a day; undefined for a survey without periods. */
   periodOf(day) {
     return this.period && startOf(this.period, day);
+  }
+
+  /** Which devices, by their offset below `sample`, answer in the period of a day. */
+  turnOf(day) {
+    const { period, sample } = this, turn = UNITS[period][0](Date.parse(day)) % sample;
+    return turn < 0 ? turn + sample : turn;
   }
 
   /** The last day on which a report that was drawn on a day may be sent again. */
@@ -165,5 +173,5 @@ export class Survey {
   }
 }
 
-/** The first day of the day or month of a day. */
-export const startOf = (period, day) => (period === "day" ? day : `${day.slice(0, 8)}01`);
+/** The first day of the day, week or month of a day. */
+export const startOf = (period, day) => isoDay(UNITS[period][1](UNITS[period][0](Date.parse(day))));

@@ -54,6 +54,24 @@ test("a clock that is ahead by years is not believed", async () => {
   for (const longestAbsence of [0, 1.5, "9", null]) assert.throws(() => new Ledger(new MemoryStore(), { ...budgets, longestAbsence }), /longestAbsence/);
 });
 
+test("a survey that asks in one of thirteen weeks is answered in four of a year, by versions alike", async () => {
+  const { signature, author, ...plain } = vectors("surveys").find(({ survey: { sample } }) => sample === 13).survey;
+  const versions = [1, 2].map((number) => new Survey(JSON.stringify({ ...plain, validity: { from: "2026-01-05" }, replay_window: number })));
+  const open = new Policy({ maxEpsilon: 20, public: versions[0].recordColumns.map(({ name }) => name) }), offsets = new Set();
+  await assert.rejects(respond(versions[0], {}, { policy: open, day: "2026-02-02" }), refusedAs("policy", /a ledger keeps/));
+  for (let person = 0; person < 20; person++) {
+    const ledger = new Ledger(new MemoryStore(), budgets), weeks = [];
+    for (let week = 0; week < 52; week++) {
+      const on = new Date(Date.parse("2026-01-05") + week * 7 * 864e5 + 2 * 864e5).toISOString().slice(0, 10);
+      // The second half of the year asks a later version.
+      await respond(versions[Number(week >= 26)], {}, { policy: open, ledger, day: on }).then(() => weeks.push(week), (error) => assert.match(error.message, /asks this device in one of 13 weeks, and not in this one/));
+    }
+    assert.deepEqual(weeks, [0, 13, 26, 39].map((start) => start + weeks[0]));
+    offsets.add(weeks[0]);
+  }
+  assert.ok(offsets.size > 4);
+});
+
 test("one round of a survey is answered, and none that somebody else signed", async () => {
   const promise = { epsilon: [1n, 1n], delta: [0n, 1n] }, schema = { names: new Set() };
   const round = (fingerprint, author, first) => ({

@@ -73,9 +73,10 @@ test("surveys have days and authors", () => {
       assert.equal(hashText(survey.signedText), signed);
       assert.ok(verify(survey.author, survey.signature, survey.signedText));
     }
-    for (const { day, open, period, last_sending_day: last } of days) {
+    for (const { day, open, period, turn, last_sending_day: last } of days) {
       assert.equal(survey.isOpen(day), open);
       if (open) assert.deepEqual([survey.periodOf(day) ?? null, survey.lastSendingDay(day)], [period, last]);
+      if (turn !== undefined) assert.equal(survey.turnOf(day), turn);
     }
   }
 });

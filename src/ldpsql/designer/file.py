@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal, localcontext
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -54,8 +55,11 @@ MOST_QUERIES = 1_000
 _MOST_CHARACTERS, _MOST_KEYS, _MOST_VALUES = 1 << 22, 1 << 16, 1 << 18
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _DEEP_KEY = re.compile(rf"(?:^|[\[{{,])[ \t]*+(?:{_PART}\.[ \t]*+){{4}}", re.MULTILINE)
+_SHARE = re.compile("1/[1-9][0-9]{0,3}", re.ASCII)
 _WIDE = "a whole number of more than 64 bits"
 _LEAST_BOUND = 1e-50
+_MOST_BINS = 10_000
+"""Of a log scale, whose edges have four digits."""
 _TABLES = ("dimension", "measure", "public", "workload", "person")
 _READ_LATER = ("epsilon", "mechanism", "estimator", "users", "trust", "delta", "honest")
 KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
@@ -69,6 +73,7 @@ KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
         "until": (date | str, "a day"),
         "replay_window": (int, "a number of days"),
         "period": (str, "a string"),
+        "sample": (str, 'a share: "1/13"'),
         "person": (str, "the name of a column"),
         **dict.fromkeys(_READ_LATER, (object, "anything")),
     },
@@ -84,8 +89,8 @@ KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
 
 _COLUMN_KEYS = {
     "dimension": (
-        *("type", "label", "domain", "bin_width", "bins", "edges", "range", "unit", "values"),
-        *("outside", "missing", "sensitive", "sensitive_missing"),
+        *("type", "label", "domain", "bin_width", "bins", "edges", "scale", "range", "unit"),
+        *("values", "outside", "missing", "sensitive", "sensitive_missing"),
     ),
     "measure": ("bounds", "required", "missing_as", "label"),
     "public": ("type", "label", "bounds"),
@@ -300,6 +305,9 @@ def _read_schema(data: Mapping[str, Any]) -> Schema:
         for role in ROLES
     }
     measures, dimensions = tables["measure"], tables["dimension"]
+    for name, keys in dimensions.items() if isinstance(dimensions, dict) else ():
+        if isinstance(keys, Mapping) and "scale" in keys and "edges" not in keys:
+            dimensions[name] = _spread_edges(name, dict(keys))
     for name, keys in measures.items() if isinstance(measures, dict) else ():
         if isinstance(keys, Mapping):
             measures[name] = _read_missing(name, dict(keys))
@@ -313,6 +321,32 @@ def _read_schema(data: Mapping[str, Any]) -> Schema:
                 dimensions[name] = {**beside, "missing": "code"}
     schema = Schema.from_keys(tables)
     return replace(schema, measures=tuple(sorted(schema.measures, key=lambda m: not m.has_null)))
+
+
+def _spread_edges(name: str, keys: dict[str, Any]) -> dict[str, Any]:
+    """The keys of a dimension on a log scale with explicit edges in place of `domain` and `bins`.
+
+    The edges are a geometric series, worked out in decimal digits and rounded to four of them, so
+    that whoever reads the survey has the same ones. Whole numbers have fewer bins where several
+    edges are one; below 1 there is a bin for 0.
+    """
+    domain, bins = keys.pop("domain", None), keys.pop("bins", None)
+    is_int, where = keys.get("type") == "int", f"dimension {name}"
+    if type(bins) is not int or not 1 <= bins <= _MOST_BINS:
+        raise SurveyError(f"{where}: a log scale needs bins, a whole number, or edges = [...]")
+    if not _is_pair(domain) or not (0 if is_int else _LEAST_BOUND) <= domain[0] < domain[1]:
+        least = "of at least 0" if is_int else "above 0"
+        raise SurveyError(f"{where}: on a log scale domain is [low, high], two numbers {least}")
+    low, high = Decimal(str(domain[0])), Decimal(str(domain[1])) + is_int
+    first = max(low, Decimal(is_int))
+    with localcontext(prec=30):
+        step = (high / first).ln() / bins
+        inner = [Decimal(f"{first * (step * i).exp():.4g}") for i in range(1, bins)]
+    edges = [low, *(each for each in (first, *inner) if low < each < high), high]
+    if is_int:
+        whole = sorted({int(each.to_integral_value()) for each in edges})
+        return {**keys, "edges": whole}
+    return {**keys, "edges": [float(each) for each in edges]}
 
 
 def _read_missing(name: str, keys: dict[str, Any]) -> dict[str, Any]:
@@ -444,8 +478,11 @@ def _read_schedule(head: Mapping[str, Any]) -> Schedule:
         read_day(day, f"[survey]: {key}") if isinstance(day := head.get(key), str) else day
         for key in ("from", "until")
     ]
-    window = head.get("replay_window", ANY_DAY.replay_window)
-    return Schedule(days[0], days[1], window, head.get("period"))
+    window, share = head.get("replay_window", ANY_DAY.replay_window), head.get("sample")
+    if share is not None and not _SHARE.fullmatch(share):
+        raise SurveyError(f'[survey]: sample is a share of the periods, as "1/13", not {share!r}')
+    every = None if share is None else int(share.removeprefix("1/"))
+    return Schedule(days[0], days[1], window, head.get("period"), every)
 
 
 def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:
@@ -585,7 +622,8 @@ mechanism = "auto"     # the one with the least expected error
 # When it is answered, in days of UTC; once, unless a period says how often:
 # from = 2026-01-01
 # until = 2026-12-31   # the last day: nothing is sent after it
-# period = "month"     # or "day": SQL sees the first day of each as the column "period"
+# period = "month"     # or "week", "day": SQL sees the first day of each as the column "period"
+# sample = "1/12"      # of 12 periods in a row a device answers one, for a twelfth of the epsilon
 # replay_window = 30   # for so many days a report may be sent again
 # Where a person has several rows in a table, the column (none of those below) that tells persons
 # apart: one row of each answers, drawn evenly.

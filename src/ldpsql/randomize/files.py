@@ -73,6 +73,7 @@ def randomize_file(
     """
     policy.require(survey)
     survey.require_open(today := utc_today())
+    survey.refuse_without_ledger()
     source, target = Path(source), Path(target)
     _require_file(source)
     if target.exists() and target.samefile(source):

@@ -103,6 +103,7 @@ def randomize(
     """
     policy.require(survey)
     survey.require_open(today := utc_today())
+    survey.refuse_without_ledger()
     # Of a part after another, so that the memory of one serves the next.
     starts = range(0, max(table.num_rows, 1), PART_ROWS)
     parts = (table.slice(start, PART_ROWS) for start in starts)

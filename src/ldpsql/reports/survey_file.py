@@ -87,6 +87,7 @@ def _write_schedule(schedule: Schedule) -> dict[str, Any]:
         "replay_window": schedule.replay_window,
         **({"validity": validity} if validity else {}),
         **({"period": schedule.period} if schedule.period else {}),
+        **({"sample": schedule.sample} if schedule.sample else {}),
     }
 
 
