@@ -21,8 +21,7 @@ from ldpsql.randomize import files
 from ldpsql.randomize.files import randomize_file
 from ldpsql.randomize.table import randomize
 from ldpsql.reports.atomic import replace_file
-from ldpsql.shuffler import files as shuffler_files
-from ldpsql.shuffler import shuffle_reports
+from ldpsql.shuffler import batch_file, shuffle_reports
 from ldpsql.store import database, open_store, opening
 from ldpsql_device.answer import respond
 from ldpsql_device.ledger import Ledger
@@ -80,7 +79,7 @@ def test_a_file_of_reports_is_its_owners(home):
 
 def test_a_file_that_follows_the_umask_is_everybodys(home, monkeypatch):
     """Negative control."""
-    for module in (files, shuffler_files):
+    for module in (files, batch_file):
         monkeypatch.setattr(module, "replace_file", lambda target, mode: replace_file(target))
     assert len(write_reports(home)) == 2  # while it is written, and then
     assert "batch.parquet" in write_batch(home)
