@@ -41,6 +41,7 @@ KINDS_OF_ANSWERS = {
     "COUNT": ("COUNT(*) FILTER (WHERE code <= 7)", "COUNT(*) FILTER (WHERE code = 5)"),
     "SUM": ("SUM(pay)", "SUM(pay) FILTER (WHERE code <= 7)", "COUNT(pay)"),
     "AVG": ("AVG(pay)", "AVG(code)", "AVG(pay) FILTER (WHERE code <= 7)"),
+    "VAR": ("VAR_POP(code)",),
     "STDDEV": ("STDDEV_POP(code)",),
     "quantile 0.1": ("QUANTILE_DISC(code, 0.1)",),
     "MEDIAN": ("MEDIAN(code)",),

@@ -8,10 +8,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.significance import is_unbiased, normal_bound
 from support.surveys import integer, survey_toml
 
 from ldpsql.designer import design
+from ldpsql.engine.arithmetic import Sums, form_of
 from ldpsql.parser import scalars
+from ldpsql.sql.aggregates import Expression, Spread, Target, Transform
 from ldpsql_lab.simulation import simulate
 
 PEOPLE, CODES, FAR = 5_000, 16, 10**9
@@ -92,3 +95,55 @@ def test_what_does_not_vary_has_no_correlation(shift: int) -> None:
     assert np.isnan(answers(shift, constant, f" WHERE x = {shift + 3}")).all()
     values, _ = answers(shift, ["VAR_POP(x)", "STDDEV(x)"], f" WHERE x = {shift + 3}")
     assert values.tolist() == [0.0, 0.0]
+
+
+PEOPLE_OF_ALL, SUMS_OF_ONE, SQUARES = (
+    Target(),
+    Target(measure=0),
+    Target(measure=0, is_square=True),
+)
+VARIANCE, DRAWS = 21.0, 20_000
+SPREAD = Spread(SQUARES, SUMS_OF_ONE, SUMS_OF_ONE, PEOPLE_OF_ALL)
+PLUG_IN = SQUARES - SUMS_OF_ONE * SUMS_OF_ONE / PEOPLE_OF_ALL
+UNCERTAIN = [(0.0, 11.0, 35.0, 0.0), (3.0, 11.0, 35.0, 0.5), (4.0, 1.0, 5.0, -0.5)]
+"""A mean, standard errors of it and of the mean square, and their correlation."""
+
+
+def estimate_variance(
+    spread: Expression, mean: float, error: float, of_square: float, correlation: float
+) -> tuple[np.ndarray, float, float]:
+    """Estimates of the variance of 500 people, drawn with normal errors, and how often the
+    intervals of it and of its root hold."""
+    cross = correlation * error * of_square
+    own = np.array([[error**2, cross], [cross, of_square**2]])
+    drawn = np.random.default_rng(7).multivariate_normal(
+        [mean, VARIANCE + mean**2], own, size=DRAWS
+    )
+    values = 500.0 * np.column_stack([np.ones(DRAWS), drawn])
+    covariance = np.zeros((DRAWS, 3, 3))
+    covariance[:, 1:, 1:] = 500.0**2 * own
+    sums, held = Sums(values, covariance, 0.95), []
+    targets = (PEOPLE_OF_ALL, SUMS_OF_ONE, SQUARES)
+    form = form_of(spread / PEOPLE_OF_ALL, targets, sums)
+    root = form_of(Transform("root", spread / PEOPLE_OF_ALL), targets, sums)
+    for each, truth in ((form, VARIANCE), (root, math.sqrt(VARIANCE))):
+        bars = each.interval
+        held.append(float(((bars.low <= truth) & (truth <= bars.high)).mean()))
+    return form.value, *held
+
+
+@pytest.mark.parametrize("case", UNCERTAIN)
+def test_variances_about_uncertain_means_are_unbiased_and_covered(
+    case: tuple[float, float, float, float],
+) -> None:
+    values, *held = estimate_variance(SPREAD, *case)
+    slack = normal_bound() * math.sqrt(0.05 * 0.95 / DRAWS)
+    assert is_unbiased(values, VARIANCE)
+    assert all(0.94 - slack <= each <= 0.965 + slack for each in held)
+
+
+def test_a_variance_that_takes_its_mean_for_known_is_caught() -> None:
+    """The negative control: biased in all cases, and far too wide where the mean tells little."""
+    found = [estimate_variance(PLUG_IN, *case) for case in UNCERTAIN]
+    assert not any(is_unbiased(values, VARIANCE) for values, *_ in found)
+    assert all(each > 0.99 for each in (*found[0][1:], *found[1][1:]))

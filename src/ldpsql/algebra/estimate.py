@@ -160,10 +160,14 @@ class Ratio:
 
     def interval(self, level: float) -> tuple[Array, Array]:
         """Fieller's interval, (NaN, NaN) where the ratio is not estimable at the level."""
+        return self.interval_within(quantile(level))
+
+    def interval_within(self, errors: float) -> tuple[Array, Array]:
+        """The same by how many standard errors the numerator and the denominator may be off."""
         # The ends are the roots of a r^2 - 2 b r + c = 0, which says that numerator - r *
         # denominator lies z standard errors from 0. Both are finite where a > 0, that is, where
         # the denominator lies more than z standard errors from 0.
-        z2 = quantile(level) ** 2
+        z2 = errors**2
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             a = self.denominator * self._divisor - z2 * self.variance_denominator
             a = np.where(a > 0.0, a, np.nan)

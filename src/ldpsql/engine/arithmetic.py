@@ -25,6 +25,7 @@ from ldpsql.sql.aggregates import (
     Leaf,
     Mode,
     Quantile,
+    Spread,
     Target,
     Transform,
     evaluate,
@@ -32,6 +33,7 @@ from ldpsql.sql.aggregates import (
 
 _DRAWS = 20_000
 _ROUNDING = 1e-12  # of the terms of a sum
+_ANGLES = 129
 
 SURCHARGE = 1.15
 """The factor on a typical error in `typical_error`."""
@@ -87,6 +89,9 @@ class Form:
     gradient per row, shape (R, T).  ends: of its interval, each of shape (R,), where they are not
     those of the delta method.  constant: the number that it is where no sum enters, else None.
     denominator: of a quotient of affine forms, scaled and shifted or not; None for other forms.
+    curvature: the variance, shape (R,), of what is quadratic in errors; 0. where nothing is.  bend:
+    of a sum of squares about an estimated mean, whose error is that of a linear form less the
+    square of another one, the gradient of the latter, (R, T).
     """
 
     constant: float | None = None
@@ -98,12 +103,16 @@ class Form:
         slope: Array,
         ends: tuple[Array, Array] | None = None,
         denominator: Affine | None = None,
+        curvature: Array | float = 0.0,
+        bend: Array | None = None,
     ) -> None:
         self.sums = sums
         self.value = value
         self.slope = slope
         self.ends = ends
         self.denominator = denominator
+        self.curvature = curvature
+        self.bend = bend
 
     @cached_property
     def interval(self) -> Interval:
@@ -115,7 +124,11 @@ class Form:
         """
         is_finite = np.asarray(np.isfinite(self.slope).all(axis=1))
         z = quantile(self.sums.level)
-        stderr = np.sqrt(self.sums.variance(np.where(is_finite[:, None], self.slope, 0.0)))
+        variance = self.sums.variance(np.where(is_finite[:, None], self.slope, 0.0))
+        # A slope at estimates has twice the curvature in its variance, on average, which is in
+        # truth in that of the form once, and is never all of it.
+        curvature = np.where(is_finite, self.curvature, 0.0)
+        stderr = np.sqrt(np.maximum(variance - curvature, curvature))
         is_known = np.isfinite(stderr) & ~np.isnan(self.value)
         if self.ends is None:
             stderr = np.where(is_known & is_finite, stderr, np.nan)
@@ -130,15 +143,20 @@ class Form:
         if self.ends is not None:
             low, high = (end * factor for end in self.ends)
             ends = (low, high) if factor >= 0.0 else (high, low)
-        value, slope = self.value * factor, self.slope * factor
-        return Form(self.sums, value, slope, ends, self.denominator)
+        value, slope, curvature = (
+            self.value * factor,
+            self.slope * factor,
+            self.curvature * factor**2,
+        )
+        return Form(self.sums, value, slope, ends, self.denominator, curvature)
 
     def shift(self, constant: float) -> Form:
         """The form plus a number."""
         ends = None
         if self.ends is not None:
             ends = (self.ends[0] + constant, self.ends[1] + constant)
-        return Form(self.sums, self.value + constant, self.slope, ends, self.denominator)
+        value = self.value + constant
+        return Form(self.sums, value, self.slope, ends, self.denominator, self.curvature)
 
     def __add__(self, other: Form) -> Form:
         if other.constant is not None:
@@ -160,7 +178,9 @@ class Form:
         if self.constant is not None:
             return other.scale(self.constant)
         x, y = self.value, other.value
-        return Form(self.sums, x * y, y[:, None] * self.slope + x[:, None] * other.slope)
+        slope = y[:, None] * self.slope + x[:, None] * other.slope
+        curvature = y**2 * self.curvature + x**2 * other.curvature
+        return Form(self.sums, x * y, slope, curvature=curvature)
 
     def __truediv__(self, other: Form) -> Form:
         if other.constant == 0.0:
@@ -200,20 +220,90 @@ class Affine(Form):
 def _quotient(numerator: Form, denominator: Form) -> Form:
     """numerator / denominator with Fieller's interval; NULL (NaN) exactly where it is unbounded."""
     sums = numerator.sums
-    ratio = Ratio(
-        numerator.value,
-        denominator.value,
-        sums.variance(numerator.slope),
-        sums.variance(denominator.slope),
-        sums.cross(numerator.slope, denominator.slope),
-    )
-    low, high = ratio.interval(sums.level)
+    if isinstance(denominator, Affine) and numerator.bend is not None:
+        low, high = _ends_of_bent(numerator, denominator)
+    else:
+        low, high = _ratio(numerator, denominator).interval(sums.level)
     # d(x / y) = (dx - (x / y) dy) / y
     bottom = denominator.value[:, None]
     slope = (numerator.slope - numerator.value[:, None] / bottom * denominator.slope) / bottom
-    value = np.where(np.isnan(low), np.nan, ratio.value)
+    value = np.where(np.isnan(low), np.nan, numerator.value / denominator.value)
     affine = denominator if isinstance(denominator, Affine) else None
-    return Form(sums, value, slope, (low, high), affine if isinstance(numerator, Affine) else None)
+    curvature = numerator.curvature / np.square(denominator.value)
+    denominated = affine if isinstance(numerator, Affine) else None
+    return Form(sums, value, slope, (low, high), denominated, curvature)
+
+
+def _ratio(numerator: Form, denominator: Form) -> Ratio:
+    """Of two forms, with as much variance as slopes at estimates give what is quadratic in errors,
+    or as it has on average, if that is more."""
+    sums = numerator.sums
+    top, bottom = (
+        np.maximum(sums.variance(each.slope), 2.0 * each.curvature)
+        for each in (numerator, denominator)
+    )
+    cross = sums.cross(numerator.slope, denominator.slope)
+    return Ratio(numerator.value, denominator.value, top, bottom, cross)
+
+
+def _spread(function: Spread, operands: Sequence[Form]) -> Form:
+    """A sum of products about estimated means, without the bias that errors of these make.
+
+    The product of the errors of both means is on average their covariance per person, which
+    unbiased estimates get back; of a known number of people nothing else is biased. What is
+    post-processed has no such error that is known, and stays as it is.
+    """
+    products, left, right, people = operands
+    sums, number = left.sums, people.value
+    plain = products - left * right / people
+    if sums.replicates is not None:
+        return plain
+    slopes = [each.slope - (each.value / number)[:, None] * people.slope for each in (left, right)]
+    product = sums.cross(*slopes)
+    curvature = (sums.variance(slopes[0]) * sums.variance(slopes[1]) + product**2) / number**2
+    # Where a column is constant nothing is to be corrected but rounding.
+    value = np.where(plain.value == 0.0, 0.0, plain.value + product / number)
+    made = Form(sums, value, plain.slope, None, None, curvature)
+    if function.left == function.right:
+        made.bend = slopes[0] / np.sqrt(number)[:, None]
+        made.ends = _ends_of_bent(made, Affine(sums, 1.0, np.zeros(len(slopes[0].T))))
+    return made
+
+
+def _ends_of_bent(numerator: Form, denominator: Affine) -> tuple[Array, Array]:
+    """The ends of the interval of a quotient whose numerator has a bend.
+
+    It holds the quotient of everything that lies within z standard errors of the estimates, jointly
+    (a profile interval), for which Fieller's is the case without a bend. With the form of the bend
+    at s z of its standard errors, s from -1 to 1, there are sqrt(1 - s^2) z left for what does not
+    depend on it, which is a quotient of linear forms.
+    """
+    sums, z, bend = numerator.sums, quantile(numerator.sums.level), numerator.bend
+    assert bend is not None
+    spread = sums.variance(bend)
+    steps = [
+        np.where(spread > 0.0, sums.cross(each.slope, bend), 0.0)
+        / np.where(spread > 0.0, spread, 1.0)
+        for each in (numerator, denominator)
+    ]
+    top, bottom = (
+        np.maximum(sums.variance(each.slope) - step**2 * spread, 0.0)
+        for each, step in zip((numerator, denominator), steps, strict=True)
+    )
+    cross = sums.cross(numerator.slope, denominator.slope) - steps[0] * steps[1] * spread
+    plain = np.where(numerator.value == 0.0, 0.0, numerator.value - spread)
+    # The value itself may be beyond what is plausible, by the bias that was taken out of it.
+    low = high = numerator.value / denominator.value
+    for angle in np.linspace(-np.pi / 2.0, np.pi / 2.0, _ANGLES):
+        moved = np.sin(angle) * z * np.sqrt(spread)
+        ratio = Ratio(
+            plain + steps[0] * moved - moved**2,
+            denominator.value + steps[1] * moved,
+            *(top, bottom, cross),
+        )
+        ends = ratio.interval_within(np.cos(angle) * z)
+        low, high = np.minimum(low, ends[0]), np.maximum(high, ends[1])
+    return low, high
 
 
 def _transform(function: Transform, operand: Form) -> Form:
@@ -226,7 +316,8 @@ def _transform(function: Transform, operand: Form) -> Form:
         factor = 2.0 * operand.value
         has_zero = (bars.low < 0.0) & (bars.high > 0.0)
         low, high = np.where(has_zero, 0.0, np.minimum(low, high)), np.maximum(low, high)
-    return Form(operand.sums, value, factor[:, None] * operand.slope, (low, high))
+    curvature = operand.curvature * factor**2
+    return Form(operand.sums, value, factor[:, None] * operand.slope, (low, high), None, curvature)
 
 
 def _invert(function: Quantile, operands: Sequence[Form]) -> Form:
@@ -348,6 +439,8 @@ def _form_of_function(function: Function, operands: list[Form]) -> Form:
         return _invert(function, operands)
     if isinstance(function, Mode):
         return _most_frequent(function, operands)
+    if isinstance(function, Spread):
+        return _spread(function, operands)
     assert isinstance(function, Transform)
     return _transform(function, *operands)
 

@@ -255,6 +255,35 @@ class Transform(Function):
 
 
 @dataclass(frozen=True)
+class Spread(Function):
+    """The sum over people of (y - its mean) (x - its mean), from the sums of y x, of y and of x.
+
+    Its slopes are those of the sum of products about the estimated means. So means have no part in
+    the error to first order, and a quotient of two spreads, or of one and a number of people, has
+    the interval that Fieller gives to sums about known means.
+    """
+
+    products: Expression
+    left: Expression
+    right: Expression
+    people: Expression
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The three sums, and the number of people."""
+        return (self.products, self.left, self.right, self.people)
+
+    def of(self, operands: Sequence[Expression]) -> Spread:
+        """The same of other sums."""
+        return Spread(*operands)
+
+    def value(self, operands: Sequence[Array]) -> Array:
+        """The sum of products less the product of sums per person."""
+        products, left, right, people = operands
+        return products - left * right / people
+
+
+@dataclass(frozen=True)
 class Quantile(Function):
     """The value of a dimension that a share of people do not exceed.
 
@@ -547,14 +576,7 @@ def _centre(value: Centred) -> Callable[[Schema, ProductMoments], Expression]:
 
 
 def _spread(left: str, right: str) -> MomentsOf:
-    """The sum over people of (left - its mean) (right - its mean).
-
-    It is the sum of products less the product of sums per person, whose slopes are those of the
-    sum of products about the estimated means. So means have no part in the error to first order,
-    and a quotient of two spreads, or of one and a number of people, has the interval that Fieller
-    gives to sums about known means.
-    """
-    return lambda total, n: total(left + right) - total(left) * total(right) / n
+    return lambda total, n: Spread(total(left + right), total(left), total(right), n)
 
 
 def _variance(left: str, right: str, less: float) -> MomentsOf:

@@ -232,21 +232,21 @@ fourier       | refused: this has no exact answer: it is not the same for all va
 hio           | refused: this has no exact answer: it is not the same for all values of age in 18..19, which share one code at 1:53; GROUP BY age, of which the bins are told apart
 
 SELECT STDDEV(age // 2), REGR_SLOPE(pay, age // 2), CORR(age // 2, length(state)) FROM app
-fourier       | 5.81942 +/- 0.1738 | -0.833413 +/- 0.8504 | None +/- nan
+fourier       | 5.84134 +/- 0.1704 | -0.827222 +/- 0.8434 | None +/- nan
 fourier       | note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
 fourier       | note: values of pay outside of [0, 100] count as the nearer bound; reports cannot tell how many there are. A missing one counts as 0 (required = true), and COUNT(pay) counts everybody
-hio           | 5.92006 +/- 0.3293 | -0.284145 +/- 0.5838 | None +/- nan
+hio           | 5.9615 +/- 0.3218 | -0.280208 +/- 0.5757 | None +/- nan
 hio           | note: 1 value is NULL: too few reports, or a denominator that cannot be told from zero; ask about more people (a wider range, fewer groups), or collect more reports
 
 SELECT state, COVAR_SAMP(age // 2, age // 4) FROM app GROUP BY state
-fourier       | CA | 18.0598 +/- 3.554
-fourier       | NY | 15.4161 +/- 4.304
-fourier       | WA | 15.088 +/- 8.796
-fourier       | None | -24.0325 +/- 56.38
-hio           | CA | -0.589067 +/- 10.89
-hio           | NY | 17.7303 +/- 8.437
-hio           | WA | -1.56629 +/- 13.21
-hio           | None | -24.0333 +/- 28.08
+fourier       | CA | 19.2191 +/- 3.15
+fourier       | NY | 17.1894 +/- 3.485
+fourier       | WA | 19.2373 +/- 6.506
+fourier       | None | -4.73597 +/- 48.04
+hio           | CA | 1.19818 +/- 10.58
+hio           | NY | 20.3163 +/- 7.648
+hio           | WA | 4.95862 +/- 9.445
+hio           | None | -6.20121 +/- 25.3
 
 SELECT MEDIAN(age), QUANTILE_DISC(age, 0.9) FILTER (WHERE state = 'NY'), MODE(age) FROM app
 fourier       | 36 +/- 1.276 | 48 +/- 4.337 | 28 +/- 9.949
