@@ -134,6 +134,10 @@ _COLUMN = {
     "sensitive_missing": 'With `missing = "code"`: whether a missing value is sensitive, too; '
     "true if left out.",
     "bounds": "`[low, high]`; values beyond count as the nearer bound. Required for measures; optional for public columns of numbers.",
+    "event": "What becomes of a program's [events](format.md#events) in a period, for surveys with a `period`: "
+    '`"count"`, `"days"` (on how many), `"seen"` (whether there was one), `"last"` and `"largest"` of what was set, or a '
+    'quantile of timings in milliseconds, `"p50"` to `"p99"`; and of which, if not of those of the column\'s name: '
+    '`"p95 of request"`. In clear travels `"last"` alone.',
     "required": "Whether everybody has a value; false if left out. Then a missing value is NULL in SQL, "
     "which SUM, AVG and COUNT(NAME) leave out. With `required = true` it counts as 0, or as `missing_as`; "
     "errors are smaller ([which to write](mechanisms.md#measures-that-may-be-missing)).",
@@ -234,6 +238,8 @@ def reference() -> str:
     parts += _section("[person]", _PERSON, dict.fromkeys(_person_keys(), ""))
     for title, (role, tables) in _EXAMPLES.items():
         keys = read_keys(role, tables)
+        if tables[0].get("type") not in ("date", "timestamp"):
+            keys.append("event")
         described -= set(keys)
         own = {key: _COLUMN[key] for key in keys if key != "type"}
         parts += _section(

@@ -9,12 +9,16 @@ loaded when they are first used, so that a device loads what it needs alone.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ldpsql_device.answer import respond
+    from ldpsql_device.counters import Counters
     from ldpsql_device.description import describe
     from ldpsql_device.errors import Error
+    from ldpsql_device.events import preview, report
     from ldpsql_device.ledger import Ledger
     from ldpsql_device.misfits import check
     from ldpsql_device.policy import Policy
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from ldpsql_device.survey import Survey
 
 _HOMES = {
+    "Counters": "counters",
     "Error": "errors",
     "Ledger": "ledger",
     "Policy": "policy",
@@ -29,10 +34,24 @@ _HOMES = {
     "Survey": "survey",
     "check": "misfits",
     "describe": "description",
+    "preview": "events",
+    "report": "events",
     "respond": "answer",
 }
 
-__all__ = ["Error", "Ledger", "Policy", "Report", "Survey", "check", "describe", "respond"]
+__all__ = [
+    "Counters",
+    "Error",
+    "Ledger",
+    "Policy",
+    "Report",
+    "Survey",
+    "check",
+    "describe",
+    "preview",
+    "report",
+    "respond",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,13 @@ def randomize_record(survey: Published, record: Record, entropy: Entropy) -> lis
     return [int(column[0]) for column in survey.draw(codes, entropy)]
 
 
+def draw_report(survey: Published, record: Record, day: date) -> Report:
+    """A new report of a record, in the period of a day."""
+    numbers = randomize_record(survey, record, OsEntropy())
+    public = {**survey.period_values(day), **public_values(survey.record_schema, record)}
+    return Report.of(survey, numbers, public)
+
+
 @overload
 def respond(
     survey: Published,
@@ -36,6 +43,7 @@ def respond(
     ledger: Ledger | None = None,
     statement: Statement | None = None,
     today: date | None = None,
+    period: date | None = None,
     pledge: None = None,
 ) -> Report: ...
 
@@ -49,6 +57,7 @@ def respond(
     ledger: Ledger | None = None,
     statement: Statement | None = None,
     today: date | None = None,
+    period: date | None = None,
     pledge: Pledge,
 ) -> Sealed: ...
 
@@ -61,6 +70,7 @@ def respond(
     ledger: Ledger | None = None,
     statement: Statement | None = None,
     today: date | None = None,
+    period: date | None = None,
     pledge: Pledge | None = None,
 ) -> Report | Sealed:
     """Answer a survey for one person: the record stays here, the report may leave.
@@ -69,8 +79,10 @@ def respond(
     so far. With one, a second answer to the same survey is the first one again, and what its
     budgets do not cover is refused.  statement: what its author says the table asks, as a collector
     answers; with one, and a ledger, no earlier survey of the table is answered any more.  today:
-    the day in UTC, by the system's clock if left out.  pledge: of a shuffler that the policy names;
-    with one the report can be read by that shuffler alone, and costs what it costs once shuffled.
+    the day in UTC, by the system's clock if left out.  period: with a ledger, the first day of a
+    period that has ended, which the record is about; the running one if left out.  pledge: of a
+    shuffler that the policy names; with one the report can be read by that shuffler alone, and
+    costs what it costs once shuffled.
 
     Raises PolicyError, also before the survey's first day and after its last, and without a ledger
     for a survey that asks each device in some of its periods; and what `Ledger.answer` raises, all
@@ -80,17 +92,16 @@ def respond(
     policy.require(survey, pledge)
     if not isinstance(record, Mapping):
         raise TypeError("a record is a mapping of columns to values")
-    entropy = OsEntropy()
-
-    def draw(day: date) -> Report:
-        numbers = randomize_record(survey, record, entropy)
-        public = {**survey.period_values(day), **public_values(survey.record_schema, record)}
-        return Report.of(survey, numbers, public)
-
     day = utc_today() if today is None else today
     if ledger is not None:
         report = ledger.answer(
-            survey, draw, today=day, renewal=policy.renewal, statement=statement, pledge=pledge
+            survey,
+            lambda of: draw_report(survey, record, of),
+            today=day,
+            period=period,
+            renewal=policy.renewal,
+            statement=statement,
+            pledge=pledge,
         )
     else:
         survey.require_open(day)
@@ -99,5 +110,5 @@ def respond(
             statement.require(survey, day)
         if pledge is not None:
             pledge.require_day(survey, day)
-        report = draw(day)
+        report = draw_report(survey, record, day)
     return report if pledge is None else pledge.seal(report)

@@ -114,6 +114,10 @@ def _describe_columns(survey: Published) -> str:
         for each in private
     ]
     sentences = [f"{'; '.join(columns)}."]
+    events = {each.name: each.event for each in private if each.event is not None}
+    if events:
+        counted = ", ".join(f"{name} ({event})" for name, event in events.items())
+        sentences.append(f"This program counts by itself: {counted}.")
     if outside := _join_rules((describe_outside(each), each.name) for each in private):
         sentences.append(f"A value outside counts as {outside}.")
     missing = _join_rules((describe_missing(each), each.name) for each in private)

@@ -63,6 +63,10 @@ class PolicyError(OperationalError):
     survey alone: nothing of a record was looked at."""
 
 
+class NotAskedError(OperationalError):
+    """A survey asks this device in some of its periods, and not in this one."""
+
+
 class StoreError(OperationalError):
     """The store is missing, locked or damaged."""
 

@@ -30,11 +30,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldpsql_device.epsilon import Number, decimal_text, exact
-from ldpsql_device.errors import Error, InterfaceError, OperationalError, StoreError
-from ldpsql_device.reports import Report, read_report
+from ldpsql_device.errors import (
+    Error,
+    InterfaceError,
+    NotAskedError,
+    OperationalError,
+    StoreError,
+)
 
 if TYPE_CHECKING:
+    from ldpsql_device.history import Given
     from ldpsql_device.pledge import Pledge
+    from ldpsql_device.reports import Report
     from ldpsql_device.statement import Statement
     from ldpsql_device.survey import Published
 
@@ -184,21 +191,24 @@ class Ledger:
         draw: Callable[[date], Report],
         *,
         today: date,
+        period: date | None = None,
         renewal: str | None = None,
         statement: Statement | None = None,
         pledge: Pledge | None = None,
     ) -> Report:
         """The report given to this survey before, or a new one, on the disk before it is returned.
 
-        draw: makes a report on a day.  today: by the device's clock; the latest day ever seen
-        counts where that is later, so a clock that is set back renews nothing and opens nothing.
+        draw: makes a report of the period of a day.  today: by the device's clock; the latest day
+        ever seen counts where that is later, so a clock that is set back renews nothing and opens
+        nothing.  period: the first day of a period that has ended, None for the running one.
         renewal: see `Policy`.  statement: see `respond`; none that is older is believed afterwards.
         pledge: of the shuffler to whom the report is sealed when it leaves.
 
         Raises OperationalError where a budget does not cover it, another round of the survey was
         answered, its report may not be sent any more or was given to somebody else, the clock is
-        too far ahead, or the statement is an old one; StoreError where the ledger cannot be read or
-        written. In each case nothing is drawn or nothing leaves.
+        too far ahead, or the statement is an old one; InterfaceError for a period that has not
+        ended; StoreError where the ledger cannot be read or written. In each case nothing is drawn
+        or nothing leaves.
         """
         with self._open("BEGIN IMMEDIATE") as (database, content):
             try:
@@ -209,17 +219,18 @@ class Ledger:
                 if pledge is not None:
                     pledge.require_day(survey, day)
                 survey.require_open(day)
+                of = _period(survey, day, period)
                 recipient = "" if pledge is None else pledge.recipient
-                report = self._recall(content, survey, day, recipient)
+                report = self._recall(content, survey, day, of, recipient)
                 if report is None:
-                    _require_turn(database, content, survey, day)
+                    _require_turn(database, content, survey, of or day)
                     _check_round(content, survey)
                     names = {name: _hash(content, name) for name in survey.schema.private_columns}
                     price = _price(survey, pledge)
                     self._check_budgets(content, survey, price, names, _renewed_on(day, renewal))
                     _check_public(content, survey)
-                    report = draw(day)
-                    _write(database, content, survey, price, names.values(), day, report)
+                    report = draw(of or day)
+                    _write(database, content, survey, price, names.values(), day, of, report)
             except Error as refusal:
                 # The day and the statement count after a refusal, too.
                 if not isinstance(refusal, StoreError):
@@ -232,6 +243,13 @@ class Ledger:
         """Sum of the epsilons of all answers, as they were charged, exactly."""
         with self._open("BEGIN") as (_, content):
             return _sum(answer.epsilon for answer in content.answers)
+
+    def history(self) -> tuple[Given, ...]:
+        """Every report that was drawn, in order: what has left this device, or may leave it."""
+        from ldpsql_device.history import read_answer  # noqa: PLC0415  (whoever looks at it)
+
+        with self._open("BEGIN") as (_, content):
+            return tuple(map(read_answer, content.answers))
 
     def _see(self, content: _Content, today: date) -> date:
         """The latest day, which may be today; OperationalError for a day that no device can have
@@ -249,11 +267,18 @@ class Ledger:
         return latest
 
     def _recall(
-        self, content: _Content, survey: Published, day: date, recipient: str
+        self,
+        content: _Content,
+        survey: Published,
+        day: date,
+        of: date | None,
+        recipient: str,
     ) -> Report | None:
         """The report of this survey and period, if there is one and it may still be sent."""
+        from ldpsql_device.reports import read_report  # noqa: PLC0415  (loads numpy)
+
         schedule = survey.schedule
-        asked = (survey.fingerprint, str(schedule.period_of(day)))
+        asked = (survey.fingerprint, str(of))
         for answer in content.answers:
             if (answer.survey, answer.period) == asked:
                 break
@@ -455,7 +480,7 @@ def _connect(address: str) -> sqlite3.Connection:
 def _require_turn(
     database: sqlite3.Connection, content: _Content, survey: Published, day: date
 ) -> None:
-    """OperationalError in a period in which the survey does not ask this device.
+    """NotAskedError in a period in which the survey does not ask this device.
 
     Of so many periods in a row it asks in one. Which, is drawn evenly among all of them, and kept
     for later versions of the survey: by its author, its table, and how many they are.
@@ -470,10 +495,23 @@ def _require_turn(
         content.offsets[name] = int.from_bytes(os.urandom(16), "big") % every
         database.execute("INSERT INTO offsets VALUES (?, ?)", (name, content.offsets[name]))
     if content.offsets[name] != survey.schedule.turn_of(day):
-        raise OperationalError(
+        raise NotAskedError(
             f"survey {survey.table} asks this device in one of {every} {survey.schedule.period}s, "
             "and not in this one; nothing was sent"
         )
+
+
+def _period(survey: Published, day: date, period: date | None) -> date | None:
+    """The first day of the period that is answered; InterfaceError for one that is to come."""
+    running = survey.schedule.period_of(day)
+    if period is None or period == running:
+        return running
+    if running is None or period > running or survey.schedule.period_of(period) != period:
+        raise InterfaceError(
+            f"period is the first day of one of the survey {survey.table} that has ended, not "
+            f"{period}"
+        )
+    return period
 
 
 def _check_round(content: _Content, survey: Published) -> None:
@@ -540,13 +578,14 @@ def _write(
     price: _Price,
     names: Iterable[str],
     day: date,
+    of: date | None,
     report: Report,
 ) -> None:
     answer = _Answer(
         number=len(content.answers) + 1,
         survey=survey.fingerprint,
         chain=chain_of(survey),
-        period=str(survey.schedule.period_of(day)),
+        period=str(of),
         day=day.toordinal(),
         attributes=" ".join(names),
         report=report.to_json(),

@@ -60,6 +60,10 @@ _UNSEEN = re.compile(
     "\u2028-\u202e\u2060-\u206f\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
+EVENT = re.compile("(count|days|seen|last|largest|p[1-9][0-9]?)( of [a-z_][a-z0-9_]{0,62})?")
+"""What becomes of a program's events in a period, and of which, if not of those of the column's
+name: how many there were, on how many days, whether there was any, the value that was set last, the
+largest one, or a quantile of timings in milliseconds. See docs/format.md#events."""
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 
 Keys = Mapping[str, Any]
@@ -77,6 +81,7 @@ class Dimension:
     missing: the code of a value that is missing or of another type: "random", or "code" (one more
     code, the last, which SQL sees as NULL).  sensitive: the codes that a utility-optimised
     mechanism protects, ascending; empty where it protects all.  label: see `check_label`, or None.
+    event: see `EVENT`; None for a value that records hold.
     """
 
     name: str
@@ -85,6 +90,7 @@ class Dimension:
     missing: str = "random"
     sensitive: tuple[int, ...] = ()
     label: str | None = None
+    event: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -182,6 +188,7 @@ class Measure:
     the last is high; or "quadratic", to one of the three nearest, of which the first lies half a
     step below low and the last half a step above high: the square of the level is then the square
     of the number plus a quarter of a step's square, in expectation and whatever the number is.
+    event: see `Dimension`.
     """
 
     name: str
@@ -191,6 +198,7 @@ class Measure:
     rounding: str = "linear"
     has_null: bool = False
     missing_as: float | None = None
+    event: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -305,13 +313,14 @@ class PublicColumn:
     """A column that travels in clear: no privacy is promised for it.
 
     bounds: of numbers, the nearer of which takes the place of what lies beyond; None where there
-    are none. One value far from all others outweighs them in a sum.
+    are none. One value far from all others outweighs them in a sum.  event: see `Dimension`.
     """
 
     name: str
     type: str
     label: str | None = None
     bounds: tuple[float, float] | None = None
+    event: str | None = None
 
     def __post_init__(self) -> None:
         check_label(self.label)
@@ -374,6 +383,16 @@ def check_label(label: Any) -> None:
         f"label {label!a:.60}: write 1 to {LONGEST_LABEL} characters that can be seen, in one line "
         "that neither starts nor ends with a space"
     )
+
+
+def _check_event(role: str, event: Any) -> None:
+    if not (isinstance(event, str) and EVENT.fullmatch(event)):
+        raise SurveyError(
+            f"event {event!a:.60}: write count, days, seen, last, largest, or a quantile of "
+            'timings from p1 to p99, and of which events, as "p95 of request"'
+        )
+    is_set = event.startswith("last")
+    expect(role != "public" or is_set, 'in clear travels what is set, event = "last", alone')
 
 
 def is_label(text: str) -> bool:
@@ -550,11 +569,13 @@ def _read(role: str, tables: Any) -> Iterator[Any]:
         check_name(name)
         expect(isinstance(table, Mapping), f"[{role}.{name}] must be a table")
         keys, prefix = dict(table), f"{role} {name}: "
-        label = keys.pop("label", None)
+        label, event = keys.pop("label", None), keys.pop("event", None)
         try:
             if "label" in table:
                 check_label(label or "")
-            attribute = replace(READERS[role](name, keys), label=label)
+            if "event" in table:
+                _check_event(role, event)
+            attribute = replace(READERS[role](name, keys), label=label, event=event)
         except SurveyError as error:
             raise SurveyError(prefix + str(error).removeprefix(prefix)) from None
         expect(not keys, f"{prefix}unknown key {min(keys, default='')!r:.60}")

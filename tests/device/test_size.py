@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULES, LINES = 15, 4_050
+MODULES, LINES = 15, 4_100
 """At most; docs/privacy.md and README say so too."""
-WITH_LEDGER = 1, 605
+WITH_LEDGER = 1, 645
 """At most so many more for a ledger, says docs/privacy.md."""
 
 ANSWER = """

@@ -31,7 +31,7 @@ from ldpsql.survey import AUTO, check_users
 from ldpsql.wording.numbers import read_people
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError, expect
-from ldpsql_device.schema import ROLES, Schema, check_label, identifier, is_label
+from ldpsql_device.schema import ROLES, Dimension, Schema, check_label, identifier, is_label
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import (
     ANY_DAY,
@@ -90,12 +90,20 @@ KEYS: Mapping[str, Mapping[str, tuple[type | UnionType, str]]] = {
 _COLUMN_KEYS = {
     "dimension": (
         *("type", "label", "domain", "bin_width", "bins", "edges", "scale", "range", "unit"),
-        *("values", "outside", "missing", "sensitive", "sensitive_missing"),
+        *("values", "outside", "missing", "sensitive", "sensitive_missing", "event"),
     ),
-    "measure": ("bounds", "required", "missing_as", "label"),
-    "public": ("type", "label", "bounds"),
+    "measure": ("bounds", "required", "missing_as", "label", "event"),
+    "public": ("type", "label", "bounds", "event"),
 }
 """The keys of a column by its role; which of them go together, `Schema` says."""
+EVENT_TYPES: Mapping[str, Sequence[str]] = {
+    "count": ("int", "float"),
+    "days": ("int", "float"),
+    "largest": ("int", "float"),
+    "last": ("int", "float", "category", "bool", "text"),
+    "seen": ("bool",),
+}
+"""The types of columns by what becomes of events; of quantiles it is float."""
 _DESIGNED = ("merged", "levels", "rounding")
 """Those that a design adds."""
 _SQUARED_LEVELS = (3, "quadratic")
@@ -236,6 +244,8 @@ def read_file(
                 f"measure {measure.name}: its larger bound must lie between {_LEAST_BOUND} and "
                 f"{1.0 / _LEAST_BOUND}, so that squares of sums do not overflow; take another unit"
             )
+    schedule = _read_schedule(head)
+    _check_events(schema, schedule)
     check_period(schema, ANY_DAY)  # `published_schema` adds the column of a period
     texts = read_texts(_check("workload", workload)) if workload is not None else ()
     # Reading SQL loads sqlglot, which is of no use where no levels depend on it.
@@ -253,7 +263,7 @@ def read_file(
         population=head.get("population"),
         accept_no_guarantee=head.get("accept_no_guarantee", False),
         shuffled=_read_trust(head, users),
-        schedule=_read_schedule(head),
+        schedule=schedule,
         label=head.get("label"),
         person=_read_person(head.get("person"), reduced, schema),
     )
@@ -483,6 +493,28 @@ def _read_schedule(head: Mapping[str, Any]) -> Schedule:
         raise SurveyError(f'[survey]: sample is a share of the periods, as "1/13", not {share!r}')
     every = None if share is None else int(share.removeprefix("1/"))
     return Schedule(days[0], days[1], window, head.get("period"), every)
+
+
+def _check_events(schema: Schema, schedule: Schedule) -> None:
+    """SurveyError for a column whose values its events never give, and for events in no period."""
+    events: dict[str, str | None] = {}
+    for column in schema.attributes:
+        is_one = events.setdefault(column.name, column.event) == column.event
+        expect(is_one, f"{column.name} is a dimension and a measure: write its event twice, or not")
+        if column.event is None:
+            continue
+        kind = column.domain.type if isinstance(column, Dimension) else getattr(column, "type", "")
+        what = column.event.partition(" ")[0]
+        types = EVENT_TYPES.get(what, ("float",))
+        if kind and kind not in types:
+            raise SurveyError(
+                f'{column.name}: event = "{column.event}" is for type = '
+                f'{" or ".join(map(json.dumps, types))}, not "{kind}"'
+            )
+        if schedule.period is None:
+            raise SurveyError(
+                f"{column.name} is counted from events, over a period: say [survey] period"
+            )
 
 
 def _read_trust(head: Mapping[str, Any], users: int | None) -> Shuffled | None:

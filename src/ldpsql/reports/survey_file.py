@@ -145,9 +145,9 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
 def schema_to_keys(schema: Schema) -> dict[str, Any]:
     """The tables [dimension], [measure] and [public] of a survey file; see `Schema.from_keys`."""
     return {
-        "dimension": {d.name: _dimension_keys(d) | _label_key(d) for d in schema.dimensions},
-        "measure": {m.name: _measure_keys(m) | _label_key(m) for m in schema.measures},
-        "public": {p.name: _public_keys(p) | _label_key(p) for p in schema.public},
+        "dimension": {d.name: _dimension_keys(d) | _shared_keys(d) for d in schema.dimensions},
+        "measure": {m.name: _measure_keys(m) | _shared_keys(m) for m in schema.measures},
+        "public": {p.name: _public_keys(p) | _shared_keys(p) for p in schema.public},
     }
 
 
@@ -156,8 +156,9 @@ def _public_keys(column: PublicColumn) -> dict[str, Any]:
     return {"type": column.type, **bounds}
 
 
-def _label_key(attribute: Attribute) -> dict[str, Any]:
-    return {} if attribute.label is None else {"label": attribute.label}
+def _shared_keys(attribute: Attribute) -> dict[str, Any]:
+    keys = {"label": attribute.label, "event": attribute.event}
+    return {key: text for key, text in keys.items() if text is not None}
 
 
 def _measure_keys(measure: Measure) -> dict[str, Any]:
