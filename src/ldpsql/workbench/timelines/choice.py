@@ -135,6 +135,10 @@ def _choose(
 ) -> Iterator[tuple[str, str, str]]:
     """The title, unit and statement of each chart of private columns."""
     schema, labels = survey.schema, survey.schema.labels
+    counted = [d.name for d in schema.dimensions if (d.event or "").startswith(("count", "days"))]
+    if counted:
+        shares = {name: _share(f"{name} > 0") for name in counted}
+        yield "Active", "% of installations", _grouped(own, shares)
     features = [d for d in schema.dimensions if d.domain.type == "bool"]
     if features:
         yield (
