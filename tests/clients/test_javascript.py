@@ -37,14 +37,24 @@ from support.surveys import (
     survey_toml,
     unsound,
 )
-from support.vectors import FOLDER, MISFITS, Given, answer, read_record, scheduled_surveys
+from support.vectors import (
+    FOLDER,
+    MISFITS,
+    Given,
+    answer,
+    published_key,
+    read_record,
+    scheduled_surveys,
+)
 
 from ldpsql.designer import design
+from ldpsql.shuffler.opener import Opener
 from ldpsql_device.description import describe
 from ldpsql_device.encode import encode
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.law import law
-from ldpsql_device.reports import Report
+from ldpsql_device.pledge import Pledge
+from ldpsql_device.reports import Report, read_report
 from ldpsql_device.survey import Survey
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
@@ -199,6 +209,31 @@ def test_the_client_describes_a_survey_in_the_same_words(monkeypatch: pytest.Mon
     found = run_client([{"survey": json.loads(text)} for text in texts])
     assert [text.splitlines() for [text] in found] == expected
     assert all(len(lines) == 7 for lines in expected)
+
+
+def pledged() -> tuple[Survey, Pledge, Opener]:
+    survey, opener = Survey.from_json(for_a_shuffler().device_text), Opener.create()
+    assert survey.shuffled is not None
+    until = date(9999, 12, 31)
+    pledge = Pledge.sign(survey, published_key(), survey.shuffled, opener.public, until)
+    return survey, pledge, opener
+
+
+def test_the_client_describes_a_crowd_in_the_same_words() -> None:
+    survey, pledge, _ = pledged()
+    ((found,),) = run_client([{"survey": json.loads(survey.device_text), "pledge": pledge.text}])
+    assert found.splitlines() == describe(survey, pledge).replace("\n  ", " ").splitlines()
+
+
+def test_a_shuffler_opens_what_the_client_seals() -> None:
+    survey, pledge, opener = pledged()
+    records = [{"member": True}, {}, {"member": "x"}]
+    asked = {"survey": json.loads(survey.device_text), "pledge": pledge.text}
+    (lines,) = run_client([{**asked, "records": records, "draws": 3}])
+    assert len(set(lines)) == 9
+    assert len({len(line) for line in lines}) == 1
+    opened = [opener.open_report(line, survey.fingerprint) for line in lines]
+    assert len({read_report(line, survey).id for line in opened}) == 9
 
 
 def goodness(counts: Counter[str], probabilities: dict[str, float], total: int) -> float:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from support import reference_client
 from support.surveys import ANYTHING
 from support.vectors import (
@@ -28,7 +30,10 @@ from ldpsql.reports.report import ReportFormat
 from ldpsql_device.answer import respond
 from ldpsql_device.encode import encode, public_values
 from ldpsql_device.errors import OperationalError, PolicyError, ReportError, SurveyError
+from ldpsql_device.hpke import seal
 from ldpsql_device.ledger import Ledger, chain_of
+from ldpsql_device.pledge import INFO, Pledge, Sealed
+from ldpsql_device.policy import Policy
 from ldpsql_device.reports import Report, numbers_of, read_report
 from ldpsql_device.schema import Schema
 from ldpsql_device.statement import Statement
@@ -202,6 +207,57 @@ def test_no_statement_is_believed_after_a_later_one(tmp_path):
         assert is_believed == case["believed"], case["what"]
         found = reference_client.is_believed(said, data, latest, seen)
         assert found == case["believed"], case["what"]
+
+
+PLEDGES = load(FOLDER / "pledges.json")
+
+
+def give(text, data, day, shufflers, **options):
+    """What a device does with what a shuffler says, or without it."""
+    policy = Policy(20, shufflers=shufflers)
+    pledge = None if text is None else Pledge.from_json(text)
+    asked, today = Survey.from_json(json.dumps(data)), date.fromisoformat(day)
+    return respond(asked, {}, policy=policy, pledge=pledge, today=today, **options)
+
+
+def test_a_pledge_is_believed_and_a_report_is_sealed_as_it_says():
+    data, day, said = PLEDGES["survey"], PLEDGES["day"], json.loads(PLEDGES["good"])
+    give(PLEDGES["good"], data, day, PLEDGES["shufflers"])
+    assert sha256(signed_text(said)) == PLEDGES["signed_sha256"]
+    assert reference_client.is_pledged(said, data, day, PLEDGES["shufflers"])
+    assert not reference_client.is_pledged(said, data, day, [])
+
+    sealed, survey = PLEDGES["sealed"], Survey.from_json(json.dumps(data))
+    own = X25519PrivateKey.from_private_bytes(bytes.fromhex(sealed["own"]))
+    associated, line = survey.fingerprint.encode(), sealed["report"].encode()
+    assert read_report(sealed["report"], survey)
+    message = seal(line, said["encryption"], INFO, associated, own)
+    assert sealed["line"] == json.dumps({"sealed": message.hex()}, separators=(",", ":"))
+    private = bytes.fromhex(sealed["private"])
+    key, nonce, text = reference_client.key_of_sealed(sealed["line"], private)
+    assert AESGCM(key).decrypt(nonce, text, associated) == line
+
+
+@pytest.mark.parametrize("bad", PLEDGES["bad"], ids=lambda bad: bad["reason"])
+def test_what_else_a_shuffler_says_is_not_believed(bad):
+    asked = (PLEDGES["survey"], PLEDGES["day"], PLEDGES["shufflers"])
+    with pytest.raises((SurveyError, PolicyError)):
+        give(bad["text"], *asked)
+    if bad["reason"] not in ("not JSON", "a key twice"):  # the reference reads JSON as Python does
+        assert not reference_client.is_pledged(json.loads(bad["text"]), *asked)
+
+
+def test_a_report_is_given_again_to_its_first_recipient_alone(tmp_path):
+    ledger = Ledger(tmp_path / "l", total=20, per_attribute=20)
+    for case in PLEDGES["answers"]:
+        data, named = PLEDGES["surveys"][case["survey"]], PLEDGES["named"]
+        try:
+            given = give(case["pledge"], data, case["day"], named, ledger=ledger)
+            assert isinstance(given, Sealed) == (case["pledge"] is not None)
+            is_given = True
+        except (PolicyError, OperationalError):
+            is_given = False
+        assert is_given == case["given"], case["what"]
 
 
 def test_bad_reports_are_refused():

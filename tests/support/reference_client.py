@@ -8,6 +8,7 @@ not its business.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -218,11 +219,11 @@ def last_sending_day(survey: Json, drawn: str) -> str:
     return min(last, str(survey.get("validity", {}).get("until", last)))
 
 
-def is_signed(survey: Json) -> bool:
-    """Whether the signature is that of the author: RFC 8032, section 5.1.7."""
-    covered = {key: value for key, value in survey.items() if key != "signature"}
+def is_signed(said: Json, by: str = "author") -> bool:
+    """Whether the signature is by the owner of the key that it names: RFC 8032, section 5.1.7."""
+    covered = {key: value for key, value in said.items() if key != "signature"}
     text = json.dumps(covered, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    author, signature = (bytes.fromhex(survey[key]) for key in ("author", "signature"))
+    author, signature = (bytes.fromhex(said[key]) for key in (by, "signature"))
     nonce, scalar = signature[:32], int.from_bytes(signature[32:], "little")
     digest = hashlib.sha512(nonce + author + text.encode()).digest()
     challenge = int.from_bytes(digest, "little") % ORDER
@@ -264,6 +265,86 @@ def is_believed(said: Json, survey: Json, day: str, seen: dict[str, list[str]]) 
     if last[0] < own[0]:
         last[:] = own
     return last == own
+
+
+def is_pledged(said: Json, survey: Json, day: str, shufflers: Sequence[str]) -> bool:
+    """Whether what a shuffler says of a survey is believed on a day, the latest that the device has
+    seen, where an app trusts these shufflers."""
+    text = json.dumps(survey, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    keys = {"ldpsql_pledge", "fingerprint", "shuffle", "until", "encryption", "shuffler"}
+    if not isinstance(said, dict) or set(said) != {*keys, "signature"}:
+        return False
+    if type(said["ldpsql_pledge"]) is not int or said["ldpsql_pledge"] != 1:
+        return False
+    if said["shuffler"] not in shufflers or said["shuffler"] == survey.get("author"):
+        return False
+    claimed, own = survey["promise"].get("shuffle"), said["shuffle"]
+    if claimed is None or set(own) != set(claimed) or "delta" in survey["promise"]:
+        return False
+    if (
+        survey["schema"].get("public")
+        or said["fingerprint"] != hashlib.sha256(text.encode()).hexdigest()
+    ):
+        return False
+    try:
+        days = date.fromisoformat(said["until"]).isoformat()
+        for name in ("epsilon", "delta", "honest"):
+            text = own[name]
+            if not isinstance(text, str) or not 0 < Fraction(text) <= Fraction(claimed[name]):
+                return False
+        digits = [bytes.fromhex(said[name]).hex() for name in ("encryption", "signature")]
+    except (ValueError, TypeError):
+        return False
+    if [days, *digits] != [said[name] for name in ("until", "encryption", "signature")]:
+        return False
+    if own["users"] < claimed["users"] or day > said["until"] or len(digits[0]) != 64:
+        return False
+    return any(exchange(bytes(32), bytes.fromhex(digits[0]))) and is_signed(said, "shuffler")
+
+
+def exchange(private: bytes, public: bytes) -> bytes:
+    """X25519 (RFC 7748, 5)."""
+    scalar = int.from_bytes(private, "little") % 2**255 & ~7 | 2**254
+    u = int.from_bytes(public, "little") % 2**255 % FIELD
+    x, z, after, below = 1, 0, u, 1
+    for place in reversed(range(255)):
+        bit = scalar >> place & 1
+        if bit:
+            x, z, after, below = after, below, x, z
+        a, b, c, d = (
+            (x + z) ** 2,
+            (x - z) ** 2,
+            (after - below) * (x + z),
+            (after + below) * (x - z),
+        )
+        after, below = (c + d) ** 2 % FIELD, u * (c - d) ** 2 % FIELD
+        x, z = a * b % FIELD, (a - b) * (a + 121665 * (a - b)) % FIELD
+        if bit:
+            x, z, after, below = after, below, x, z
+    return (x * pow(z, -1, FIELD) % FIELD if z else 0).to_bytes(32, "little")
+
+
+def key_of_sealed(line: str, private: bytes) -> tuple[bytes, bytes, bytes]:
+    """AES-GCM's key and nonce of a sealed report, and what they encrypt (RFC 9180, base mode)."""
+    message = bytes.fromhex(json.loads(line)["sealed"])
+    base = (9).to_bytes(32, "little")
+    kem, suite = b"KEM" + bytes([0, 32]), b"HPKE" + bytes([0, 32, 0, 1, 0, 1])
+
+    def extract(salt: bytes, label: bytes, given: bytes, who: bytes = suite) -> bytes:
+        return hmac.digest(salt, b"HPKE-v1" + who + label + given, "sha256")
+
+    def expand(key: bytes, label: bytes, info: bytes, size: int, who: bytes = suite) -> bytes:
+        told = bytes([0, size]) + b"HPKE-v1" + who + label + info + bytes([1])
+        return hmac.digest(key, told, "sha256")[:size]
+
+    pair = message[:32] + exchange(private, base)
+    drawn = extract(b"", b"eae_prk", exchange(private, message[:32]), kem)
+    shared = expand(drawn, b"shared_secret", pair, 32, kem)
+    info = extract(b"", b"info_hash", b"ldpsql sealed report 1")
+    context = b"\0" + extract(b"", b"psk_id_hash", b"") + info
+    secret = extract(shared, b"secret", b"")
+    key = expand(secret, b"key", context, 16)
+    return key, expand(secret, b"base_nonce", context, 12), message[32:]
 
 
 FIELD = 2**255 - 19

@@ -38,13 +38,14 @@ export class Collector {
   /**
    * Send what a ledger holds: how many reports are settled, how many of them were refused, and how many wait.
    *
-   * A report waits until the collector has acknowledged it, or has refused it for good.
+   * A report waits until the collector has acknowledged it, or has refused it for good.  pledge: of
+   * the shuffler whose address this is; the reports that it is about are sent, sealed, and no others.
    */
-  async send(ledger, day = today()) {
-    this.#waiting = await ledger.pending(day);
+  async send(ledger, day = today(), pledge) {
+    this.#waiting = await Promise.all((await ledger.pending(day, pledge)).map(async (report) => ({ ...report, body: `${pledge ? await pledge.seal(report.line) : report.line}\n` })));
     let settled = 0, refused = 0;
-    for (const { survey, line } of [...this.#waiting]) {
-      const response = await this.#request(`surveys/${survey}/reports`, { method: "POST", keepalive: true, body: `${line}\n`, headers: { "content-type": "application/x-ndjson" } }).catch(() => undefined);
+    for (const { survey, line, body } of [...this.#waiting]) {
+      const response = await this.#request(`surveys/${survey}/reports`, { method: "POST", keepalive: true, body, headers: { "content-type": "application/x-ndjson" } }).catch(() => undefined);
       if (!response?.ok && !FINAL.includes(response?.status)) continue;
       await ledger.settle([line]);
       this.#waiting = this.#waiting.filter((report) => report.line !== line);
@@ -60,8 +61,8 @@ export class Collector {
    * acknowledgement.
    */
   beacon() {
-    for (const { survey, line } of this.#waiting) {
-      globalThis.navigator?.sendBeacon?.(`${this.url}/v1/surveys/${survey}/reports`, new Blob([`${line}\n`], { type: "text/plain" }));
+    for (const { survey, body } of this.#waiting) {
+      globalThis.navigator?.sendBeacon?.(`${this.url}/v1/surveys/${survey}/reports`, new Blob([body], { type: "text/plain" }));
     }
   }
 }

@@ -1,8 +1,9 @@
 /** A survey in plain words, for a screen on which a person is asked to take part. */
 
+import { DAY, isoDay } from "./days.js";
 import { check } from "./json.js";
-import { decimal, decimalText, expBelow, multiply } from "./rational.js";
-import { DAY, OTHER, isoDay } from "./schema.js";
+import { decimalText, expBelow, multiply } from "./rational.js";
+import { OTHER } from "./schema.js";
 
 const FEW = 8, LONGEST = 40, LONGEST_LABEL = 64;
 
@@ -66,7 +67,7 @@ function asked({ dimensions, measures, labels }) {
 }
 
 /** e^epsilon / (1 + e^epsilon), what a belief of one half can become by a report, rounded up to as many digits as show that it is not certainty. */
-function largestBelief(epsilon) {
+export function largestBelief(epsilon) {
   const [top, bottom] = expBelow(epsilon);
   for (let digits = 0, scale = 100n; ; digits++, scale *= 10n) {
     const share = (top * scale + top + bottom - 1n) / (top + bottom);
@@ -74,7 +75,9 @@ function largestBelief(epsilon) {
   }
 }
 
-const small = (number) => shown(Number(decimalText(number, 60)), 3);
+/** A whole number as people write it. */
+export const count = (number) => String(number).replace(/\B(?=(...)+$)/g, ",");
+export const small = (number) => shown(Number(decimalText(number, 60)), 3);
 
 function sensitiveOf(column) {
   const { name, sensitive, domain: { edges, merged = [] }, declared } = column, values = valuesOf(column) ?? edges.slice(0, -1);
@@ -83,13 +86,13 @@ function sensitiveOf(column) {
   return `${name} ${list(own)}${own.length < sensitive.length ? ", or missing" : ""}`;
 }
 
-function promised({ promise: { kind, epsilon, delta, shuffle }, schema: { dimensions } }) {
+function promised({ promise: { kind, epsilon, delta, shuffle }, schema: { dimensions } }, pledge) {
   if (!epsilon) return "Nothing is promised: it can give your answers away.";
   let text = `By itself it has epsilon ${decimalText(epsilon)}: a belief of 50 % about your answers can rise to ${largestBelief(epsilon)} % at most.`;
   if (delta[0]) text += ` With probability ${small(delta)} your answers are sent in clear.`;
   if (kind !== "local") text += ` This holds for what the survey calls sensitive, ${dimensions.filter(({ sensitive }) => sensitive.length).map(sensitiveOf).join("; ")}; other values may be given away.`;
   if (kind === "uldp-joint") text += " One that is given away can also hint at a sensitive one that goes with it.";
-  if (shuffle) text += ` Its author claims that whoever sees it only mixed with those of ${String(shuffle.people - 1n).replace(/\B(?=(...)+$)/g, ",")} honest people learns less: epsilon ${decimalText(decimal(shuffle.epsilon))}, delta ${small(decimal(shuffle.delta))}. This device cannot check that.`;
+  if (shuffle && !pledge) text += ` Its author claims that whoever sees it only mixed with those of ${count(shuffle.people - 1n)} honest people learns less: epsilon ${decimalText(shuffle.epsilon)}, delta ${small(shuffle.delta)}. This device cannot check that.`;
   return text;
 }
 
@@ -115,9 +118,10 @@ async function whoAsks({ author, signature, signedText }, verify) {
  * who signed it, and what is not covered: a paragraph per line.
  *
  * Nothing of a record is in it. What a survey's author wrote is quoted, without characters that
- * cannot be seen.  verify: as for `respond`; LdpsqlError for a signature that is not the author's.
+ * cannot be seen.  verify, pledge: as for `respond`; LdpsqlError for a signature that is not the author's,
+ * or not the shuffler's.
  */
-export async function describe(survey, { verify } = {}) {
+export async function describe(survey, { verify, pledge } = {}) {
   const open = survey.recordColumns.map(({ bounds, ...column }) => {
     const [low, high] = (bounds ?? []).map((bound) => shown(bound, 15));
     return named(column) + (bounds ? ` (moved to ${low} if lower, and to ${high} if higher)` : "");
@@ -125,7 +129,7 @@ export async function describe(survey, { verify } = {}) {
   return [
     `Survey ${named({ name: survey.table, label: survey.label })}`,
     `Asked, to be randomized here: ${asked(survey.schema)}`,
-    `What leaves this device: one randomized report. ${promised(survey)}`,
+    `What leaves this device: one randomized report${pledge ? await pledge.describe(survey, verify) : "."} ${promised(survey, pledge)}`,
     `In clear: ${open ? `${open}, without any protection.` : "nothing of your record."}`,
     `How often: ${howOften(survey)}`,
     `Who asks: ${await whoAsks(survey, verify)}`,

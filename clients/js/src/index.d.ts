@@ -1,3 +1,5 @@
+import type { Pledge } from "./shuffler.js";
+
 /** Days are texts as "2026-01-31", in UTC. Numbers may be given as decimal texts, which are exact. */
 export type Day = string;
 export type Decimal = number | string;
@@ -28,7 +30,7 @@ export class Survey {
 }
 
 export interface Limits {
-  /** The largest epsilon of one report by itself. */
+  /** The largest epsilon of one report by itself, or once shuffled where it comes with the pledge of one of the shufflers. */
   maxEpsilon: Decimal;
   maxDelta?: Decimal;
   disclosure?: boolean;
@@ -39,6 +41,12 @@ export interface Limits {
   fingerprints?: readonly string[];
   tables?: readonly string[];
   renewal?: "day" | "month";
+  /** The Ed25519 keys of shufflers that are trusted to mix reports. */
+  shufflers?: readonly string[];
+  /** The largest epsilon by itself of a report that goes to one of them: 8 if left out. */
+  maxLocalEpsilon?: Decimal;
+  /** The largest delta once shuffled: 1e-4 if left out. */
+  maxShuffledDelta?: Decimal;
 }
 
 /** The most that a survey may take from a person; what it does not name is refused. */
@@ -71,6 +79,10 @@ export interface Budgets {
   total: Decimal;
   perAttribute: Decimal;
   delta?: Decimal;
+  /** The largest sum of epsilons that shufflers learn: 8 if left out. */
+  totalLocal?: Decimal;
+  /** The largest sum of deltas of what was given to shufflers alone: 1e-3 if left out. */
+  shuffledDelta?: Decimal;
   /** Days by which the clock may be ahead of the latest day ever seen: 366 if left out. */
   longestAbsence?: number;
 }
@@ -87,18 +99,21 @@ export interface Answering {
   /** Fills bytes from the system's source of randomness, where there is no crypto.getRandomValues. */
   random?: (bytes: Uint8Array) => void;
   verify?: Verify;
+  /** Of a shuffler that the policy names (`@ldpsql/client/shuffler`): it alone can read the line. */
+  pledge?: Pledge;
 }
 
 /** The line of a report; what it throws depends on the survey, the day, the policy and the ledger alone. */
 export function respond(survey: Survey, record: PersonRecord, answering: Answering): Promise<string>;
 
 /** A survey in plain words, for a consent screen: a paragraph per line. LdpsqlError for a signature that is not valid. */
-export function describe(survey: Survey, options?: { verify?: Verify }): Promise<string>;
+export function describe(survey: Survey, options?: { verify?: Verify; pledge?: Pledge }): Promise<string>;
 
 export class Collector {
   constructor(url: string | URL, options?: { fetch?: typeof fetch });
   survey(table: string): Promise<Survey>;
-  send(ledger: Ledger, day?: Day): Promise<{ settled: number; refused: number; waiting: number }>;
+  /** pledge: of the shuffler whose address this is; what it is about is sent, sealed, and nothing else. */
+  send(ledger: Ledger, day?: Day, pledge?: Pledge): Promise<{ settled: number; refused: number; waiting: number }>;
   /** Hand what the last `send` left to `sendBeacon`, at once; it stays in the ledger until it is acknowledged. */
   beacon(): void;
 }

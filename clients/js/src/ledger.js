@@ -1,13 +1,13 @@
 /** What a person has given so far, and which reports are still to be sent: one value in a store. */
 
+import { DAY } from "./days.js";
 import { LdpsqlError } from "./json.js";
 import { expect, readNumber, refuse, requireBelieved } from "./policy.js";
 import { NOTHING, add, decimal, decimalText, exceeds } from "./rational.js";
-import { DAY } from "./schema.js";
 import { hashText, toHex } from "./sha256.js";
 import { startOf } from "./survey.js";
 
-const FORMAT = 3;
+const FORMAT = 4;
 
 /**
  * A checksum of 64 bits, FNV-1a with two multipliers, which differs wherever one character does.
@@ -41,17 +41,20 @@ function refuseDamaged() {
  * store: {update(change)}, which gives `change` the last value (undefined at first), keeps what it
  * returns before it resolves, and lets no two changes overlap.  total: the largest sum of epsilons.
  * perAttribute: the largest sum over the surveys that ask about one attribute.  delta: the largest
- * sum of deltas.  longestAbsence: days by which the clock may be ahead of the latest day ever seen.
+ * sum of deltas.  totalLocal, shuffledDelta: of reports that went to trusted shufflers alone, the
+ * largest sum of the epsilons of reports by themselves, which those learn, and of deltas; the others
+ * count them as they are once shuffled.  longestAbsence: days by which the clock may be ahead of the
+ * latest day ever seen.
  *
  * Names of attributes are kept as salted hashes.
  */
 export class Ledger {
   #store;
 
-  constructor(store, { total, perAttribute, delta = 0, longestAbsence = 366 } = {}) {
+  constructor(store, { total, perAttribute, delta = 0, totalLocal = 8, shuffledDelta = "1e-3", longestAbsence = 366 } = {}) {
     expect(Number.isSafeInteger(longestAbsence) && longestAbsence > 0, "longestAbsence is a number of days, at least 1");
     this.#store = store;
-    Object.assign(this, { longestAbsence, total: readNumber(total, "total"), perAttribute: readNumber(perAttribute, "perAttribute"), delta: readNumber(delta, "delta") });
+    Object.assign(this, { longestAbsence, total: readNumber(total, "total"), perAttribute: readNumber(perAttribute, "perAttribute"), delta: readNumber(delta, "delta"), totalLocal: readNumber(totalLocal, "totalLocal"), shuffledDelta: readNumber(shuffledDelta, "shuffledDelta") });
     Object.freeze(this);
   }
 
@@ -59,7 +62,8 @@ export class Ledger {
   async #change(change) {
     let result;
     await this.#store.update((value = seal({ latest: "", answers: [] })) => {
-      if (value?.format !== FORMAT || typeof value.text !== "string" || checksum(value.text) !== value.checksum) refuseDamaged();
+      // A state of the last format is one of this in which nothing went to a shuffler.
+      if (![3, FORMAT].includes(value?.format) || typeof value.text !== "string" || checksum(value.text) !== value.checksum) refuseDamaged();
       const state = JSON.parse(value.text);
       result = change(state);
       return seal(state);
@@ -68,11 +72,11 @@ export class Ledger {
   }
 
   /** The line of the report of a survey, drawn before or now, kept before it is returned. */
-  async answer(survey, day, renewal, draw, random, statement) {
+  async answer(survey, day, renewal, draw, random, statement, pledge) {
     // After a refusal, too, the day and the statement are kept, or a clock could be set back.
     const { line, refusal } = await this.#change((state) => {
       try {
-        return { line: this.#give(state, survey, day, renewal, draw, random, statement) };
+        return { line: this.#give(state, survey, day, renewal, draw, random, statement, pledge) };
       } catch (refusal) {
         return { refusal };
       }
@@ -81,7 +85,7 @@ export class Ledger {
     return line;
   }
 
-  #give(state, survey, day, renewal, draw, random, statement) {
+  #give(state, survey, day, renewal, draw, random, statement, pledge) {
     const demand = (holds, why) => holds || refuse("ledger", survey, why);
     const drawBytes = (count) => {
       const bytes = new Uint8Array(count);
@@ -97,10 +101,12 @@ export class Ledger {
       if (!(all[key]?.slice(0, issued.length) >= issued)) all[key] = said;
       demand(all[key] === said, "is older than one that its author was seen to ask");
     }
+    pledge?.requireDay(survey, latest);
     demand(survey.isOpen(latest), `is not answered on ${latest}`);
-    const { fingerprint, chain, promise: { epsilon, delta }, first } = survey, { answers } = state, period = survey.periodOf(latest) ?? "", until = survey.lastSendingDay(latest);
+    const { fingerprint, chain, promise, first } = survey, { epsilon, delta } = pledge ? promise.shuffle : promise, recipient = pledge?.recipient, { answers } = state, period = survey.periodOf(latest) ?? "", until = survey.lastSendingDay(latest);
     const known = answers.find((answer) => answer.survey === fingerprint && answer.period === period);
     if (known) {
+      demand(known.recipient === recipient, "was answered to another shuffler, or key, or to none, and the report is sent to nobody else");
       demand(latest <= known.until, "was answered so long ago that its report is not sent again");
       try { survey.checkReport(known.line); } catch { refuseDamaged(); }
       return known.line;
@@ -117,22 +123,28 @@ export class Ledger {
     demand(epsilon, "promises no privacy, which no budget covers");
     state.salt ||= toHex(drawBytes(16));
     const hash = (name) => hashText(state.salt + name), since = renewal ? startOf(renewal, latest) : "", names = [...survey.schema.names];
-    const isLeft = (key, asked, budget, what, own) => {
-      const spent = answers.filter((answer) => answer.day >= since && (!own || answer.names.includes(own))).reduce((sum, answer) => add(sum, decimal(answer[key])), NOTHING);
+    const isLeft = (key, asked, budget, what, counts = () => true) => {
+      const spent = answers.filter((answer) => answer.day >= since && counts(answer)).reduce((sum, answer) => add(sum, decimal(answer[key])), NOTHING);
       demand(!exceeds(add(spent, asked), budget), `asks for ${key} ${decimalText(asked)}, but ${decimalText(spent)} of the budget of ${decimalText(budget)} ${what} is spent`);
     };
     isLeft("epsilon", epsilon, this.total, "in all");
-    for (const name of names) isLeft("epsilon", epsilon, this.perAttribute, `for ${name}`, hash(name));
-    isLeft("delta", delta, this.delta, "in all");
+    for (const name of names) {
+      const own = hash(name);
+      isLeft("epsilon", epsilon, this.perAttribute, `for ${name}`, (answer) => answer.names.includes(own));
+    }
+    const isAlike = (answer) => !answer.recipient === !pledge;
+    isLeft("delta", delta, pledge ? this.shuffledDelta : this.delta, "of such surveys", isAlike);
+    if (pledge) isLeft("localEpsilon", promise.epsilon, this.totalLocal, "for shufflers", isAlike);
     for (const { name } of survey.recordColumns) demand(!answers.some((answer) => answer.names.includes(hash(name))), `asks for ${name} in clear, which was answered as private`);
     const line = draw(latest);
-    answers.push({ survey: fingerprint, chain, period, day: latest, until, epsilon: decimalText(epsilon), delta: decimalText(delta), names: names.map(hash), line, isSent: false });
+    answers.push({ survey: fingerprint, chain, period, day: latest, until, epsilon: decimalText(epsilon), delta: decimalText(delta), names: names.map(hash), line, isSent: false, ...(pledge && { recipient, localEpsilon: decimalText(promise.epsilon) }) });
     return line;
   }
 
-  /** The reports that are still to be sent on a day, as {survey, line}. */
-  pending(day) {
-    return this.#change(({ answers }) => answers.filter(({ isSent, until }) => !isSent && until >= day).map(({ survey, line }) => ({ survey, line })));
+  /** The reports that are still to be sent on a day, as {survey, line}: in clear, or those that a pledge is about, to be sealed. */
+  pending(day, pledge) {
+    const isMeant = ({ survey, recipient }) => recipient === pledge?.recipient && (!pledge || (survey === pledge.fingerprint && day <= pledge.until));
+    return this.#change(({ answers }) => answers.filter((answer) => !answer.isSent && answer.until >= day && isMeant(answer)).map(({ survey, line }) => ({ survey, line })));
   }
 
   /** Send these lines no more: the collector has them, or will never take them. */

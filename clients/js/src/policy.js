@@ -25,17 +25,18 @@ export function requireBelieved({ issued, until }, survey, day) {
   if (issued > day || day > until) refuse("policy", survey, `is not what its author says is asked on ${day}, but from ${issued} to ${until}: ask the collector again, and check the clock`);
 }
 
-const KEYS = ["maxEpsilon", "maxDelta", "disclosure", "noGuarantee", "public", "authors", "fingerprints", "tables", "renewal"];
+const KEYS = ["maxEpsilon", "maxDelta", "disclosure", "noGuarantee", "public", "authors", "fingerprints", "tables", "renewal", "shufflers", "maxLocalEpsilon", "maxShuffledDelta"];
 
 /** The most that a survey may take from a person; what it does not name is refused. */
 export class Policy {
   constructor(given = {}) {
     for (const key of Object.keys(given)) expect(KEYS.includes(key), `a policy has no ${key}, but ${KEYS.join(", ")}`);
-    for (const key of ["public", "authors", "fingerprints", "tables"]) expect(given[key] === undefined || Array.isArray(given[key]), `${key} is an array of texts`);
+    for (const key of ["public", "authors", "fingerprints", "tables", "shufflers"]) expect(given[key] === undefined || Array.isArray(given[key]), `${key} is an array of texts`);
     expect([undefined, "day", "month"].includes(given.renewal), "renewal is day or month");
     Object.assign(this, {
       public: [], ...given,
       maxEpsilon: readNumber(given.maxEpsilon, "maxEpsilon"), maxDelta: readNumber(given.maxDelta ?? 0, "maxDelta"),
+      maxLocalEpsilon: readNumber(given.maxLocalEpsilon ?? 8, "maxLocalEpsilon"), maxShuffledDelta: readNumber(given.maxShuffledDelta ?? "1e-4", "maxShuffledDelta"),
       disclosure: given.disclosure === true, noGuarantee: given.noGuarantee === true,
     });
     Object.freeze(this);
@@ -47,10 +48,12 @@ export class Policy {
    *
    * verify: (author, signature, text) => whether the Ed25519 signature is valid, or a promise of it;
    * missing, surveys of named authors and later rounds are refused.
+   * pledge: of a shuffler; with one the largest epsilon is of reports that it has mixed.
    */
-  async require(survey, day, verify) {
+  async require(survey, day, verify, pledge) {
     const demand = (holds, why) => holds || refuse("policy", survey, why);
-    const { promise: { kind, epsilon, delta }, author } = survey;
+    await pledge?.require(survey, this, verify);
+    const { promise, author } = survey, { kind, delta } = promise, { epsilon } = pledge ? promise.shuffle : promise;
     for (const [key, own] of [["tables", survey.table], ["fingerprints", survey.fingerprint], ["authors", author]]) {
       demand(!this[key] || this[key].includes(own), `is not among the ${key} of the policy`);
     }

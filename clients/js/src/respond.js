@@ -16,16 +16,21 @@ function fillBySystem(bytes) {
 /**
  * The line of a report, which may leave the device; the record stays.
  *
+ * pledge: of a shuffler that the policy names (`Pledge`); with one, that shuffler alone can read the line.
+ *
  * Whatever the record holds is encoded: what is thrown depends on the survey, the day, the policy
  * and the ledger alone.
  */
-export async function respond(survey, record, { policy, ledger, day = today(), random = fillBySystem, verify }) {
+export async function respond(survey, record, { policy, ledger, day = today(), random = fillBySystem, verify, pledge }) {
   expect(/^\d{4}-\d\d-\d\d$/.test(day), "day is a text as 2026-01-31");
-  const statement = await policy.require(survey, day, verify);
+  const statement = await policy.require(survey, day, verify, pledge);
   const values = typeof record === "object" && record !== null ? record : {};
   const draw = (drawn) => survey.draw(values, drawn, random);
-  if (ledger) return ledger.answer(survey, day, policy.renewal, draw, random, statement);
-  if (survey.sample) refuse("policy", survey, `asks a device in one of ${survey.sample} ${survey.period}s, which a ledger keeps (ledger)`);
-  if (statement) requireBelieved(statement, survey, day);
-  return draw(day);
+  if (!ledger) {
+    if (survey.sample) refuse("policy", survey, `asks a device in one of ${survey.sample} ${survey.period}s, which a ledger keeps (ledger)`);
+    pledge?.requireDay(survey, day);
+    if (statement) requireBelieved(statement, survey, day);
+  }
+  const line = ledger ? await ledger.answer(survey, day, policy.renewal, draw, random, statement, pledge) : draw(day);
+  return pledge ? pledge.seal(line) : line;
 }

@@ -1,10 +1,10 @@
 /** Columns: which values they hold, and the code of every value. See docs/format.md#columns. */
 
+import { DAY, day, isoDay, momentOf } from "./days.js";
 import { check } from "./json.js";
 import { is, list, object, oneOf, text, variant, whole } from "./shapes.js";
 
 export const WORDS = 1n << 64n;
-export const DAY = 864e5;
 export const OTHER = "(other)";
 const MOST_CODES = 2 ** 20;
 const INSIDE = 0, OUTSIDE = 1, MISSING = 2;
@@ -38,20 +38,6 @@ function realOf(value) {
   const number = typeof value === "bigint" ? Number(value) : value;
   return typeof number === "number" && number === number ? number : undefined;
 }
-
-/** Milliseconds since 1970 of a date or a timestamp without a time zone; undefined for others. */
-function momentOf(written, hasTime) {
-  const [, day, time, hours, minutes, seconds = 0] = (typeof written === "string" && /^(?!0000)(\d{4}-\d\d-\d\d)(T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d{1,6})?))?)?$/.exec(written)) || [];
-  const start = Date.parse(`${day}T00:00Z`);
-  // Some engines take the 30th of February for a day in March.
-  if (hasTime !== !!time || !(start === start) || isoDay(start) !== day) return undefined;
-  return time ? start + (hours * 60 + +minutes) * 6e4 + Math.floor(seconds * 1e3) : start;
-}
-
-export const isoDay = (moment) => new Date(moment).toISOString().slice(0, 10);
-
-/** A reader of days. */
-export const day = is((data) => momentOf(data, false) !== undefined, "a day as 2026-01-31");
 
 /** By unit, the number of the one that holds a moment, and the first moment of one of a number. */
 export const UNITS = {

@@ -1,49 +1,21 @@
 /** A survey as a device holds it: what is asked, what is promised, and the plan of its reports. */
 
 import { draw } from "./draw.js";
+import { DAY, day, isoDay } from "./days.js";
 import { LdpsqlError, canonical, check, parseJson } from "./json.js";
 import { excess, odds } from "./odds.js";
 import { coinsOf, columnLimits, eachChoice, partOf, questionOf, readPlan } from "./plan.js";
-import { ONE, decimal, exceeds, expBelow } from "./rational.js";
-import { DAY, UNITS, day, encode, isoDay, label, misfits, name, publicTexts, readSchema } from "./schema.js";
+import { readPromise } from "./promise.js";
+import { exceeds, expBelow } from "./rational.js";
+import { UNITS, encode, label, misfits, name, publicTexts, readSchema } from "./schema.js";
 import { hashText, toHex } from "./sha256.js";
-import { hex, is, object, oneOf, variant, whole } from "./shapes.js";
-
-// Keys under which anybody can sign, with the highest bit cleared.
-const FF = "ff".repeat(30), ZERO = "00".repeat(31);
-const SMALL_ORDER = [`00${ZERO}`, `01${ZERO}`, `ec${FF}7f`, `ed${FF}7f`, `ee${FF}7f`,
-  "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05", "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"];
-
-// -- promises -------------------------------------------------------------------------------------
-
-const PLAIN = /^\d{1,30}(\.\d{1,30})?$/;
-
-/** A reader of decimal texts within limits, of at most 20 digits. */
-const number = (low, high, what, pattern = /./) => is((data) => {
-  const read = typeof data === "string" && pattern.test(data) && decimal(data);
-  return read && data.replace(/e.*/i, "").replace(".", "").replace(/^0+/, "").length <= 20 && !exceeds(low, read) && !exceeds(read, high);
-}, `a decimal text from ${what}`);
-
-const LEAST = [1n, 1000n], MOST = [20n, 1n], RANGE = "0.001 to 20", epsilon = number(LEAST, MOST, RANGE, PLAIN);
-const delta = is((data) => typeof data === "string" && PLAIN.test(data) && exceeds(ONE, decimal(data)), "a decimal text from 0 to below 1");
-const shuffle = object({ epsilon: number(LEAST, MOST, RANGE), delta: (data) => data, users: whole(2, 1e9), honest: number([1n, 10n ** 60n], ONE, "1e-60 to 1") });
-const readKeys = variant("kind", { local: { epsilon }, uldp: { epsilon }, "uldp-joint": { epsilon }, none: {} }, { delta: [delta], shuffle: [shuffle] });
-
-function readPromise(data, where) {
-  const keys = readKeys(data, where), mixed = keys.shuffle;
-  if (mixed) {
-    const [top, bottom] = decimal(mixed.honest);
-    mixed.people = (BigInt(mixed.users) * top) / bottom;
-    check(mixed.people >= 2n, where, "must have at least 2 honest users");
-    number([1n, 10n ** 30n], [1n, mixed.people], "1e-30 to 1 / (honest users)")(mixed.delta, `${where}.shuffle.delta`);
-  }
-  return { ...keys, epsilon: keys.epsilon && decimal(keys.epsilon), delta: decimal(keys.delta ?? "0") };
-}
+import { hex, is, object, oneOf, whole } from "./shapes.js";
+import { signedText, signer } from "./signed.js";
 
 // -- surveys --------------------------------------------------------------------------------------
 
 /** What its author says a table asks. */
-const readStatement = object({ ldpsql_statement: oneOf(1), table: name, fingerprint: hex(64), issued: day, until: day, author: hex(64), signature: hex(128) });
+const readStatement = object({ ldpsql_statement: oneOf(1), table: name, fingerprint: hex(64), issued: day, until: day, author: signer, signature: hex(128) });
 
 const readSurvey = object({
   ldpsql_survey: (data) => data,
@@ -57,14 +29,11 @@ const readSurvey = object({
   validity: [object({ from: [day], until: [day] })],
   period: [oneOf("day", "week", "month")],
   sample: [whole(2, 366)],
-  author: [hex(64)],
+  author: [signer],
   signature: [hex(128)],
   previous: [hex(64)],
   first: [hex(64)],
 });
-
-/** What the signature of a survey or of a statement covers. */
-const signedText = ({ signature: _, ...covered }) => canonical(covered);
 
 /** The day it is now, in UTC. */
 export const today = () => isoDay(Date.now());
@@ -85,7 +54,6 @@ export class Survey {
     check(!read.validity || validity.from || validity.until, "validity", "must have from or until");
     check(!sample || period, "sample", "must stand beside a period");
     check(!(validity.from > validity.until), "validity", "must not end before it starts");
-    check(!author || !SMALL_ORDER.includes(author.slice(0, 62) + (parseInt(author.slice(62), 16) & 127).toString(16).padStart(2, "0")), "author", "must not be a key under which anybody can sign");
     const [start, ...others] = schema.public, recordColumns = period ? others : schema.public;
     check(!period || (start?.name === "period" && start.type === "date"), "schema.public", "must begin with period, a date, in a survey with a period");
     check(!schema.names.has("period") && recordColumns.every((column) => column.name !== "period"), "schema", "must have no other column called period");

@@ -3,15 +3,17 @@
  * {survey, records, words}, {survey, records, draws} or {survey}, and the reports, or the survey's
  * description, as a JSON array per line; {texts}, and for each what is wrong with it as a survey, or "".
  *
- * words: of all records, 64 bits each, in base64, little-endian.  draws: reports per record, by the
+ * pledge: the text of one, with which the survey is described, or sealed reports are given.  words: of all records, 64 bits each, in base64, little-endian.  draws: reports per record, by the
  * system's randomness.
  */
 
 import { createInterface } from "node:readline";
 
 import { Policy, Survey, describe, respond } from "../src/index.js";
+import { Pledge } from "../src/shuffler.js";
+import { verify } from "./vectors.js";
 
-const report = (line) => JSON.parse(line).report;
+const report = (line) => JSON.parse(line).report ?? line;
 
 /** What is wrong with the text of a survey; "" for none. */
 function problemOf(text) {
@@ -25,12 +27,12 @@ function problemOf(text) {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { survey: data, records, words, draws, texts } = JSON.parse(line);
+  const { survey: data, records, words, draws, texts, pledge: said } = JSON.parse(line);
   if (texts) {
     process.stdout.write(`${JSON.stringify(texts.map(problemOf))}\n`);
     continue;
   }
-  const survey = new Survey(JSON.stringify(data)), answers = [];
+  const survey = new Survey(JSON.stringify(data)), answers = [], pledge = said && new Pledge(said);
   if (words !== undefined) {
     const bytes = Buffer.from(words, "base64"), count = survey.words;
     records.forEach((record, i) => {
@@ -38,11 +40,11 @@ for await (const line of createInterface({ input: process.stdin })) {
       answers.push(survey.answer(record, own));
     });
   } else if (records === undefined) {
-    answers.push(await describe(survey));
+    answers.push(await describe(survey, pledge && { verify, pledge }));
   } else {
-    const policy = new Policy({ maxEpsilon: 20, maxDelta: 1, disclosure: true, noGuarantee: true, public: survey.recordColumns.map(({ name }) => name) });
+    const policy = new Policy({ maxEpsilon: 20, maxDelta: 1, disclosure: true, noGuarantee: true, shufflers: pledge && [pledge.shuffler], public: survey.recordColumns.map(({ name }) => name) });
     for (const record of records) {
-      for (let i = 0; i < draws; i++) answers.push(report(await respond(survey, record, { policy })));
+      for (let i = 0; i < draws; i++) answers.push(report(await respond(survey, record, { policy, pledge, verify: pledge && verify })));
     }
   }
   process.stdout.write(`${JSON.stringify(answers)}\n`);

@@ -1,4 +1,5 @@
 import { FileStore } from "../src/node.js";
+import { Pledge } from "../src/shuffler.js";
 import { BrowserStore, Collector, Ledger, MemoryStore, Policy, Survey, TextStore, describe, respond } from "../src/index.js";
 
 export async function takePart(text: string): Promise<string> {
@@ -8,6 +9,9 @@ export async function takePart(text: string): Promise<string> {
   new Ledger(new MemoryStore(), { total: 2, perAttribute: "0.5" });
   const line: string = await respond(survey, { age: 31, at: null }, { policy, ledger });
   await new Collector("https://collect.example").send(ledger);
+  const shuffler = new Collector("https://mix.example"), pledge = await Pledge.fetch(shuffler, survey);
+  await respond(survey, {}, { policy: new Policy({ maxEpsilon: 2, shufflers: ["d75a98"] }), ledger, pledge });
+  await shuffler.send(ledger, undefined, pledge);
   // @ts-expect-error a policy has a largest epsilon
   new Policy({});
   new TextStore(async () => null, () => undefined);

@@ -231,7 +231,7 @@ test("a ledger holds no names, and is not taken for an empty one", async () => {
   assert.equal(await respond(survey, {}, { policy, ledger, day }), line);
   const whole = text;
   const earlier = JSON.stringify({ format: 2, ...JSON.parse(JSON.parse(whole).text) });
-  for (text of ["", "{", "null", "{}", whole.slice(1), earlier, whole.replace('"format":3', '"format":2'), whole.replace(line.slice(10, 30), "x")]) {
+  for (text of ["", "{", "null", "{}", whole.slice(1), earlier, whole.replace('"format":4', '"format":2'), whole.replace(line.slice(10, 30), "x")]) {
     await assert.rejects(respond(survey, {}, { policy, ledger, day }), refusedAs("ledger", /damaged/));
   }
 });

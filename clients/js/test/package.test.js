@@ -43,7 +43,7 @@ async function collect(survey) {
 test("the package works in a project that has nothing else", { timeout: 100_000, skip: !hasNpm && "there is no npm" }, async (t) => {
   const files = await install();
   for (const file of ["LICENSE", "README.md", "src/index.d.ts", "src/node.d.ts"]) assert.ok(files.includes(file), file);
-  assert.ok(files.every((file) => /^(LICENSE|README.md|package.json|src\/.*|dist\/ldpsql.min.js)$/.test(file)), `${files}`);
+  assert.ok(files.every((file) => /^(LICENSE|README.md|package.json|src\/.*|dist\/(ldpsql|shuffler).min.js)$/.test(file)), `${files}`);
   assert.equal(read("LICENSE"), read("../../LICENSE"));
   const { survey } = vectors("bad_reports");
   survey.schema.public = survey.schema.public.filter(({ name }) => name === "version");
@@ -63,5 +63,11 @@ test("the package works in a project that has nothing else", { timeout: 100_000,
     new client.Survey(JSON.stringify(survey)).checkReport(taken[0]);
     assert.deepEqual(Object.keys(JSON.parse(taken[0]).public), ["version"]);
     rmSync(join(folder, "ledger.json"));
+  }
+  const { good } = vectors("pledges");
+  for (const entry of ["@ldpsql/client/shuffler", ...(isBuilding ? ["@ldpsql/client/min/shuffler"] : [])]) {
+    writeFileSync(join(folder, "pledge.js"), `import { Pledge } from "${entry}";\nconsole.log(new Pledge(${JSON.stringify(good)}).shuffler);`);
+    const { stdout } = await run(process.execPath, ["pledge.js"], { cwd: folder });
+    assert.equal(stdout.trim(), JSON.parse(good).shuffler);
   }
 });

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { createPrivateKey, createPublicKey } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
+import { seal } from "../src/hpke.js";
 import { Ledger, MemoryStore, Policy, Survey, respond } from "../src/index.js";
 import { canonical, parseJson } from "../src/json.js";
 import { encode, readSchema } from "../src/schema.js";
-import { hashText } from "../src/sha256.js";
+import { hashText, toHex } from "../src/sha256.js";
+import { Pledge } from "../src/shuffler.js";
 import { vectors, verify } from "../support/vectors.js";
 
 const recipes = readdirSync(new URL("../../../vectors/", import.meta.url)).filter((name) => name.startsWith("recipe_"));
@@ -123,4 +126,44 @@ test("bad reports are refused", () => {
   const survey = new Survey(JSON.stringify(data));
   survey.checkReport(good);
   for (const { line, reason } of bad) assert.throws(() => survey.checkReport(line), ({ kind }) => kind === "report", reason);
+});
+
+const pledges = vectors("pledges");
+
+/** What a device does with what a shuffler says, or without it. */
+async function give(text, data, today, shufflers, ledger) {
+  const pledge = text === null ? undefined : new Pledge(text);
+  return respond(new Survey(JSON.stringify(data)), {}, { policy: new Policy({ maxEpsilon: 20, shufflers }), day: today, verify, ledger, pledge });
+}
+
+test("a pledge is believed, and a report is sealed as it says", async () => {
+  const { survey: data, day, good, shufflers, signed_sha256: covered, sealed } = pledges, survey = new Survey(JSON.stringify(data)), pledge = new Pledge(good);
+  assert.match(await give(good, data, day, shufflers), /^\{"sealed":"[0-9a-f]+"\}$/);
+  assert.equal(hashText(pledge.signedText), covered);
+  survey.checkReport(sealed.report);
+  const d = Buffer.from(sealed.own, "hex"), pkcs8 = Buffer.concat([Buffer.from("302e020100300506032b656e04220420", "hex"), d]);
+  const x = createPublicKey(createPrivateKey({ key: pkcs8, format: "der", type: "pkcs8" })).export({ format: "jwk" }).x;
+  const own = {
+    privateKey: await crypto.subtle.importKey("pkcs8", pkcs8, { name: "X25519" }, false, ["deriveBits"]),
+    publicKey: await crypto.subtle.importKey("raw", Buffer.from(x, "base64url"), { name: "X25519" }, true, []),
+  };
+  const message = await seal(sealed.report, pledge.encryption, "ldpsql sealed report 1", survey.fingerprint, own);
+  assert.equal(`{"sealed":"${toHex(message)}"}`, sealed.line);
+});
+
+for (const { reason, text } of pledges.bad) {
+  test(`a bad pledge: ${reason}`, async () => {
+    await assert.rejects(() => give(text, pledges.survey, pledges.day, pledges.shufflers), ({ kind }) => kind === "survey" || kind === "policy");
+  });
+}
+
+test("a report is given again to its first recipient alone", async () => {
+  const ledger = new Ledger(new MemoryStore(), { total: 20, perAttribute: 20 });
+  for (const { what, survey, day, pledge, given } of pledges.answers) {
+    const isGiven = await give(pledge, pledges.surveys[survey], day, pledges.named, ledger).then((line) => {
+      assert.equal(line.startsWith('{"sealed"'), pledge !== null);
+      return true;
+    }, ({ kind }) => { assert.ok(kind === "ledger" || kind === "policy"); return false; });
+    assert.equal(isGiven, given, what);
+  }
 });

@@ -2,7 +2,8 @@
 
 import { coinsOf, eachChoice, flatten, partOf, questionOf } from "./client/plan.js";
 import { symbolOf } from "./client/draw.js";
-import { DAY, encode, isoDay, misfits, OTHER } from "./client/schema.js";
+import { DAY, isoDay } from "./client/days.js";
+import { encode, misfits, OTHER } from "./client/schema.js";
 
 const HALVES = 2 ** 32, ID_BYTES = 16;
 
