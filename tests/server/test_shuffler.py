@@ -16,13 +16,14 @@ import pytest
 from support.command_line import run
 from support.http import ask, fetch, serving
 from support.planned_survey import both_texts
-from support.shuffled_survey import shuffled_survey
+from support.shuffled_survey import raw_reports, shuffled_survey
 from support.surveys import ANYTHING
 
 from ldpsql.server.app import make_app
 from ldpsql.server.remote import RemoteStore
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Writer
+from ldpsql.shuffler import shuffle_reports
 from ldpsql.shuffler.arrivals import Arrivals
 from ldpsql.store import open_store
 from ldpsql.store.shuffled_batch import BATCH_KEY, ShuffledBatch
@@ -182,13 +183,9 @@ def test_a_collector_takes_only_what_the_shuffler_that_it_names_has_signed(home)
     own = SigningKey.create(home / "own.key")
     collector, survey = str(home / "collector.duckdb"), str(home / "app.survey.json")
     token = Tokens.beside(home / "collector.duckdb").add("mixer", "relay")
-    for name, signs in (("own", ["--key", str(home / "own.key")]), ("nobodys", [])):
-        with shuffler(home, *signs) as (process, address):
-            assert post(address, [line() for _ in range(USERS)]).status == 200
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
-        [batch] = (home / "batches").iterdir()
-        batch.rename(home / f"{name}.parquet")
+    pq.write_table(raw_reports(PUBLISHED, USERS), home / "raw.parquet")
+    for name, key in (("own", own), ("nobodys", None)):
+        shuffle_reports(PUBLISHED, [home / "raw.parquet"], home / f"{name}.parquet", key=key)
     named = ("--db", collector, "--survey", survey, "--shuffler-key", own.author)
     with serving(*named) as (_, there):
         store = RemoteStore(there, token)

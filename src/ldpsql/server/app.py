@@ -69,6 +69,7 @@ def make_app(
 
     routes = [
         at("/v1/surveys/{fingerprint}/reports", devices.reports, "POST"),
+        at("/v1/surveys/{fingerprint}/pledge", devices.pledge),
         at("/v1/surveys/{fingerprint}", devices.survey),
         at("/v1/tables/{table}", devices.table),
         at("/v1/statements", devices.keep_statement, "POST"),

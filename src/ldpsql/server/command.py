@@ -105,7 +105,8 @@ _SOON = timedelta(14)
     needs=["--shuffler"],
     metavar="KEY",
     type=options.EXISTING,
-    help="Sign the shuffler's batches with this private key (`ldpsql keygen`).",
+    help="Sign what the shuffler pledges, and its batches, with this private key (`ldpsql "
+    "keygen`). It then takes reports that are sealed for it alone.",
 )
 @options.shufflers
 @options.option("--tls-key", needs=["--tls-certificate"], type=options.EXISTING, help="For https.")
@@ -137,7 +138,8 @@ def serve(
 
     With --shuffler it is a shuffler, which must not work with the collector. It drops repeats and
     passes no ids on. As soon as there are as many reports as the survey was designed for, they
-    leave in random order, as a file that `ldpsql ingest` takes.
+    leave in random order, as a file that `ldpsql ingest` takes. With --key it hands out a pledge
+    for each survey, by which devices know it, and reports arrive encrypted for it alone.
     """
 
     from ldpsql.server.remote import RemoteStore  # noqa: PLC0415

@@ -6,7 +6,7 @@ import asyncio
 import math
 import re
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from ldpsql.server.access import require_role
 from ldpsql.server.bodies import ARROW, FixedBody, read_body
 from ldpsql.server.problems import RETRY, Problem, unknown_survey
 from ldpsql.server.rates import Rate
-from ldpsql.server.receiver import Receiver
+from ldpsql.server.receiver import Receiver, Shuffler
 from ldpsql.server.tokens import Tokens
 from ldpsql.server.writer import Refused, Sent, Writer
 from ldpsql.store.incoming import check_stream
@@ -35,6 +35,7 @@ RELAY_BYTES, RELAY_REPORTS = 1 << 22, 20_000
 TYPES = ("application/x-ndjson", "application/json", "text/plain")
 """Types of bodies; text/plain is what a page can send as it closes, without a preflight."""
 Attest = Callable[[Request], bool | Awaitable[bool]]
+_SEALED = re.compile(rb'\{\s*"sealed"')
 _ID = re.compile(rb'"id"\s*:\s*"([0-9a-f]{32})"')
 
 
@@ -53,6 +54,7 @@ class Devices:
         look at headers, and is asked before the body is read.  rate: how many reports a second one
         survey may be sent, over a short while."""
         self._receiver, self._writer, self._tokens = receiver, writer, tokens
+        self._shuffler = receiver if isinstance(receiver, Shuffler) else None
         self._attest, self._rate = attest, Rate(rate)
         self._served: dict[str, tuple[Intake, FixedBody]] = {}
         self._finding = threading.Lock()
@@ -96,6 +98,17 @@ class Devices:
         _, body = await self._find(request.path_params["fingerprint"])
         return body.answer(request, {"Cache-Control": "public, max-age=31536000, immutable"})
 
+    async def pledge(self, request: Request) -> Response:
+        """What a shuffler pledges of a survey, and to which key reports are sealed."""
+        intake, _ = await self._find(request.path_params["fingerprint"])
+        said = None
+        if self._shuffler is not None:
+            said = await run_in_threadpool(self._shuffler.find_pledge, intake)
+        if said is None:
+            raise Problem(404, "no-pledge", "nothing is pledged of this survey here")
+        headers = {"Cache-Control": "public, max-age=300"}
+        return Response(said, 200, headers, "application/json")
+
     async def reports(self, request: Request) -> Response:
         """Take reports: 200 once they are committed, with those that are none and why."""
         intake, _ = await self._find(request.path_params["fingerprint"])
@@ -117,15 +130,33 @@ class Devices:
             detail = f"a body holds at most {REPORTS:,} reports; send them in several"
             raise Problem(413, "too-large", detail)
         self._require_rate(intake, len(lines))
+        faults = await self._commit_sealed(intake, lines)
         refused = [
             {"id": _own_id(lines[place]), "line": place + 1, "reason": reason}
-            for place, reason in await self._commit(intake, lines)
+            for place, reason in (await self._commit(intake, lines) if faults is None else faults)
         ]
         return _answer_refused(refused, len(lines))
+
+    async def _commit_sealed(self, intake: Intake, lines: Sequence[bytes]) -> Refused | None:
+        """Take sealed reports; those that are none, or None where they are not sealed."""
+        if self._shuffler is None:
+            return None
+        read = await run_in_threadpool(self._shuffler.read_sealed, intake, lines)
+        if read is None:
+            return None
+        if not any(_SEALED.search(line) for line in lines):
+            raise _not_sealed()
+        reports, faults = read
+        if reports is not None:
+            await self._commit(intake, reports)
+        self._writer.count_refused(intake, [reason for _, reason in faults])
+        return faults
 
     async def _take_stream(self, request: Request, intake: Intake) -> Response:
         """Take the Arrow stream of a relay, whose limits are wider."""
         require_role(request, self._tokens, "relay")
+        if self._shuffler is not None and self._shuffler.find_pledge(intake) is not None:
+            raise _not_sealed()
         body = await read_body(request, RELAY_BYTES)
         try:
             check = partial(check_stream, intake, "the stream", body, RELAY_REPORTS)
@@ -197,6 +228,11 @@ def _answer_refused(refused: list[dict[str, Any]], sent: int) -> Response:
     if len(refused) == sent:
         raise Problem(422, "no-reports", "no line is a report of this survey", refused=refused)
     return JSONResponse({"refused": refused}) if refused else Response()
+
+
+def _not_sealed() -> Problem:
+    detail = "this shuffler takes reports that are sealed for it alone; see its pledge"
+    return Problem(403, "not-sealed", detail)
 
 
 def _own_id(line: bytes) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
+from ldpsql.store.incoming import Read
 from ldpsql.store.intake import Intake
 from ldpsql_device.statement import Statement
 
@@ -46,3 +47,15 @@ class Receiver(Protocol):
 
     def close(self) -> None:
         """Let go of the files."""
+
+
+@runtime_checkable
+class Shuffler(Receiver, Protocol):
+    """Takes reports that are sealed for it, of surveys of which it signs a pledge."""
+
+    def find_pledge(self, intake: Intake) -> str | None:
+        """What is pledged of a survey today; None where nothing is."""
+
+    def read_sealed(self, intake: Intake, lines: Sequence[bytes]) -> Read | None:
+        """The reports in lines as devices send them, and which lines hold none; None where reports
+        of the survey are not sealed."""

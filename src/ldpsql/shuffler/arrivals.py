@@ -18,7 +18,7 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ from ldpsql.errors import QueryError
 from ldpsql.reports.arrow_types import ID_COLUMN
 from ldpsql.reports.permutation import ROW_GROUP
 from ldpsql.shuffler.batch_file import require_trust, write_batch
+from ldpsql.store.incoming import Read
 from ldpsql.store.intake import Intake, check_statement, day_of_arrival, day_of_forgetting
 from ldpsql.store.shuffled_batch import ShuffledBatch, pack_reports
 from ldpsql.survey import Survey
@@ -36,13 +37,17 @@ from ldpsql_device.signature import SigningKey
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import utc_today
 
+if TYPE_CHECKING:
+    from ldpsql.shuffler.sealing import SealedDoor
+
 _FORMAT = 2
 _APPLICATION = 0x6C647071  # "ldpq"
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE surveys (
-    number INTEGER PRIMARY KEY, fingerprint TEXT UNIQUE, text TEXT, batch INTEGER, filled INTEGER
+    number INTEGER PRIMARY KEY, fingerprint TEXT UNIQUE, text TEXT, batch INTEGER, filled INTEGER,
+    opener BLOB
 );
 CREATE TABLE ids (
     survey INTEGER, id BLOB, last TEXT, PRIMARY KEY (survey, id)
@@ -77,14 +82,16 @@ class Arrivals:
         """Open the file, or make it.
 
         folder: made if need be.  tell: called with what keeps a full batch from being written,
-        which is tried again with the next reports.  key: with which batches are signed, if at all.
-        StoreError for a file that cannot be used, or that another process uses, and for a folder
-        that cannot be had.
+        which is tried again with the next reports.  key: with which pledges and batches are signed;
+        without, reports come as they are, from who trusts nobody.  StoreError for a file that
+        cannot be used, or that another process uses, for a folder that cannot be had, and for a
+        file to which reports are sealed where there is no key any more.
         """
         self.path, self.folder, self._tell, self._key = path, folder, tell, key
         self._working = Lock()
         self._arrival, self._saw = date.min, date.min
         self._intakes: dict[str, tuple[int, Intake]] = {}
+        self._doors: dict[str, SealedDoor] = {}
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -116,8 +123,16 @@ class Arrivals:
                 raise StoreError(
                     f"{self.path} is not the file of a shuffler of this version; name another"
                 )
-        for number, fingerprint, text in run("SELECT number, fingerprint, text FROM surveys"):
+        query = "SELECT number, fingerprint, text, opener FROM surveys"
+        for number, fingerprint, text, opener in run(query).fetchall():
             self._intakes[fingerprint] = (number, Intake.read(text))
+            if opener is not None and self._key is None:
+                raise StoreError(
+                    f"devices seal reports to a key in {self.path}, whose pledges were signed: "
+                    "start it with the signing key (--key)"
+                )
+            if not self._intakes[fingerprint][1].schedule.has_ended(utc_today()):
+                self._open_door(number, self._intakes[fingerprint][1], opener)
 
     # -- surveys -------------------------------------------------------------------------------
 
@@ -132,8 +147,38 @@ class Arrivals:
                 "INSERT INTO surveys (fingerprint, text, batch, filled) VALUES (?, ?, 0, 0)",
                 [intake.fingerprint, intake.device_text],
             )
-        assert cursor.lastrowid is not None
+            assert cursor.lastrowid is not None
+            self._open_door(cursor.lastrowid, intake, None)
         self._intakes[intake.fingerprint] = (cursor.lastrowid, intake)
+
+    def _open_door(self, number: int, intake: Intake, secret: bytes | None) -> None:
+        """Take sealed reports of a survey, if pledges are signed; their key is kept before any
+        pledge names it.
+
+        secret: the key in the file, if it is there.
+        """
+        if self._key is None:
+            return
+        from ldpsql.shuffler.opener import Opener  # noqa: PLC0415  (they need `cryptography`)
+        from ldpsql.shuffler.sealing import SealedDoor  # noqa: PLC0415
+
+        opener = Opener.create() if secret is None else Opener.from_bytes(secret)
+        self._doors[intake.fingerprint] = SealedDoor(intake, self._key, opener)
+        if secret is None:
+            change = "UPDATE surveys SET opener = ? WHERE number = ?"
+            with self._explaining():
+                self._database.execute(change, [opener.to_bytes(), number])
+
+    def find_pledge(self, intake: Intake) -> str | None:
+        """What is pledged of a survey today; None where nothing is."""
+        door = self._doors.get(intake.fingerprint)
+        return None if door is None else door.sign_pledge(utc_today())
+
+    def read_sealed(self, intake: Intake, lines: Sequence[bytes]) -> Read | None:
+        """The reports in lines as devices send them, and which lines hold none; None where reports
+        of the survey are not sealed."""
+        door = self._doors.get(intake.fingerprint)
+        return None if door is None else door.read(lines)
 
     def intake(self, table: str) -> Intake:
         """The survey of a name that was registered last; QueryError if there is none."""
@@ -197,8 +242,12 @@ class Arrivals:
             [(text,)] = self._database.execute("SELECT latest FROM seen").fetchall()
             latest = None if text is None else date.fromisoformat(text)
             self._arrival = day_of_arrival(today, latest)
-            old = day_of_forgetting(today, latest).isoformat()
-            self._database.execute("DELETE FROM ids WHERE last < ?", [old])
+            old = day_of_forgetting(today, latest)
+            self._database.execute("DELETE FROM ids WHERE last < ?", [old.isoformat()])
+            for number, intake in self._intakes.values():
+                if intake.schedule.has_ended(old):  # what was sealed to its key stays so
+                    forget = "UPDATE surveys SET opener = NULL WHERE number = ?"
+                    self._database.execute(forget, [number])
             self._database.execute("UPDATE seen SET latest = ?", [self._arrival.isoformat()])
         self._saw = today
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -162,11 +162,13 @@ class ArrivedRows:
         return sum(batch.num_rows for batch in self.batches)
 
 
-def check_sent(
-    intake: Intake, lines: Sequence[bytes]
-) -> tuple[pa.RecordBatch | None, list[tuple[int, str]]]:
-    """Lines as devices send them: the reports among them, None if there are none, and the others,
-    each with its place and the reason."""
+Read: TypeAlias = tuple[pa.RecordBatch | None, list[tuple[int, str]]]
+"""The reports among rows, None if there are none, and the others, each with its place and the
+reason."""
+
+
+def check_sent(intake: Intake, lines: Sequence[bytes]) -> Read:
+    """Read lines as devices send them."""
     rows, places, refused = list[dict[str, Any]](), list[int](), list[tuple[int, str]]()
     declared = {column.name for column in intake.public}
     for place, line in enumerate(lines):
@@ -187,9 +189,7 @@ def check_sent(
     return checked.reports if checked.reports.num_rows else None, refused
 
 
-def check_stream(
-    intake: Intake, name: str, data: bytes, most: int
-) -> tuple[pa.RecordBatch | None, list[tuple[int, str]]]:
+def check_stream(intake: Intake, name: str, data: bytes, most: int) -> Read:
     """The same of an Arrow stream of a table of reports with their ids.
 
     name: for messages.  most: rows that it may have. ReportError for one that cannot be read, has
