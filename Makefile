@@ -1,4 +1,5 @@
-# Two commands do everything on a machine with Python 3.11 or newer: `make demo` and `make test`.
+# Two commands do everything on a machine with Python 3.11 or newer: `make demo` (`SHUFFLE=1` for the one with a
+# shuffler) and `make test`.
 # `make test-all` runs the slow tests too.
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ STAMP := $(VENV)/.installed
 .PHONY: demo test test-all fuzz check lint types layers rooms docs client browser spark bench figures site release clean
 
 demo: $(STAMP)
-	$(BIN)/ldpsql demo
+	$(BIN)/ldpsql demo $(if $(SHUFFLE),--shuffle)
 
 test: $(STAMP)
 	$(BIN)/python $(PYTEST)

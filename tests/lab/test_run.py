@@ -103,7 +103,7 @@ def test_the_truth_is_that_of_the_table_and_answers_are_near_it(
 def test_a_collector_that_dies_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its devices do not wait for ever."""
     monkeypatch.setattr(run, "SURVEY", named("grr"))
-    monkeypatch.setattr(run, "_describe", lambda _: ())
+    monkeypatch.setattr(run, "describe", lambda _: ())
     started: list[subprocess.Popen[str]] = []
     begin = run._running
 
@@ -145,12 +145,13 @@ def read_until(terminal: int, wanted: str, seconds: float) -> str:
 KILLED = """
 import sys, time
 from pathlib import Path
-from ldpsql_lab.demo.run import SURVEY, _serve
+from ldpsql_lab.demo.run import SURVEY, serve
 from ldpsql.designer import design
 folder = Path(sys.argv[1])
 named = SURVEY.replace('epsilon = "2"', 'epsilon = "2"\\nmechanism = "grr"')
 design(named).write(folder / "shop.survey.json")
-with _serve(folder / "shop.duckdb", folder / "shop.survey.json", 0) as (server, address):
+given = ["--db", str(folder / "shop.duckdb"), "--survey", str(folder / "shop.survey.json")]
+with serve("the collector", given, 0) as (server, address):
     print(server.pid, address, flush=True)
     time.sleep(600)
 """
@@ -186,7 +187,7 @@ def test_on_a_terminal_it_stays_until_ctrl_c_and_leaves_nothing(tmp_path: Path) 
     """With the port taken it finds another one. The mechanism is named, which the other session
     lets be chosen."""
     code = f"from ldpsql_lab.demo import run; run.SURVEY = {named('hgrr')!r}\n"
-    code += "run._describe = lambda _: ()\nfrom ldpsql.cli.main import main; main()"
+    code += "run.describe = lambda _: ()\nfrom ldpsql.cli.main import main; main()"
     with socket.create_server(("127.0.0.1", 0)) as listening:
         taken = listening.getsockname()[1]
         own, terminal = pty.openpty()

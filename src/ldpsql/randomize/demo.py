@@ -15,8 +15,10 @@ from ldpsql.terminal.formats import Document, write_document
 from ldpsql.terminal.notes import show_text
 from ldpsql.terminal.progress import Progress
 
+PEOPLE, FEW_PEOPLE = 10_000, 1_000
 GROUP = "ldpsql.demos"
-"""The group of entry points of what runs: `shop`, or `paper`. Writing the people needs neither."""
+"""The group of entry points of what runs: `shop`, `shuffled` or `paper`. Writing the people needs
+none of them."""
 
 
 @click.command()
@@ -24,14 +26,19 @@ GROUP = "ldpsql.demos"
     "--people",
     type=options.people(100, 1_000_000),
     metavar="N",
-    default=10_000,
-    help="How many people, such as 20000 or 20k.",
+    help="How many people, such as 20000 or 20k.  [default: 10000; 1000 with --shuffle]",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=8000,
     help="The collector's port; if it is taken, another one.",
+)
+@click.option(
+    "--shuffle",
+    is_flag=True,
+    help="Let a shuffler mix the reports, which devices trust by its key and nobody else can read; "
+    "beside each answer stands what the same people would have got alone.",
 )
 @click.option(
     "--paper",
@@ -47,7 +54,7 @@ GROUP = "ldpsql.demos"
     help="Write the 45,222 made-up people of the documentation to this file (.parquet, .csv), and "
     "do nothing else.",
 )
-def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
+def demo(people: int | None, port: int, *, shuffle: bool, paper: bool, target: Path | None) -> None:
     """Make up people, design a survey for them, start `ldpsql serve`, have everybody's device
     answer over HTTP, and ask questions, with the truth beside the answers.
 
@@ -61,10 +68,10 @@ def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
         show_text(f"{target}: {made.num_rows} made-up people", err=True)
         return
     if paper:
-        extensions.require(GROUP, "paper", "the whole demo")(show_text, people=people)
+        extensions.require(GROUP, "paper", "the whole demo")(show_text, people=people or PEOPLE)
         return
 
-    run = extensions.require(GROUP, "shop", "the whole demo")
+    run = extensions.require(GROUP, "shuffled" if shuffle else "shop", "the whole demo")
     if hasattr(signal, "SIGHUP"):  # the terminal was closed
         signal.signal(signal.SIGHUP, signal.default_int_handler)
     stays = sys.stdin.isatty() and sys.stdout.isatty()
@@ -72,4 +79,5 @@ def demo(people: int, port: int, *, paper: bool, target: Path | None) -> None:
     def progress(work: str) -> Progress:
         return Progress(work, sys.stderr)
 
-    run(show_text, people=people, port=port, stays=stays, progress=progress)
+    crowd = people or (FEW_PEOPLE if shuffle else PEOPLE)
+    run(show_text, people=crowd, port=port, stays=stays, progress=progress)

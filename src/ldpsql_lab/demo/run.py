@@ -7,6 +7,7 @@ records, and reports, meet only here: so the truth can stand beside each answer.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,9 @@ from ldpsql import server as collector
 from ldpsql.algebra.estimate import CONFIDENCE
 from ldpsql.dbapi.connection import Connection, connect
 from ldpsql.designer import DesignedSurvey, design_survey
+from ldpsql.engine.result import Result
 from ldpsql.errors import pluralize
+from ldpsql.server.remote import TOKEN
 from ldpsql.server.tokens import Tokens
 from ldpsql_device.errors import StoreError
 from ldpsql_lab.demo.shop import QUESTIONS, SEED, SURVEY, shoppers
@@ -35,7 +38,7 @@ from ldpsql_lab.demo.shop import QUESTIONS, SEED, SURVEY, shoppers
 PEOPLE, PORT = 10_000, 8000
 JAVASCRIPT_SHARE = 10
 """One person in so many answers in JavaScript, where node is there."""
-_TABLE, _ENDING = "shop", 10
+TABLE, _ENDING = "shop", 10
 _HERE = Path(__file__).parent
 _CLIENT = Path(collector.__file__).with_name("page") / "client"
 
@@ -72,7 +75,7 @@ def run(
     )
     with progress("designing") as shown:
         designed = design_survey(SURVEY, users=people, tell=shown.show)
-    for line in _describe(designed):
+    for line in describe(designed):
         echo(line)
     with ExitStack() as ending:
         folder = Path(ending.enter_context(TemporaryDirectory(prefix="ldpsql-demo-")))
@@ -80,24 +83,27 @@ def run(
         token = Tokens.beside(database).add("demo", "analyst")
         published = folder / "shop.survey.json"
         designed.survey.write(published)
-        server, address = ending.enter_context(_serve(database, published, port))
+        server, address = ending.enter_context(
+            serve("the collector", ["--db", str(database), "--survey", str(published)], port)
+        )
         echo(f"\ncollector  {address}, with the database {database}")
         with progress("collecting") as shown:
-            lines = list(_collect(table, server, address, shown.advance))
+            fleets = list(_fleets(table, address))
+            lines = list(collect(fleets, [server], shown.advance))
         for line in lines:
             echo(line)
         with connect(address, token=token) as connection:
-            missed = _ask(connection, table, address, echo)
+            missed = ask(connection, table, address, echo)
         if stays:
             echo(f"\npage   {address}\ntoken  {token}  (the page asks for it)")
             echo("Ctrl-C stops the collector and deletes its database")
             server.wait()
-            raise _gone()
+            raise gone()
     echo("\nthis is not a terminal: the collector was stopped, and its database is deleted")
     return missed
 
 
-def _describe(designed: DesignedSurvey) -> Iterator[str]:
+def describe(designed: DesignedSurvey) -> Iterator[str]:
     """The choice of `auto`, the size of a report, and the promise, in lines."""
     survey, ranking = designed.survey, designed.ranking
     assert ranking is not None
@@ -108,7 +114,7 @@ def _describe(designed: DesignedSurvey) -> Iterator[str]:
         f"the next best, {second.name}, has {ratio:.2f} times its error"
     )
     yield f"report     {survey.design.report_format.bits_per_report:.1f} bits a person"
-    promise = survey.design.guarantee
+    promise = survey.guarantee
     yield f"promised   {promise}: {promise.protects}"
     for exception in promise.not_protected:
         yield f"not        {exception}"
@@ -118,25 +124,30 @@ def _describe(designed: DesignedSurvey) -> Iterator[str]:
 
 
 @contextmanager
-def _serve(database: Path, survey: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serve(
+    who: str, given: Sequence[str], port: int, token: str = ""
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`ldpsql serve` and its address, on any free port where the wanted one is taken. It ends with
-    this process, however that ends: the pipe to it is closed then."""
-    command = [sys.executable, "-m", "ldpsql_lab.demo.collector", "serve", "--new"]
+    this process, however that ends: the pipe to it is closed then.
+
+    who: for messages.  given: more of its options.  token: with which it brings files elsewhere.
+    """
+    command = [sys.executable, "-m", "ldpsql_lab.demo.collector", "serve", "--new", *given]
     with ExitStack() as ending:
         for wanted in (port, 0):
-            here = [*command, "--db", str(database), "--survey", str(survey), "--port", str(wanted)]
-            server = ending.enter_context(_running(here, stdin=subprocess.PIPE))
+            here = [*command, "--port", str(wanted)]
+            server = ending.enter_context(_running(here, stdin=subprocess.PIPE, token=token))
             said = _pipe(server.stderr).readline().strip()
             if "in use" not in said:
                 break
         if " at http" not in said:
-            raise StoreError(f"the collector did not start: {said or 'it said nothing'}")
+            raise StoreError(f"{who} did not start: {said or 'it said nothing'}")
         yield server, said.split(" at ")[1].split()[0]
 
 
 @contextmanager
 def _running(
-    command: Sequence[str], *, stdin: int | None = None, stdout: int | None = None
+    command: Sequence[str], *, stdin: int | None = None, stdout: int | None = None, token: str = ""
 ) -> Iterator[subprocess.Popen[str]]:
     """A process that has ended after the block; Ctrl-C reaches it by way of this one."""
     process = subprocess.Popen(
@@ -145,6 +156,7 @@ def _running(
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, TOKEN: token} if token else None,
         start_new_session=True,
     )
     try:
@@ -166,7 +178,8 @@ def _pipe(pipe: IO[str] | None) -> IO[str]:
     return pipe
 
 
-def _gone() -> StoreError:
+def gone() -> StoreError:
+    """The error where a process that serves is no more."""
     return StoreError("the collector has ended; start the demonstration again")
 
 
@@ -174,7 +187,7 @@ def _gone() -> StoreError:
 
 
 @dataclass(frozen=True)
-class _Fleet:
+class Fleet:
     """Devices in one process: what runs them, and their people's records."""
 
     language: str
@@ -182,28 +195,31 @@ class _Fleet:
     records: list[dict[str, Any]]
 
 
-def _fleets(table: pa.Table, address: str) -> Iterator[_Fleet]:
+def _fleets(table: pa.Table, address: str) -> Iterator[Fleet]:
     """Everybody's devices: some in JavaScript where that can be run, the others in Python."""
     records, node = table.to_pylist(), shutil.which("node")
     share = len(records) // JAVASCRIPT_SHARE if node and (_CLIENT / "index.js").exists() else 0
-    of_python = [sys.executable, "-P", str(_HERE / "devices.py"), address, _TABLE]
-    yield _Fleet("Python", of_python, records[share:])
+    yield Fleet("Python", python_devices(address), records[share:])
     if node and share:
-        of_node = [node, str(_HERE / "devices.mjs"), str(_CLIENT), address, _TABLE]
-        yield _Fleet("JavaScript (node)", of_node, records[:share])
+        of_node = [node, str(_HERE / "devices.mjs"), str(_CLIENT), address, TABLE]
+        yield Fleet("JavaScript (node)", of_node, records[:share])
 
 
-def _collect(
-    table: pa.Table,
-    server: subprocess.Popen[str],
-    address: str,
+def python_devices(*given: str) -> list[str]:
+    """The command of devices in Python: the collector's address, and what `devices.py` takes
+    after the table."""
+    address, *more = given
+    return [sys.executable, "-P", str(_HERE / "devices.py"), address, TABLE, *more]
+
+
+def collect(
+    fleets: Sequence[Fleet],
+    servers: Sequence[subprocess.Popen[str]],
     advance: Callable[[int, int | None], None],
 ) -> Iterator[str]:
     """Have everybody answer; what is to be said of it."""
-    fleets, started = list(_fleets(table, address)), time.monotonic()
+    people, started = sum(len(fleet.records) for fleet in fleets), time.monotonic()
     yield "devices    " + " and ".join(f"{len(f.records):,} in {f.language}" for f in fleets)
-    if len(fleets) == 1:
-        yield "           (none in JavaScript: node is not there)"
     told = SimpleQueue[str | None]()
     with ExitStack() as ending:
         processes = []
@@ -218,20 +234,20 @@ def _collect(
             try:
                 line = told.get(timeout=1)
             except Empty:
-                if server.poll() is not None:
-                    raise _gone() from None
+                if any(server.poll() is not None for server in servers):
+                    raise gone() from None
                 continue
             if line is None:
                 at_work -= 1
             else:
                 reports.append(line)
-                advance(len(reports), table.num_rows)
+                advance(len(reports), people)
         for fleet, process in zip(fleets, processes, strict=True):
             if process.wait():
                 reason = _pipe(process.stderr).read().strip().rpartition("\n")[2]
                 raise StoreError(f"devices in {fleet.language} failed: {reason}")
     seconds = time.monotonic() - started
-    yield f"reports    {len(reports):,} acknowledged in {seconds:.0f} s, such as {reports[0]}"
+    yield f"reports    {len(reports):,} acknowledged in {seconds:.0f} s, such as {reports[0]:.99}"
 
 
 def _give(process: subprocess.Popen[str], records: list[dict[str, Any]]) -> None:
@@ -251,14 +267,25 @@ def _hear(process: subprocess.Popen[str], told: SimpleQueue[str | None]) -> None
 # -- answers ---------------------------------------------------------------------------------
 
 
-def _ask(connection: Connection, table: pa.Table, address: str, echo: Callable[[str], None]) -> int:
-    """Ask the collector over HTTP, and the table; how many intervals missed the truth."""
+def ask(
+    connection: Connection,
+    table: pa.Table,
+    address: str,
+    echo: Callable[[str], None],
+    alone: Connection | None = None,
+) -> int:
+    """Ask the collector over HTTP, and the table; how many intervals missed the truth.
+
+    alone: to reports of the same people that nobody mixed, whose intervals stand beside.
+    """
     missed = 0
     with duckdb.connect() as truth:
-        truth.register(_TABLE, table)
+        truth.register(TABLE, table)
         for sql in QUESTIONS:
             echo(f'\n$ ldpsql --db {address} "{sql}"')
-            for line, is_inside in _compare(connection, sql, truth.execute(sql).fetchall()):
+            exact = truth.execute(sql).fetchall()
+            beside = None if alone is None else alone.execute(sql).result
+            for line, is_inside in _compare(connection, sql, exact, beside):
                 echo(line)
                 missed += not is_inside
     rare = f"at {100 * CONFIDENCE:g} % about one in {1 / (1 - CONFIDENCE):.0f} does"
@@ -268,10 +295,11 @@ def _ask(connection: Connection, table: pa.Table, address: str, echo: Callable[[
 
 
 def _compare(
-    connection: Connection, sql: str, truth: Sequence[tuple[Any, ...]]
+    connection: Connection, sql: str, truth: Sequence[tuple[Any, ...]], beside: Result | None
 ) -> Iterator[tuple[str, bool]]:
     """A line for every estimate beside the exact answer with the same key, and whether its interval
-    holds that; a NULL claims nothing."""
+    holds that; a NULL claims nothing.  beside: an answer to the same, of which the intervals are
+    shown."""
     cursor = connection.execute(sql)
     result = cursor.result
     keys = [i for i in range(len(result.columns)) if i not in result.intervals]
@@ -286,8 +314,13 @@ def _compare(
                 continue
             half, true_value = (high - low) / 2, exact[key][index]
             digits, is_inside = 2 if half < 100 else 0, low <= true_value <= high
+            other = ""
+            if beside is not None:
+                own = beside.intervals[index]
+                other = f"   alone ± {(own.high[number] - own.low[number]) / 2:,.{digits}f}"
             yield (
                 f"   {label:<16} {value:>14,.{digits}f} ± {half:<10,.{digits}f}"
-                f" truth {true_value:>14,.{digits}f}  {'inside' if is_inside else 'outside'}",
+                f" truth {true_value:>14,.{digits}f}  {'inside' if is_inside else 'outside'}"
+                f"{other}",
                 is_inside,
             )

@@ -1,0 +1,81 @@
+"""The demonstration with a shuffler: processes that trust each other by keys, and what it says."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from io import StringIO
+
+import pytest
+
+from ldpsql.designer import auto
+from ldpsql.mechanisms.registry import mechanism
+from ldpsql.terminal.progress import Progress
+from ldpsql_device.errors import StoreError
+from ldpsql_lab.demo import shop, shuffled
+
+PEOPLE = 400
+
+
+def quiet(work: str) -> Progress:
+    return Progress(work, StringIO())
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
+    """Intervals that missed, and the printed lines; `auto` compares some mechanisms only."""
+    lines, folder = list[str](), tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(folder))
+        some = {name: mechanism(name) for name in ("fourier", "hgrr")}
+        patch.setattr(auto, "MECHANISMS", some)
+        missed = shuffled.run(lines.append, people=PEOPLE, port=0, stays=False, progress=quiet)
+    assert str(folder) in "\n".join(lines)
+    assert list(folder.glob("ldpsql-demo-*")) == []
+    return missed, "\n".join(lines).splitlines()
+
+
+def test_everybody_is_mixed_and_only_the_shuffler_reads(session: tuple[int, list[str]]) -> None:
+    text = "\n".join(session[1])
+    assert f"once shuffled among at least {PEOPLE} honest people" in text
+    assert f"devices    {PEOPLE} in Python" in text
+    assert re.search(
+        rf"reports    {PEOPLE} acknowledged in \d+ s, such as {{\"sealed\":\"[0-9a-f]+", text
+    )
+    assert f"batch      of {PEOPLE} reports, in random order, signed by the shuffler" in text
+    assert text.endswith("both were stopped, and their files are deleted")
+
+
+def test_answers_are_near_the_truth_and_alone_they_would_be_far_from_it(
+    session: tuple[int, list[str]],
+) -> None:
+    """Within four times the 95 % interval; and that of the same people alone is wider."""
+    missed, lines = session
+    answers = [line for line in lines if " truth " in line]
+    ages = shop.shoppers(PEOPLE, shop.SEED)["age"].to_numpy()
+    truth = int(((ages >= 26) & (ages <= 49)).sum())
+    assert re.search(rf"truth +{truth}  ", answers[0])
+    assert sum("  outside" in line for line in answers) == missed
+    for line in answers:
+        found = re.search(r" (-?[\d,.]+) ± ([\d,.]+) +truth +([\d,.]+) .* alone ± ([\d,.]+)", line)
+        assert found, line
+        value, half, exact, alone = (float(part.replace(",", "")) for part in found.groups())
+        assert abs(value - exact) < 4 * half, line
+        assert half < alone, line
+
+
+def test_a_shuffler_that_dies_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the devices nor who waits for the batch wait for ever."""
+    named = shop.SURVEY.replace('epsilon = "2"', 'epsilon = "2"\nmechanism = "grr"')
+    monkeypatch.setattr(shuffled, "SURVEY", named)
+    monkeypatch.setattr(shuffled, "describe", lambda _: ())
+    collect = shuffled.collect
+
+    def killing(fleets, servers, advance):  # type: ignore[no-untyped-def]
+        servers[1].kill()
+        servers[1].wait()
+        return collect(fleets, servers, advance)
+
+    monkeypatch.setattr(shuffled, "collect", killing)
+    with pytest.raises(StoreError):
+        shuffled.run(lambda _: None, people=100, port=0, stays=False, progress=quiet)
