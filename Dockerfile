@@ -1,4 +1,5 @@
 # `ldpsql serve`: docker build -t ldpsql . && docker run -v reports:/data -p 127.0.0.1:8080:8080 ldpsql
+# compose.yaml has a shuffler beside it.
 # TLS ends at a proxy in front of it; analysts' tokens are refused on other connections (docs/collect.md).
 FROM python:3.13-slim AS build
 WORKDIR /src
