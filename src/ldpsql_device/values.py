@@ -26,8 +26,7 @@ EPOCH = datetime(1970, 1, 1)
 
 _MICROSECOND = timedelta(microseconds=1)
 _HALVES = re.compile("[\ud800-\udfff]")
-_BEYOND, _NAN = 1e308, math.nan
-_BEYOND_INT = int(_BEYOND)
+_BEYOND, _BEYOND_INT, _NAN = 1e308, int(1e308), math.nan
 _LONG = 2**1000  # written in place, it would be computed anew, and by short numbers alone
 _FINE = ("ns", "ps", "fs", "as", "generic")
 _DIGITS = 19
@@ -136,16 +135,15 @@ def _from_numpy(value: np.datetime64) -> Any:
 
 def _is_whole(value: Any) -> bool:
     """Whether a plain value is a whole number, or an infinity; in the same steps for all."""
-    kind = type(value)
-    number: float = value if kind is float else 5.5
-    # Limited before the division, which takes longer of an infinity.
-    return (kind is int) | (min(max(number, -(2.0**62)), 2.0**62) % 1 == 0)
+    kind = type(value)  # here and below choices are places in tuples, as rare jumps are slow
+    number: float = (5.5, value)[kind is float]
+    return (kind is int) | min(max(number, -(2.0**62)), 2.0**62).is_integer()
 
 
 def is_real(value: Any) -> bool:
     """Whether a plain value is a number, or an infinity; in the same steps for all."""
     kind = type(value)
-    number: float = value if kind is float else _NAN
+    number: float = (_NAN, value)[kind is float]
     return (kind is int) | (number == number)  # noqa: PLR0124
 
 
@@ -172,7 +170,7 @@ class Listed:
             raise SurveyError(f"values must list 1 to {LARGEST_DOMAIN} values, chosen by a person")
         if len({type(value) for value in self.values}) != 1:
             raise SurveyError("the values of a category must be all strings or all ints")
-        expect(len(self._codes) == count, "the values of a category must differ")
+        expect(len(set(self.values)) == count, "the values of a category must differ")
         first = tuple(dict.fromkeys(self.merged))
         if self.merged and (
             len(self.merged) != count or first != tuple(range(self.size)) or self.size == count
@@ -195,8 +193,16 @@ class Listed:
         return (*(int(str(value)) for value in self.values[:-1]), self.values[-1])
 
     @cached_property
-    def _codes(self) -> dict[Value, int]:
-        return dict(zip(self.recorded, self.codes, strict=False))
+    def _places(self) -> dict[Any, int]:
+        """The places of the values by their keys; of numbers without the text that is last."""
+        numbered = enumerate(self.recorded)
+        return {self._key(value): place for place, value in numbered if type(value) is self._kind}
+
+    def _key(self, value: Any) -> Any:
+        """What a value is looked up by: for every text a new one, so that all have to be hashed."""
+        if self._kind is str:  # filled with what no survey can hold; one of both makes the new text
+            return value.ljust(self.longest, "\ud800")[: self.longest]
+        return _nearest_int(value) if self._kind is int else value
 
     @cached_property
     def _kind(self) -> Any:
@@ -214,21 +220,15 @@ class Listed:
         Texts are compared code point by code point, without any normalisation.
         """
         fits = (type(value) is self._kind) | (self._kind is int and _is_whole(value))
-        given: Any = value if fits else self.recorded[0]
-        if self._kind is str:
-            given = given[: self.longest]
-        code = self._codes.get(given, -1)
-        is_outside = int(code < 0)
-        return max(code, 0), is_outside if fits else MISSING
+        given: Any = (self.recorded[0], value)[fits]
+        place = self._places.get(self._key(given), 0)
+        is_outside = int(self.recorded[place] != given)
+        return self.codes[place], (MISSING, is_outside)[fits]
 
     def has_own_code(self, value: Any) -> bool:
         """Whether a value of a record is declared, and no other has its code."""
-        return self.has(value) and self.codes.count(self._codes[value]) == 1
-
-    def has(self, value: Any) -> bool:
-        """Whether a value of a record is declared."""
-        # True == 1, but is not the same value.
-        return type(value) is self._kind and value in self._codes
+        code, standing = self.find(value)
+        return standing == INSIDE and self.codes.count(code) == 1
 
 
 BOOL = Listed("bool", (False, True))
@@ -277,13 +277,13 @@ class Ordered:
 
     def find(self, value: Any) -> tuple[int, int]:
         """The code nearest to a plain value, and where that stands; the first for one without."""
-        fits, first = _FITS[self.type](value), self._first
-        point = _POINT[self.type](value if fits else first)
+        fits = _FITS[self.type](value)
+        point = _POINT[self.type]((self._first, value)[fits])
         lowest, highest = self.limits
         nearest = min(max(point, lowest), highest)
         code = min(bisect_right(self.points, nearest), self.size) - 1
         is_outside = int(nearest != point)
-        return code, is_outside if fits else MISSING
+        return code, (MISSING, is_outside)[fits]
 
     def has_own_code(self, value: Any) -> bool:
         """Whether a whole number is the only value of its code."""
@@ -314,21 +314,21 @@ def _nearest_int(value: Any) -> int:
     """A whole number, or an infinity, moved to 2^62 at most, which lies beyond all edges. Both are
     computed for everybody: what stands in for a float, and for an int."""
     is_float = type(value) is float
-    of_float = int(min(max(value if is_float else 5.5, -(2.0**62)), 2.0**62))
-    of_int = min(max(5 if is_float else value, -(2**62)), 2**62)
-    return of_float if is_float else of_int
+    of_float = int(min(max((5.5, value)[is_float], -(2.0**62)), 2.0**62))
+    of_int = min(max((value, 5)[is_float], -(2**62)), 2**62)
+    return (of_int, of_float)[is_float]
 
 
 def nearest_double(value: Any) -> float:
     """A number, or an infinity, as a double between -10^308 and 10^308. As above; and ints beyond
     2^53, which take longer to convert, have a stand-in of their own."""
     is_float = type(value) is float
-    of_float = min(max(value if is_float else 5.5, -_BEYOND), _BEYOND)
-    whole = 5 if is_float else value
-    is_short = -(2**53) <= whole <= 2**53
-    of_short = float(whole if is_short else 5)
-    of_long = float(min(max(_LONG if is_short else whole, -_BEYOND_INT), _BEYOND_INT))
-    return of_float if is_float else of_short if is_short else of_long
+    of_float: float = min(max((5.5, value)[is_float], -_BEYOND), _BEYOND)
+    whole = (value, 5)[is_float]
+    is_short = (whole >= -(2**53)) & (whole <= 2**53)
+    of_short = float((5, whole)[is_short])
+    of_long = float(min(max((whole, _LONG)[is_short], -_BEYOND_INT), _BEYOND_INT))
+    return ((of_long, of_short)[is_short], of_float)[is_float]
 
 
 # Per type of ordered domain, by plain values: whether one can be read, and the point of one that
