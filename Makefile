@@ -20,8 +20,9 @@ STAMP := $(VENV)/.installed
 demo: $(STAMP)
 	$(BIN)/ldpsql demo $(if $(SHUFFLE),--shuffle)
 
+# All but what needs a browser or Java, which `make browser` and `make spark` run, and what is slow.
 test: $(STAMP)
-	$(BIN)/python $(PYTEST)
+	$(BIN)/python $(PYTEST) -m "not slow and not spark" --ignore tests/browser
 
 test-all: $(STAMP)
 	$(BIN)/python $(PYTEST) -m "slow or not slow"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.planned_survey import device_text
+from support.tiers import runs
 
 if sys.platform != "linux":
     pytest.skip("memory is measured as Linux has it", allow_module_level=True)
@@ -101,7 +102,7 @@ TOMLS = {
 }
 
 
-@pytest.mark.fast(6)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("shape", TOMLS)
 def test_toml_of_any_shape_costs_little(shape):
     own = TOMLS[shape]
@@ -146,7 +147,7 @@ LARGE = {
 }
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("large", LARGE)
 def test_large_domains_cost_little_or_are_refused(large):
     text = toml(*LARGE[large])
@@ -201,4 +202,4 @@ def test_a_published_survey_with_a_bomb_anywhere_costs_little(bomb):
     data = json.loads(device_text())
     ways = list(places(data))
     texts = [json.dumps(replaced(data, at, None)).replace(f'"{MARK}"', BOMBS[bomb]) for at in ways]
-    require_cheap(*(("device", text) for text in texts[:: 1 + len(texts) // 12]))
+    require_cheap(*(("device", text) for text in texts[:: 1 + len(texts) // runs(12)]))

@@ -16,14 +16,14 @@ from ldpsql.planner import plan
 from ldpsql.store.store import Store
 from ldpsql_lab.simulation import collect
 
-CODES, PEOPLE = 6_000, 3_000
+CODES, PEOPLE = 600, 3_000
 QUESTIONS = (
     "SELECT item, COUNT(*) AS n FROM app GROUP BY item",
     "SELECT item, COUNT(*) AS n FROM app WHERE sex = 'f' GROUP BY item",
     "SELECT item, COUNT(*) FILTER (WHERE sex = 'f' OR is_new) AS n FROM app GROUP BY item",
     "SELECT shop, item, COUNT(*) AS n FROM app WHERE sex = 'f' OR shop = 1 GROUP BY shop, item",
-    "SELECT item, COUNT(*) AS n FROM app WHERE item NOT IN (3, 8, 9) AND item < 4000 GROUP BY item",
-    "SELECT item, COUNT(*) AS n FROM app WHERE item > 5000 OR sex = 'f' GROUP BY item",
+    "SELECT item, COUNT(*) AS n FROM app WHERE item NOT IN (3, 8, 9) AND item < 400 GROUP BY item",
+    "SELECT item, COUNT(*) AS n FROM app WHERE item > 300 OR sex = 'f' GROUP BY item",
     "SELECT item, sex, COUNT(*) AS n FROM app WHERE item <> 7 GROUP BY item, sex",
     "SELECT item, SUM(price) AS n FROM app WHERE sex = 'm' GROUP BY item",
     "SELECT item, COUNT(*) FILTER (WHERE sex = 'f') - 2 * COUNT(*) AS n FROM app GROUP BY item",

@@ -17,7 +17,7 @@ _is_fast = True
 def choose_tier(config: pytest.Config) -> None:
     """Called once, before any test is read."""
     global _is_fast  # noqa: PLW0603
-    _is_fast = config.option.markexpr == "not slow"
+    _is_fast = config.option.markexpr.startswith("not slow")
     settings.register_profile(
         "tier",
         max_examples=examples(settings.default.max_examples),
