@@ -11,12 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.command_line import refusal, run, words_of
+from support.shuffled_survey import shuffled_survey
 from support.surveys import integer, public, survey_toml
 
 from ldpsql.designer import design
+from ldpsql.shuffler.opener import Opener
 from ldpsql.survey import Survey
 from ldpsql_device.errors import SurveyError
 from ldpsql_device.ledger import chain_of
+from ldpsql_device.pledge import Pledge
+from ldpsql_device.signature import SigningKey
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey as DeviceSurvey
 from ldpsql_device.survey import utc_today
@@ -101,6 +105,22 @@ def test_describe_says_what_a_person_is_asked(tmp_path, key):
     assert "a belief of 50 % about your answers can rise to 99.4 % at most" in words
     assert "12 in a year have epsilon 60 together" in words
     assert f"the owner of the key {DeviceSurvey.from_json(target).author}" in words
+
+
+def test_describe_says_what_a_shuffler_pledges(tmp_path, key):
+    survey = shuffled_survey()
+    target, said = tmp_path / "app.survey.json", tmp_path / "app.pledge.json"
+    target.write_text(survey.device_text)
+    opener, until = Opener.create(), date(2026, 12, 31)
+    pledge = Pledge.sign(survey, SigningKey.read(key), survey.shuffled, opener.public, until)
+    said.write_text(pledge.text)
+    shown = run("describe", target, "--pledge", said)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert f"Only a shuffler can read it, the owner of the key {pledge.shuffler}." in words_of(
+        shown.stdout
+    )
+    said.write_text(pledge.text.replace("2026-12-31", "2027-12-31"))
+    assert "signature" in refusal(run("describe", target, "--pledge", said), 1)
 
 
 def test_an_author_says_which_survey_is_asked(tmp_path, key, other):

@@ -15,6 +15,7 @@ from support.shuffled_survey import shuffled_survey
 from support.surveys import ANYTHING
 from support.vectors import published_key
 
+from ldpsql.designer import design
 from ldpsql.shuffler.opener import Opener
 from ldpsql_device.answer import respond
 from ldpsql_device.errors import InterfaceError, OperationalError, PolicyError
@@ -67,6 +68,24 @@ def test_a_person_gives_to_a_crowd_what_they_do_not_give_alone(path):
     assert ledger.spent() == 0
     read(give(ledger))
     assert ledger.spent() == 1
+
+
+def test_the_survey_of_the_readme_is_answered_by_a_thousand_people_under_its_own_limits(path):
+    """What README shows, behind a shuffler: its survey, its policy and its ledger."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    policy, ledger = "Policy(max_epsilon=2)", 'Ledger("given.sqlite", total=4, per_attribute=2)'
+    assert policy in readme
+    assert ledger in readme
+    _, _, text = readme.partition("```toml\n")
+    trust = 'epsilon = "1"\ntrust = "shuffle"\ndelta = "1e-5"\nusers = 1000\n'
+    shuffled = text.partition("```")[0].replace('epsilon = "2"\n', trust)
+    survey = Survey.from_json(design(shuffled, mechanism="fourier").device_text)
+    assert survey.guarantee.epsilon.value > 2
+    with pytest.raises(PolicyError, match="asks for epsilon"):
+        respond(survey, {}, policy=Policy(max_epsilon=2), today=TODAY)
+    own = Ledger(path, total=4, per_attribute=2)
+    read(give(own, survey), survey)
+    assert own.spent() == 1
 
 
 def test_a_repeat_is_the_same_report_sealed_anew(path):

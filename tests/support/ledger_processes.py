@@ -51,8 +51,8 @@ def take_locks_out() -> None:
         check(*arguments)
 
     module._check_round = dawdle
-    ledger, answers = module._SCHEMA
-    module._SCHEMA = (ledger, answers.replace(" PRIMARY KEY", ""))
+    ledger, answers = module._SCHEMAS[module.FORMAT]
+    module._SCHEMAS[module.FORMAT] = (ledger, answers.replace(" PRIMARY KEY", ""))
     module._Content.add = lambda self, answer: self.answers.append(answer) or ""
     module._Content.heading = lambda self: (self.latest, "{}", "")
     Ledger._open = unlocked  # type: ignore[method-assign]

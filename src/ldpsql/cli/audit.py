@@ -33,7 +33,8 @@ from ldpsql_device.description import (
 )
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
-from ldpsql_device.survey import utc_today
+from ldpsql_device.pledge import Pledge
+from ldpsql_device.survey import read_text, utc_today
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -191,13 +192,16 @@ def _make_document(
 
 @click.command()
 @click.argument("survey", metavar="SURVEY.json", type=options.EXISTING)
-def describe(survey: Path) -> None:
+@click.option("--pledge", "said", type=options.EXISTING, help="What a trusted shuffler pledges.")
+def describe(survey: Path, said: Path | None) -> None:
     """Print what a person is asked to agree to, in the words that apps show.
 
     It says what is asked, what leaves the device, how often and until when, what is not covered,
-    and who has signed the survey. `ldpsql audit` checks the promise.
+    and who has signed the survey. `ldpsql audit` checks the promise. With --pledge it says what is
+    promised if the shuffler is honest, and what if it is not.
     """
-    show_text(describe_survey(read_device_part(survey)))
+    pledge = None if said is None else Pledge.from_json(read_text(said))
+    show_text(describe_survey(read_device_part(survey), pledge))
 
 
 def _of_survey(
