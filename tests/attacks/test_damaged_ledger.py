@@ -132,8 +132,9 @@ def test_control_without_digests_a_flipped_bit_is_believed(path, report, monkeyp
     for cell in (*(cell.encode() for cell in cells), b"1.000000"):
         assert whole.count(cell) == 1
         changed = bytearray(whole)
-        # The last digit of a report's id, and the first one of anything else.
-        changed[whole.index(cell) + (37 if b"id" in cell else 0)] ^= 1
+        # A digit of a report's id, and the first character of anything else.
+        digits = (place for place in range(7, 39) if cell[place : place + 1].isdigit())
+        changed[whole.index(cell) + (next(digits) if b"id" in cell else 0)] ^= 1
         damage(path, whole, changed)
         with pytest.raises(AssertionError):
             assert is_refused(path, report)
