@@ -88,7 +88,7 @@ def run(
         )
         echo(f"\ncollector  {address}, with the database {database}")
         with progress("collecting") as shown:
-            fleets = list(_fleets(table, address))
+            fleets = list(make_fleets(table, address))
             lines = list(collect(fleets, [server], shown.advance))
         for line in lines:
             echo(line)
@@ -195,21 +195,19 @@ class Fleet:
     records: list[dict[str, Any]]
 
 
-def _fleets(table: pa.Table, address: str) -> Iterator[Fleet]:
-    """Everybody's devices: some in JavaScript where that can be run, the others in Python."""
+def make_fleets(table: pa.Table, address: str, *trusted: str) -> Iterator[Fleet]:
+    """Everybody's devices: some in JavaScript where that can be run, the others in Python.
+
+    trusted: the address and the key of a shuffler, if there is one.
+    """
     records, node = table.to_pylist(), shutil.which("node")
     share = len(records) // JAVASCRIPT_SHARE if node and (_CLIENT / "index.js").exists() else 0
-    yield Fleet("Python", python_devices(address), records[share:])
+    given = [address, TABLE, *trusted]
+    of_python = [sys.executable, "-P", str(_HERE / "devices.py"), *given]
+    yield Fleet("Python", of_python, records[share:])
     if node and share:
-        of_node = [node, str(_HERE / "devices.mjs"), str(_CLIENT), address, TABLE]
+        of_node = [node, str(_HERE / "devices.mjs"), str(_CLIENT), *given]
         yield Fleet("JavaScript (node)", of_node, records[:share])
-
-
-def python_devices(*given: str) -> list[str]:
-    """The command of devices in Python: the collector's address, and what `devices.py` takes
-    after the table."""
-    address, *more = given
-    return [sys.executable, "-P", str(_HERE / "devices.py"), address, TABLE, *more]
 
 
 def collect(
@@ -220,6 +218,8 @@ def collect(
     """Have everybody answer; what is to be said of it."""
     people, started = sum(len(fleet.records) for fleet in fleets), time.monotonic()
     yield "devices    " + " and ".join(f"{len(f.records):,} in {f.language}" for f in fleets)
+    if len(fleets) == 1:
+        yield "           (none in JavaScript: node is not there)"
     told = SimpleQueue[str | None]()
     with ExitStack() as ending:
         processes = []

@@ -23,7 +23,7 @@ from ldpsql_device.errors import StoreError
 from ldpsql_device.policy import Policy
 from ldpsql_device.signature import SigningKey
 from ldpsql_lab.demo import run as unmixed
-from ldpsql_lab.demo.run import Fleet, ProgressDisplay, ask, collect, describe, gone, serve
+from ldpsql_lab.demo.run import ProgressDisplay, ask, collect, describe, gone, make_fleets, serve
 from ldpsql_lab.demo.shop import SEED, SURVEY, shoppers
 
 EPSILON = "1"
@@ -72,9 +72,8 @@ def run(
         )
         echo(f"\ncollector  {address}, with the database {database}")
         echo(f"shuffler   {mixer}, whose key {key.author[:12]}... the devices trust")
-        command = unmixed.python_devices(address, mixer, key.author)
         with progress("collecting") as shown:
-            fleets = [Fleet("Python", command, table.to_pylist())]
+            fleets = list(make_fleets(table, address, mixer, key.author))
             lines = list(collect(fleets, [collector, shuffler], shown.advance))
         for line in lines:
             echo(line)
