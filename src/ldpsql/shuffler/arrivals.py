@@ -248,6 +248,7 @@ class Arrivals:
                 if intake.schedule.has_ended(old):  # what was sealed to its key stays so
                     forget = "UPDATE surveys SET opener = NULL WHERE number = ?"
                     self._database.execute(forget, [number])
+                    self._doors.pop(intake.fingerprint, None)
             self._database.execute("UPDATE seen SET latest = ?", [self._arrival.isoformat()])
         self._saw = today
 
