@@ -110,8 +110,7 @@ def unary(one: Fraction, zero: Fraction, size: int) -> Blanket:
     none, both = (1 - one) * (1 - zero), one * zero
     # Both set: no other bit is 0 with probability `full`, whichever of the two is the person's own.
     full = zero ** (size - 2)
-    atoms = [(right, left, right), (right, right, left), (none, none, none)]
-    atoms.append((both * full, both * full, both * full))
+    atoms = [(right, left, right), (right, right, left), (none,) * 3, (both * full,) * 3]
     if size > 2:
         # Else somebody at a 0 among the others sends them with less: the ratio of 0 at an own bit.
         least, partly = (1 - one) / (1 - zero), both * (1 - full)
@@ -173,8 +172,7 @@ def keeps(
     """
     if local.value <= central.epsilon.value:
         return True
-    found = delta_of(blankets, central.people, central.epsilon, terms)
-    return Fraction(found) <= central.delta
+    return Fraction(delta_of(blankets, central.people, central.epsilon, terms)) <= central.delta
 
 
 @lru_cache(maxsize=256)

@@ -31,9 +31,8 @@ from itertools import product
 import numpy as np
 
 from ldpsql.shuffle.accountant import Blanket, clones, largest_local, unary
-from ldpsql_device.draw import base_and_size, count_words, part_radices, split, subset_table
+from ldpsql_device import draw
 from ldpsql_device.epsilon import LARGEST_EPSILON, Epsilon
-from ldpsql_device.law import part_law
 from ldpsql_device.odds import Definition, odds
 from ldpsql_device.plan import (
     HALVES,
@@ -182,7 +181,7 @@ def _numbers(face: Face, part: Part) -> list[Integers]:
     choices, then = face.combinations, part.then
     if not isinstance(part.response, Subset):
         return [np.asarray(product_of(part.radices, choices))]
-    found = [*map(np.asarray, base_and_size(part, choices))]
+    found = [*map(np.asarray, draw.base_and_size(part, choices))]
     if isinstance(then, Hash):
         found.append(np.asarray(value_of(then.prime, choices)))
     elif isinstance(then, Parity):
@@ -209,13 +208,22 @@ def _answer_law(plan: Plan, part: Part, numbers: Sequence[int], agreement: Fract
         return _table_law(response.rows[: part.size])
     is_fixed = part.then is None and not any(find_columns(part.radices))
     if isinstance(response, Ladder) and is_fixed and size <= _LARGEST_LADDER:
-        digits = split(np.arange(size), part_radices(part, ()))
-        symbols = ([digit[i : i + 1] for digit in digits] for i in range(size))
-        laws = (part_law(plan, part, symbol, ()) for symbol in symbols)
-        return _table_law(
-            tuple(tuple(int(law.get((y,), 0) * WORDS) for y in range(size)) for law in laws)
-        )
+        return _table_law(_list_ladder(plan, part, size))
     return None
+
+
+def _list_ladder(plan: Plan, part: Part, size: int) -> tuple[tuple[int, ...], ...]:
+    """The words of every answer, a row per symbol; as `part_law`, for all symbols at once."""
+    digits = draw.split(np.arange(size), draw.part_radices(part, ()))
+    own, rows = draw.rungs(plan, part, digits, ()), np.zeros((size, size), dtype=object)
+    for kind in range(own.table.shape[2]):
+        members = np.flatnonzero(own.kinds == kind)
+        for rung, points, width, last in draw.count_words(own.table, kind):
+            places, index = np.repeat(members, points), np.tile(np.arange(points), len(members))
+            symbols, which = [digit[places] for digit in digits], np.full(len(places), rung)
+            words = np.array([*[width] * (points - 1), last], dtype=object)
+            rows[places, draw.answer(part, symbols, (), which, index)] += words[index]
+    return tuple(map(tuple, rows.tolist()))
 
 
 def _bits_law(response: Bits, size: int) -> Law | None:
@@ -252,7 +260,7 @@ def _subset_law(
 ) -> Law:
     """Of a subset response.  collide: the chance that two records have one symbol, and so favour
     the same answers; for hashes and parities it is found here."""
-    rungs = [*count_words(subset_table([(base, size)], budget), 0)]
+    rungs = [*draw.count_words(draw.subset_table([(base, size)], budget), 0)]
     words = [(last, width if points > 1 else last) for _, points, width, last in rungs]
     most, least = max(map(max, words)), min(map(min, words))
     # Nominal odds where they hold, as nearly always: all questions then have the same ratios.
