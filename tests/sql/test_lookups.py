@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -166,3 +167,65 @@ def test_scalars_of_numpy_are_what_they_mean_or_refused():
             for data in ({"a": values}, pd.DataFrame({"a": pd.Series(mixed, dtype=object)})):
                 with pytest.raises(DataError, match="not a table of plain columns"):
                     PublicTable.of("t", data)
+    for first in (np.datetime64("2026-01-01"), np.int8(5)):
+        mixed = [first, np.int8(1), np.datetime64("2026-01-02"), np.str_("x")]
+        index, records = pd.Index(mixed, dtype=object), np.empty(4, dtype=[("b", object)])
+        records["b"] = mixed
+        within = (
+            pd.Categorical.from_codes([0, 1, 2, 3], index),
+            pd.Series(pd.Categorical.from_codes([0, 1, 2, 3], index)),
+            pl.Series(mixed, dtype=pl.Object),
+            records,
+        )
+        for values in within:
+            with pytest.raises(DataError, match=r"not a table of plain columns|is of type fixed"):
+                PublicTable.of("t", {"a": values})
+
+
+def test_values_of_several_kinds_are_not_taken_for_each_other():
+    """Of a day and a number Arrow makes two days, and of a day and a moment, too."""
+    for values in ([date(2026, 1, 1), 1], [date(2026, 1, 1), datetime(2026, 1, 1, 5)], [True, 1]):
+        with pytest.raises(DataError, match="not a table of plain columns"):
+            PublicTable.of("t", {"a": values})
+    numbers = {"a": [1, Decimal("2.25"), None], "b": [1, 0.5, None]}
+    assert PublicTable.of("t", numbers).rows.to_pydict() == {
+        "a": [1.0, 2.25, None],
+        "b": [1.0, 0.5, None],
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pd.Series(["x", np.nan, pd.NA, None], dtype=object), ["x", None, None, None]),
+        (pd.Series(["x", None]), ["x", None]),
+        (pd.array([1, None], dtype="Int64"), [1, None]),
+        (pd.Categorical(["x", None, "y"]), ["x", None, "y"]),
+        (pl.Series([1, None]), [1, None]),
+        (np.ma.masked_array([1, 2], [True, False]), [None, 2]),
+    ],
+)
+def test_columns_of_other_libraries_keep_their_values(values, expected):
+    assert PublicTable.of("t", {"a": values}).rows["a"].to_pylist() == expected
+    frame = (
+        pd.DataFrame({"a": values}) if not isinstance(values, pl.Series) else values.to_frame("a")
+    )
+    assert PublicTable.of("t", frame).rows["a"].is_null().to_pylist() == [
+        each is None for each in expected
+    ]
+
+
+def test_an_arrow_table_that_leads_out_of_itself_is_refused():
+    """Such ones end the process that reads them."""
+    places = [0, 1 << 30, 5], [0, 5]
+    far, near = (pa.py_buffer(np.array(each, dtype="i4").tobytes()) for each in places)
+    texts, bytes_of_none = map(pa.py_buffer, (b"abcde", b"abcd\xff"))
+    arrays = [
+        pa.DictionaryArray.from_arrays(pa.array([1 << 30]), pa.array(["x"]), safe=False),
+        pa.Array.from_buffers(pa.string(), 2, [None, far, texts]),
+        pa.Array.from_buffers(pa.string(), 1, [None, near, bytes_of_none]),
+    ]
+    for array in arrays:
+        for data in ({"a": array}, pa.table({"a": array})):
+            with pytest.raises(DataError, match="not a table of plain columns"):
+                PublicTable.of("t", data)

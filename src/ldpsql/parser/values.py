@@ -28,6 +28,7 @@ from ldpsql.limits import check, in_time
 from ldpsql.parser import binder
 from ldpsql.parser.allowed import is_deterministic
 from ldpsql.parser.source import Refusal, is_unicode, wrong
+from ldpsql.reports.arrow_types import is_far
 from ldpsql.sql.domains import read_moment
 from ldpsql.sql.quoting import DUCKDB_TYPES
 from ldpsql_device.values import Value, plain
@@ -389,7 +390,7 @@ def plain_parameter(value: object) -> Value | Decimal | None:
         own: Value | Decimal | None = value
         is_known = value.is_finite()
     else:
-        own = None if isinstance(value, np.datetime64) and _is_far(value) else plain(value)
+        own = None if isinstance(value, np.datetime64) and is_far(value) else plain(value)
         is_known = own is not None and getattr(own, "tzinfo", None) is None
         is_known &= not isinstance(own, float) or math.isfinite(own)
     if not is_known:
@@ -411,11 +412,6 @@ def _number_node(digits: str) -> exp.Expr:
     if not digits.startswith("-"):
         return exp.Literal.number(digits)
     return exp.Paren(this=exp.Neg(this=exp.Literal.number(digits[1:])))
-
-
-def _is_far(value: np.datetime64) -> bool:
-    """Whether a moment of NumPy is before the year 1 or after 9999."""
-    return not 1 <= int(value.astype("M8[Y]").astype(np.int64)) + 1970 <= datetime.max.year
 
 
 def _count_digits(value: object) -> int:

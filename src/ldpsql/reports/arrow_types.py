@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import date, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -64,6 +64,11 @@ def is_text(kind: pa.DataType) -> bool:
 
 _DAYS = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+def is_far(value: np.datetime64) -> bool:
+    """Whether a moment of NumPy is before the year 1 or after 9999."""
+    return not 1 <= int(value.astype("M8[Y]").astype(np.int64)) + 1970 <= datetime.max.year
 
 
 def find_far(column: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:

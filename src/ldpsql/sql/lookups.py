@@ -7,8 +7,12 @@ over estimates knows, and with names that need no quotes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence, Set
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 
 from ldpsql.errors import list_some
-from ldpsql.reports.arrow_types import ARROW_TYPES, HOLDS
+from ldpsql.reports.arrow_types import ARROW_TYPES, HOLDS, is_far
 from ldpsql_device.errors import DataError, SurveyError
 from ldpsql_device.schema import RESERVED_PREFIX, check_name
+from ldpsql_device.values import plain
 
 MAX_ROWS = 1 << 20
 MAX_BYTES = 1 << 26
@@ -34,6 +39,8 @@ _TEXTS: tuple[tuple[str, pa.DataType], ...] = (
     (rf"{_DAY}[ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?$", pa.timestamp("us")),
 )
 """The types as which texts of a CSV file are read, if all of a column match; 0042 stays a text."""
+
+_NUMBERS = {int, float, Decimal}
 
 
 class ArrowStream(Protocol):
@@ -132,53 +139,58 @@ def _check(name: str, what: str, hint: str = "") -> None:
 
 
 def _as_table(name: str, data: Columns) -> pa.Table:
-    """The data as an Arrow table."""
+    """The data as an Arrow table, whose offsets and indices lead nowhere else."""
+    frame: Any = data
     try:
-        if isinstance(data, pa.Table):
-            return data
-        if isinstance(data, pa.RecordBatch):
-            return pa.Table.from_batches([data])
         if isinstance(data, Mapping):
-            return pa.table({key: _as_plain(values) for key, values in data.items()})
-        if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
-            return pa.table(data)
-        frame: Any = data
-        columns = (frame.iloc[:, place] for place in range(len(frame.columns)))
-        arrays = [pa.array(_as_plain(each), from_pandas=True) for each in columns]
-        return pa.table(arrays, [str(each) for each in frame.columns])
-    except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError):
+            table = pa.table({key: _as_array(values) for key, values in data.items()})
+        elif hasattr(data, "iloc"):
+            columns = (frame.iloc[:, place] for place in range(len(frame.columns)))
+            table = pa.table([*map(_as_array, columns)], [str(each) for each in frame.columns])
+        else:
+            table = pa.table(data)
+        table.validate(full=True)
+    except (pa.ArrowException, TypeError, ValueError, AttributeError, ArithmeticError):
         raise DataError(
             f"look-up table {name} is not a table of plain columns; give Arrow, pandas, or a dict "
             "of lists"
         ) from None
+    return table
 
 
-def _as_plain(values: Any) -> Any:
-    """Values of any type as Python's own: Arrow ends the process on some lists of numpy's scalars
-    of several types, and on lists of such. ValueError for a list within, and for a moment that
-    Python has none for."""
-    if isinstance(values, pa.Array | pa.ChunkedArray) or (
-        getattr(values, "dtype", None) or np.dtype(object)
-    ) != np.dtype(object):
+def _as_array(values: Any) -> pa.Array | pa.ChunkedArray:
+    """Values of any type as Arrow's: one by one, as Python's own and of one kind, unless they are
+    numbers in memory or Arrow's already. Arrow ends the process on some lists of numpy's scalars,
+    wherever they stand, and makes days of whole numbers that follow a day."""
+    kind = getattr(values, "dtype", None)
+    if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
+    if isinstance(kind, np.dtype) and not kind.hasobject:
+        return pa.array(values)
+    if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
+        return pa.chunked_array(values)
     if isinstance(values, str | bytes | Mapping):
         raise TypeError
-    return [_python_value(each) for each in values]
+    own = [_python_value(each, is_missing=kind is not None) for each in values]
+    kinds = {type(each) for each in own if each is not None}
+    if len(kinds) > 1 and not kinds <= _NUMBERS:
+        raise TypeError
+    return pa.array(own)
 
 
-def _python_value(scalar: Any) -> Any:
-    if isinstance(scalar, list | tuple | Set | Mapping | np.ndarray):
+def _python_value(value: Any, *, is_missing: bool) -> Any:
+    """A value as one of Python's own, or as a decimal, and None for NULL; ValueError for others.
+
+    is_missing: whether NaN is NULL, as in pandas."""
+    pandas_na = getattr(sys.modules.get("pandas"), "NA", None)
+    if value is None or value is pandas_na:
+        return None
+    if isinstance(value, date | np.datetime64) and value != value:  # noqa: PLR0124  (NaT)
+        return None
+    own = value if type(value) is Decimal else plain(value)
+    if own is None or (isinstance(value, np.datetime64) and is_far(value)):
         raise ValueError
-    if not isinstance(scalar, np.generic):
-        return scalar
-    if scalar.dtype.kind == "f":
-        return float(scalar)
-    found = scalar.item()
-    if scalar.dtype.kind in "mM" and isinstance(found, int):  # nanoseconds, or beyond all years
-        if scalar.dtype != np.dtype("datetime64[ns]"):
-            raise ValueError
-        return scalar.astype("datetime64[us]").item()
-    return found
+    return None if is_missing and isinstance(own, float) and math.isnan(own) else own
 
 
 def _plain(table: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
