@@ -22,7 +22,7 @@ from ldpsql.algebra.estimate import Estimates
 from ldpsql.errors import Place, QueryError
 from ldpsql.server.remote import TOKEN, RemoteSession, RemoteStore
 from ldpsql.server.tokens import Tokens
-from ldpsql.server.wire import pack_estimates
+from ldpsql.server.wire import pack_estimates, read_stream, write_stream
 from ldpsql.sql.lookups import PublicTable
 from ldpsql.store import open_store
 from ldpsql.survey import Survey
@@ -77,6 +77,19 @@ def test_a_covariance_of_very_many_estimates_is_refused():
         NotSupportedError, match=r"covariance of 2,001 estimates is too large for HTTP"
     ):
         pack_estimates(many)
+
+
+def test_an_answer_that_leads_out_of_itself_is_none():
+    """A collector that sends such a stream would end the process of who asks it."""
+    texts = pa.array(["abc", "de"])
+    whole = write_stream(pa.table({"0": texts}))
+    assert read_stream(whole)["0"].to_pylist() == ["abc", "de"]
+    offsets = np.array([0, 3, 5], dtype="i4").tobytes()
+    assert whole.count(offsets) == 1
+    for wrong in ([0, 3, 1 << 30], [0, -9, 5], [4, 3, 5]):
+        broken = whole.replace(offsets, np.array(wrong, dtype="i4").tobytes())
+        with pytest.raises(pa.ArrowInvalid):
+            read_stream(broken)
 
 
 def test_errors_are_those_of_the_file(remote):

@@ -77,10 +77,13 @@ def write_stream(table: pa.Table) -> bytes:
 
 def read_stream(data: bytes) -> pa.Table:
     """The table of an Arrow stream; ValueError for one that is compressed within, which may hold
-    more than any machine can, and pyarrow's errors and struct.error for what is none."""
+    more than any machine can, and pyarrow's errors and struct.error for what is none, or has
+    offsets that lead out of it."""
     if is_compressed(data):
         raise ValueError("compressed within")
-    return pa.ipc.open_stream(data).read_all()
+    table = pa.ipc.open_stream(data).read_all()
+    table.validate(full=True)
+    return table
 
 
 def unpack(
