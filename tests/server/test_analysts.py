@@ -137,6 +137,59 @@ def test_a_wrong_question_is_told_as_at_home(app, secret):
     assert kind(large) == (413, "too-large")
 
 
+@pytest.mark.parametrize(
+    ("path", "keys", "said"),
+    [
+        ("/v1/query", {"estimator": {}}, "estimator must be string or null"),
+        ("/v1/query", {"estimator": []}, "estimator must be string or null"),
+        ("/v1/query", {"estimator": 0}, "estimator must be string or null"),
+        ("/v1/query", {"estimator": False}, "estimator must be string or null"),
+        ("/v1/query", {"estimator": ""}, "no estimator"),
+        ("/v1/query", {"confidence": "0.9"}, "confidence must be number"),
+        ("/v1/query", {"confidence": None}, "confidence must be number"),
+        ("/v1/query", {"confidence": 0}, "between 0 and 1"),
+        ("/v1/query", {"timeout": True}, "timeout must be number"),
+        ("/v1/query", {"timeout": "5"}, "timeout must be number"),
+        ("/v1/query", {"timeout": -1}, "from 0 on"),
+        ("/v1/query", {"texts": "yes"}, "texts must be boolean"),
+        ("/v1/query", {"census": 1}, "census must be boolean"),
+        ("/v1/query", {"one_population": {}}, "one_population must be boolean"),
+        ("/v1/query", {"weights": {}}, "weights must be array or null"),
+        ("/v1/query", {"weights": [[]]}, "cannot be read"),
+        ("/v1/query", {"parameters": ""}, "parameters must be array or object or null"),
+        ("/v1/query", {"parameters": 0}, "parameters must be array or object or null"),
+        ("/v1/query", {"sql": ["SELECT 1"]}, "sql must be string"),
+        ("/v1/query", {"sql": None}, "sql must be string"),
+        ("/v1/explain", {"estimator": {}}, "estimator must be string or null"),
+        ("/v1/synthesize", {"sql": "SELECT 1"}, "keys among rows, seed, table"),
+        ("/v1/synthesize", {"rows": True}, "rows must be integer or null"),
+        ("/v1/synthesize", {"seed": 1.5}, "seed must be integer or null"),
+        ("/v1/synthesize", {"table": ["app"]}, "table must be string or null"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_and_not_taken_for_none(app, secret, path, keys, said):
+    whole = {"sql": "SELECT COUNT(*) FROM app"} if path != "/v1/synthesize" else {"rows": 5}
+    assert question(app, secret, path, **whole).status == 200
+    answer = question(app, secret, path, **whole | keys)
+    assert kind(answer) == (400, "wrong-question")
+    assert said in answer.json["detail"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"sql": "SELECT COUNT(*) FROM app", "sql": "SELECT COUNT(*) FROM app"}',
+        '{"sql": "SELECT COUNT(*) FROM app", "timeout": NaN}',
+        '[{"sql": "SELECT COUNT(*) FROM app"}]',
+        '{"sql": "SELECT COUNT(*) FROM app", "x": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    ],
+    ids=len,
+)
+def test_what_readers_of_json_take_each_in_its_way_is_refused(app, secret, body):
+    answer = ask(app, "/v1/query", body.encode(), client="127.0.0.1", authorization=secret)
+    assert kind(answer) == (400, "wrong-question")
+
+
 @pytest.mark.parametrize("path", ["/v1/query", "/v1/explain", "/v1/synthesize", "/v1/files"])
 def test_nobody_asks_without_a_token(app, secret, path):
     for given in ("", "Bearer ", "Bearer wrong", secret.removeprefix("Bearer "), f"Basic {secret}"):
@@ -186,7 +239,9 @@ def test_an_admin_brings_files_and_an_analyst_does_not(app, tokens, secret):
     assert kind(ask(app, "/v1/files?name=../x.exe", b"x", **own)) == (415, "unknown-type")
     for name in ("a%00b.parquet", "x" * 300 + ".parquet", "%F4%8D%A0%BD%0A.ndjson", "a.JSONL"):
         assert kind(ask(app, f"/v1/files?name={name}", b"PAR1", **own)) == (400, "wrong-question")
-    damaged = ask(app, path, b"PAR1", **own)
+    for more in ("skip_invalid=1", "skip_invalid", "skip=true", "survey=a&survey=b"):
+        assert kind(ask(app, f"{path}&{more}", b"PAR1", **own)) == (400, "wrong-question")
+    damaged = ask(app, f"{path}&skip_invalid=false", b"PAR1", **own)
     assert kind(damaged) == (400, "wrong-question")
     assert damaged.json["error"] == "ReportError"
     assert app.store.sizes("app").sum() == 2050

@@ -80,7 +80,7 @@ class Evidence:
         """
         survey = self.store.survey(table)
         offered = tuple(survey.design.estimators)
-        name = estimator or survey.estimator or offered[0]
+        name = (survey.estimator or offered[0]) if estimator is None else estimator
         if name not in offered:
             raise NotSupportedError(
                 f"survey {survey.table} has no estimator {name!r} "

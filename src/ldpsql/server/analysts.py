@@ -55,7 +55,7 @@ from ldpsql.server.wire import (
     write_stream,
 )
 from ldpsql.server.writer import Writer
-from ldpsql.store.incoming import SUFFIXES
+from ldpsql.store.incoming import SUFFIXES, parse_object
 from ldpsql.store.intake import end_of_statement
 from ldpsql.store.store import Store
 from ldpsql.terminal.table_files import write_parquet, write_separated
@@ -72,8 +72,11 @@ QUESTION_BYTES, FILE_BYTES, MADE_UP_ROWS = 1 << 20, 1 << 30, 10**6
 FILE_SECONDS = 600.0
 """How long the reports of a file may take; none is taken of one that takes longer."""
 _SESSIONS, _LOOK = 8, 0.1
-_KEYS = {"sql", "parameters", "confidence", "estimator", "timeout", "one_population", "census"}
-_KEYS |= {"texts", "weights"}
+_FLAGS = "skip_invalid", "accept_smaller_batch"
+_SCHEMAS = json.loads(Path(__file__).with_name("openapi.json").read_text())["components"]["schemas"]
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array"}
+_TYPES |= {dict: "object", type(None): "null"}
+"""What the description calls the values that JSON is read as."""
 _UNREADABLE = "parameters or weights cannot be read; see /openapi.json"
 _ANSWERS = 64
 """Of so many last answers the covariance can be asked for, and of fewer where they are large."""
@@ -209,12 +212,8 @@ class Analysts:
         """A table of made-up people, as an Arrow stream."""
         who = self._let_in(request)
         with self._questions.enter(who):
-            asked = await _read_json(request, {"table", "rows", "seed"})
-        table, rows, seed = (asked.get(key) for key in ("table", "rows", "seed"))
-        if any(number is not None and type(number) is not int for number in (rows, seed)):
-            raise Problem(400, "wrong-question", "rows and seed are whole numbers")
-        if table is not None and not isinstance(table, str):
-            raise Problem(400, "wrong-question", "table is a name")
+            asked = await _read_json(request, "People")
+        table, rows, seed = map(asked.get, ("table", "rows", "seed"))
 
         def late(seconds: float) -> Error:
             text = f"it took longer than {seconds:g} s; do it where the database is"
@@ -240,9 +239,11 @@ class Analysts:
         name = PurePath(given.get("name", "")).name
         if PurePath(name).suffix.lower() not in SUFFIXES:
             raise Problem(415, "unknown-type", f"a report file ends in {', '.join(SUFFIXES)}")
-        options: dict[str, Any] = {
-            key: given.get(key) == "true" for key in ("skip_invalid", "accept_smaller_batch")
-        }
+        odd = given.keys() - {"name", "survey", *_FLAGS} or len(given) < len(given.multi_items())
+        if odd or {given.get(flag, "false") for flag in _FLAGS} - {"true", "false"}:
+            detail = f"of a file say its name, its survey, and true or false of {', '.join(_FLAGS)}"
+            raise Problem(400, "wrong-question", detail)
+        options: dict[str, Any] = {flag: given.get(flag) == "true" for flag in _FLAGS}
         options["shufflers"] = self._shufflers
         fingerprint = given.get("survey")
         shown = f"{name:.60}" if name.isprintable() else "the file"
@@ -311,15 +312,15 @@ class Analysts:
     async def _ask(self, request: Request, prefix: str) -> Response:
         who = self._let_in(request)
         with self._questions.enter(who):
-            asked = await _read_json(request, _KEYS)
+            asked = await _read_json(request, "Question")
         seconds, sql = _find_seconds(asked), asked.pop("sql", None)
-        if not isinstance(sql, str):
+        if sql is None:
             raise Problem(400, "wrong-question", "give the SQL text under the key sql")
         try:
             parameters = parameters_from_json(asked.pop("parameters", None))
         except ValueError:
             raise Problem(400, "wrong-question", _UNREADABLE) from None
-        with_texts = asked.pop("texts", None) is True
+        with_texts = asked.pop("texts", False)
         accepted = request.headers.get("accept", "")
 
         def answer() -> Response:
@@ -363,16 +364,13 @@ class Analysts:
             sources = sources_from_json(settings)
         except ValueError:
             raise Problem(400, "wrong-question", _UNREADABLE) from None
-        try:
-            return Session(
-                self._store,
-                confidence=float(settings.get("confidence", CONFIDENCE)),
-                estimator=settings.get("estimator"),
-                seconds=min(float(settings.get("timeout", SECONDS)), SECONDS),
-                sources=sources,
-            )
-        except (TypeError, ValueError, OverflowError):
-            raise Problem(400, "wrong-question", "confidence and timeout are numbers") from None
+        return Session(
+            self._store,
+            confidence=settings.get("confidence", CONFIDENCE),
+            estimator=settings.get("estimator"),
+            seconds=min(settings.get("timeout", SECONDS), SECONDS),
+            sources=sources,
+        )
 
     def _remember(self, lent: _Lent, result: Result) -> str:
         """A handle of an answer, for as long as few others come."""
@@ -456,12 +454,9 @@ async def _watch(request: Request, gone: asyncio.Future[None]) -> None:
 
 
 def _find_seconds(asked: Mapping[str, Any]) -> float:
-    """The seconds that a question may take; what is no number is refused where it is asked."""
-    try:
-        seconds = float(asked.get("timeout", SECONDS))
-    except (TypeError, ValueError, OverflowError):
-        return SECONDS
-    return min(seconds, SECONDS) if seconds >= 0.0 else SECONDS
+    """The seconds that a question may take; less than none is refused where it is asked."""
+    seconds: float = min(asked.get("timeout", SECONDS), SECONDS)
+    return seconds if seconds >= 0.0 else SECONDS
 
 
 def _size(result: Result) -> int:
@@ -471,14 +466,18 @@ def _size(result: Result) -> int:
     return rows * sums * (sums + 1)
 
 
-async def _read_json(request: Request, keys: set[str]) -> dict[str, Any]:
-    try:
-        asked = json.loads(await read_body(request, QUESTION_BYTES))
-    except (ValueError, RecursionError):
-        asked = None
-    if not isinstance(asked, dict) or not asked.keys() <= keys:
-        known = ", ".join(sorted(keys))
-        raise Problem(400, "wrong-question", f"send a JSON object with keys among {known}")
+async def _read_json(request: Request, schema: str) -> dict[str, Any]:
+    """The object in the body, of keys and types of values that a schema of openapi.json has."""
+    known = _SCHEMAS[schema]["properties"]
+    asked = parse_object(await read_body(request, QUESTION_BYTES))
+    if asked is None or not asked.keys() <= known.keys():
+        names = ", ".join(sorted(known))
+        raise Problem(400, "wrong-question", f"send a JSON object with keys among {names}")
+    for key, value in asked.items():
+        kinds, own = known[key]["type"], _TYPES[type(value)]
+        if own not in kinds and (own, kinds) != ("integer", "number"):
+            said = kinds if isinstance(kinds, str) else " or ".join(kinds)
+            raise Problem(400, "wrong-question", f"{key} must be {said}")
     return asked
 
 

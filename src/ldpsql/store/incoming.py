@@ -172,7 +172,7 @@ def check_sent(intake: Intake, lines: Sequence[bytes]) -> Read:
     rows, places, refused = list[dict[str, Any]](), list[int](), list[tuple[int, str]]()
     declared = {column.name for column in intake.public}
     for place, line in enumerate(lines):
-        row = _parse(line)
+        row = parse_object(line)
         if row is None:
             refused.append((place, "it is not a JSON object with distinct keys"))
         elif not _has_sent_keys(row, declared):
@@ -463,10 +463,11 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
             if len(line) == _LONGEST_LINE:
                 raise OSError("a line that no report has")
             if line.strip():
-                yield number, _parse(line)
+                yield number, parse_object(line)
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def parse_object(line: bytes) -> dict[str, Any] | None:
+    """A JSON object whose keys are distinct, and those within; None for anything else."""
     try:
         row = json.loads(
             line.decode("utf-8-sig"), object_pairs_hook=_distinct, parse_constant=_refuse_constant
