@@ -22,7 +22,8 @@ class Error(Exception):
 
     def __str__(self) -> str:
         """The message in one line: a prompt, a notebook or a log shows what it may quote."""
-        return one_line(super().__str__())
+        said = one_line(super().__str__())
+        return said if len(said) < 2_000 else f"{said[:1_200]} ... {said[-700:]}"
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in the place of a traceback: the message, in one line.
