@@ -23,7 +23,7 @@ import warnings
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,18 +94,30 @@ class Door(ABC):
 
 
 def find_faults(
-    door: Door, count: int, seed: int, *, first: int = 0, ends: float = 1e18
+    door: Door,
+    count: int,
+    seed: int,
+    *,
+    first: int = 0,
+    ends: float = 1e18,
+    begin: Callable[[int], None] = lambda _: None,
 ) -> Outcome:
     """Make attempts number first, first + 1, ... of a seed.
 
-    ends: when to stop, of `processor_seconds`.
+    ends: when to stop, of `processor_seconds`.  begin: is told each number beforehand.
     """
     outcome = Outcome()
     for number in range(first, first + count):
         if processor_seconds() > ends:
             break
-        try_case(door, door.draw(random.Random(f"{door.name} {seed} {number}")), outcome, number)
+        begin(number)
+        try_case(door, draw_case(door, seed, number), outcome, number)
     return outcome
+
+
+def draw_case(door: Door, seed: int, number: int) -> Case:
+    """The case of an attempt."""
+    return door.draw(random.Random(f"{door.name} {seed} {number}"))
 
 
 def try_case(door: Door, case: Case, outcome: Outcome, number: int = 0) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import random
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -17,6 +22,7 @@ from fuzz.harness import (
     Door,
     Finding,
     Outcome,
+    draw_case,
     find_faults,
     keep_case,
     kept_cases,
@@ -129,6 +135,11 @@ def test_what_is_in_a_file_is_found_in_an_answer(opened):
         door.require("SELECT a FROM shoppers", pa.table({"a": [RAW]}))
 
 
+class Long(DataError):
+    def __str__(self) -> str:
+        return "x" * 3_000
+
+
 class Broken(Door):
     """Goes wrong in a way of its own at every number."""
 
@@ -142,7 +153,7 @@ class Broken(Door):
             KeyError("x"),
             InternalError("x"),
             DataError(f"it was {RAW}"),
-            DataError("x" * 3_000),
+            Long(),
         ]
 
     def put(self, case: Case) -> str:
@@ -172,18 +183,59 @@ def test_every_case_is_of_a_door():
     assert {path.name.split("-")[0] for path in CASES.iterdir()} <= DOORS.keys()
 
 
-def test_the_program_draws_a_seed_and_keeps_what_it_finds(tmp_path, monkeypatch, capsys):
+def test_the_program_draws_a_seed_and_keeps_what_it_finds(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(program, "DOORS", {"broken": Broken})
     monkeypatch.setattr(program, "limit_memory", lambda: None)
+
+    def run(command, **_):
+        monkeypatch.setattr("sys.argv", ["fuzz", *command[len(program.COMMAND) :]])
+        return subprocess.CompletedProcess(command, program.main())
+
+    monkeypatch.setattr(subprocess, "run", run)
     seeds = set()
     for status in (1, 1):
         monkeypatch.setattr("sys.argv", ["fuzz", "--count", "5", "--cases", str(tmp_path)])
         assert program.main() == status
-        said = capsys.readouterr().out
+        said = capfd.readouterr().out
         assert "5 cases, 4 findings" in said
         assert any(str(kept) in said for kept in tmp_path.iterdir())
         seeds.add(said.split()[1])
     assert len(seeds) == 2
+
+
+class Fatal(Door):
+    """Ends its process at some cases."""
+
+    name = "fatal"
+
+    def draw(self, chosen: random.Random) -> Case:
+        return {"what": chosen.randrange(20)}
+
+    def put(self, case: Case) -> str:
+        if case["what"] == 0:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return "well"
+
+
+def test_a_case_that_ends_the_process_is_found_and_the_doors_behind_it_are_tried(
+    tmp_path, monkeypatch, capfd
+):
+    monkeypatch.setattr(program, "DOORS", {"fatal": Fatal, "broken": Broken})
+    script = (
+        "import sys; from fuzz import __main__ as program, test_fuzz; "
+        "program.DOORS = {'fatal': test_fuzz.Fatal, 'broken': test_fuzz.Broken}; "
+        "program.limit_memory = lambda: None; sys.exit(program.main())"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    asked = {"doors": ["fatal", "broken"], "count": 60, "first": 0, "seconds": 60, "seed": 0}
+    given = argparse.Namespace(**asked, cases=tmp_path)
+    assert program.watch(given, (sys.executable, "-c", script)) == 1
+    cases = [draw_case(Fatal(), 0, number)["what"] for number in range(60)]
+    said = capfd.readouterr().out
+    assert f"fatal: FOUND, number {cases.index(0)}: the process ended by signal 11" in said
+    assert "broken: numbers 0 to 59" in said
+    assert kept_cases(Fatal(), tmp_path) == [{"what": 0}]
+    assert len(kept_cases(Broken(), tmp_path)) == 4
 
 
 class Large(Door):
