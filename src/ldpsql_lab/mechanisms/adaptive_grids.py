@@ -131,20 +131,24 @@ class Partition:
     @cached_property
     def labels(self) -> Codes:
         """For every combination of codes the position of its leaf in `leaves`; -1 for none."""
-        labels = np.full(self.sizes, -1, dtype=np.int64)
-        for position, number in enumerate(self.leaves):
-            labels[self.span(self.nodes[number])] = position
-        return labels
+        return self._label(1)
 
     @property
     def coarse_labels(self) -> tuple[int, Codes]:
         """How many codes the smallest leaves have per axis, and the labels of such bins alone."""
         width = 1 << (self.depth - int(self._depths.max()))
-        return width, self.labels[(slice(None, None, width),) * len(self.sizes)]
+        return width, self._label(width)
 
-    def span(self, node: GridNode) -> tuple[slice, ...]:
-        """The codes of a node, as an index; it may reach into padding."""
-        width = 1 << (self.depth - node.depth)
+    def _label(self, width: int) -> Codes:
+        """The same for bins of so many codes, which lie in one leaf each."""
+        labels = np.full([-(-size // width) for size in self.sizes], -1, dtype=np.int64)
+        for position, number in enumerate(self.leaves):
+            labels[self.span(self.nodes[number], width)] = position
+        return labels
+
+    def span(self, node: GridNode, bin_width: int = 1) -> tuple[slice, ...]:
+        """The bins of a node, of so many codes each, as an index; it may reach into padding."""
+        width = (1 << (self.depth - node.depth)) // bin_width
         return tuple(slice(p * width, (p + 1) * width) for p in node.place)
 
     def measure(self, estimates: Array, people: int) -> Partition:
