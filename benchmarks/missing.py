@@ -8,7 +8,7 @@ not missing at random.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,18 +22,25 @@ from ldpsql_lab.simulation import simulate
 
 Floats = NDArray[np.float64]
 PEOPLE, RUNS = 1_000, 1_000
-MANY = (400, 10_000)
-"""Surveys and people, for averages whose number of people is too uncertain with fewer."""
+MANY = 10_000
+"""People, for mechanisms by which averages of fewer have an interval too seldom."""
 MISSING = ((0.0, True), (0.16, True), (0.16, False), (0.6, True), (0.6, False))
 """Shares of missing values, and whether they are missing at random."""
 EPSILONS = ("1", "2", "4")
 MECHANISMS = ("fourier", "staircase", "grr", "hgrr", "hio", "ahio", "ehio")
+"""Those of the core."""
+OTHERS = ("olh", "oue", "hrr", "hi", "lgrr-repaired", "lgrr-fd", "hh", "haarhrr")
+"""Further ones that answer averages with an interval; `lgrr` is biased and has none."""
+OF_ONE = ("hh", "haarhrr")
+"""Mechanisms for one column, which is the income then: they are asked about everybody alone."""
+ANSWERED = 0.95
+"""A smaller share of averages with an interval is a selection."""
 ASKED = ("AVG(income)", "SUM(income)", "COUNT(income)")
 COST_HEAD = ["dimensions", "mechanism", "epsilon", "RMSE of AVG, required", "AVG", "SUM", "COUNT"]
-HONESTY_HEAD = ["mechanism", "epsilon", "people"]
-HONESTY_HEAD += [
-    f"{what} of {text.partition('(')[0]}" for text in ASKED for what in ("bias", "cover")
-]
+HONESTY_HEAD = ["mechanism", "epsilon", "people", "answered", "bias of AVG", "where few", "cover"]
+HONESTY_HEAD += [f"{what} of {name}" for name in ("SUM", "COUNT") for what in ("bias", "cover")]
+CORRECTED = ("fourier", "olh", "hgrr")
+CORRECTED_HEAD = ["mechanism", "epsilon", "answered", "bias", "corrected", "RMSE, corrected"]
 _DIMENSIONS = (
     "",
     '[dimension.sex]\ntype = "category"\nvalues = ["f", "m"]\n',
@@ -45,8 +52,9 @@ def survey(
     epsilon: str, mechanism: str = "auto", *, required: str = "", dimensions: int = 2
 ) -> Survey:
     """Incomes by so many dimensions; required: more lines of the measure."""
+    more = "accept_no_guarantee = true\n" if mechanism == "lgrr-fd" else ""
     return design(
-        f'[survey]\ntable = "people"\nepsilon = "{epsilon}"\nmechanism = "{mechanism}"\n'
+        f'[survey]\ntable = "people"\nepsilon = "{epsilon}"\nmechanism = "{mechanism}"\n{more}'
         + "".join(_DIMENSIONS[: dimensions + 1])
         + f"[measure.income]\nbounds = [0, 100]\n{required}\n"
         + '[public.run]\ntype = "int"\n'
@@ -89,6 +97,16 @@ class Answers:
     def errors(self) -> Floats:
         """Of those that have a value."""
         return (self.values - self.truths)[np.isfinite(self.values)]
+
+    @property
+    def answered(self) -> float:
+        """The share that has a value."""
+        return float(np.isfinite(self.values).mean())
+
+    @property
+    def bias(self) -> float:
+        """Of those that have a value, in standard deviations of one."""
+        return float(self.errors.mean() / self.errors.std())
 
     @property
     def rmse(self) -> float:
@@ -151,29 +169,74 @@ def costs(dimensions: int) -> Iterator[list[str]]:
         ]
 
 
+def cases(mechanism: str, epsilon: str, runs: int, each: int) -> Iterator[dict[str, Answers]]:
+    """The answers for all shares of missing values, at random and not, of everybody and a group."""
+    asked = survey(epsilon, mechanism, dimensions=int(mechanism not in OF_ONE))
+    for share, at_random in MISSING:
+        yield ask(asked, people(share, at_random=at_random, runs=runs, each=each))
+
+
 def honesty(mechanism: str, epsilon: str, runs: int = RUNS, each: int = PEOPLE) -> list[str]:
     """Of each aggregate the largest bias, in standard errors of one answer, and the coverage, over
-    all shares of missing values, at random and not, of everybody and of a group."""
-    asked = survey(epsilon, mechanism, dimensions=1)
+    all cases; of averages also in the cases in which few have an interval."""
     found: dict[str, list[Answers]] = {text: [] for text in ASKED}
-    for share, at_random in MISSING:
-        for text, own in ask(
-            asked, people(share, at_random=at_random, runs=runs, each=each)
-        ).items():
+    for answers in cases(mechanism, epsilon, runs, each):
+        for text, own in answers.items():
             found[text.partition(" ")[0]].append(own)
-    cells = [asked.design.name, epsilon, f"{each:,}"]
-    for members in found.values():
-        biases = [abs(own.errors.mean()) / own.errors.std() for own in members]
+    cells = [mechanism, epsilon, f"{each:,}"]
+    for text, members in found.items():
+        few = [own for own in members if own.answered < ANSWERED]
+        if text == ASKED[0]:
+            cells.append(f"{100 * min(own.answered for own in members):.0f} %")
+        cells.append(_largest_bias([own for own in members if own.answered >= ANSWERED]))
+        if text == ASKED[0]:
+            cells.append(_largest_bias(few))
         inside = np.concatenate([own.inside for own in members])
-        cells += [f"{max(biases):.2f}", f"{100 * inside.mean():.1f} %"]
+        cells.append(f"{100 * inside.mean():.1f} %")
     return cells
+
+
+def _largest_bias(members: list[Answers]) -> str:
+    return f"{max(abs(own.bias) for own in members):.2f}" if members else ""
+
+
+def correct(average: Answers, total: Answers, count: Answers) -> Answers:
+    """Averages without the bias that a quotient has to second order, Cov(S, N) / N^2 - S Var(N) /
+    N^3; the covariance is what the standard error of the quotient says it is."""
+    value, number, spread = average.values, count.values, count.stderr**2
+    joint = total.stderr**2 + (value * count.stderr) ** 2 - (number * average.stderr) ** 2
+    covariance = joint / np.where(value == 0.0, np.nan, 2.0 * value)
+    return replace(average, values=value + (covariance - value * spread) / number**2)
+
+
+def corrections(mechanism: str, epsilon: str) -> Iterator[list[str]]:
+    """The largest bias of averages as they are and corrected, and the largest ratio of their
+    errors, in cases in which nearly all have an interval and in the others."""
+    pairs = [
+        (answers[text], correct(*(answers[text.replace(ASKED[0], each)] for each in ASKED)))
+        for answers in cases(mechanism, epsilon, RUNS, PEOPLE)
+        for text in answers
+        if text.startswith(ASKED[0])
+    ]
+    for label, is_few in ((f"{100 * ANSWERED:.0f} % and more", False), ("fewer", True)):
+        own = [pair for pair in pairs if (pair[0].answered < ANSWERED) is is_few]
+        if own:
+            ratio = max(
+                np.sqrt((new.errors**2).mean() / (old.errors**2).mean()) for old, new in own
+            )
+            biases = [_largest_bias([pair[place] for pair in own]) for place in (0, 1)]
+            yield [mechanism, epsilon, label, *biases, f"{ratio:.3f}"]
 
 
 def run() -> None:
     """Print the tables."""
     rows = (row for dimensions in range(3) for row in costs(dimensions))
     print_table("Missing, cost of the level where nobody is missing", COST_HEAD, rows)
-    asked = [(name, epsilon, RUNS, PEOPLE) for name in MECHANISMS for epsilon in EPSILONS]
-    asked += [(name, "1", *MANY) for name in ("hgrr", "hio")]
+    asked = [(name, epsilon, RUNS, PEOPLE) for name in MECHANISMS + OTHERS for epsilon in EPSILONS]
+    asked += [(name, "1", RUNS, MANY) for name in ("hgrr", "hio", "oue", "hrr", "hi")]
     found = (honesty(*each) for each in asked)
     print_table("Missing, largest bias and coverage", HONESTY_HEAD, found)
+    corrected = (
+        row for name in CORRECTED for epsilon in EPSILONS for row in corrections(name, epsilon)
+    )
+    print_table("Missing, averages corrected to second order", CORRECTED_HEAD, corrected)

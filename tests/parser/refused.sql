@@ -23,8 +23,8 @@ SELECT FIRST(age) FROM app  -- UnsupportedSQL [FIRST(age)]: FIRST cannot be answ
 SELECT ANY_VALUE(age) FROM app  -- UnsupportedSQL [ANY_VALUE(age)]: ANY_VALUE cannot be answered from randomized reports; use COUNT, SUM, AVG, VAR_POP, VAR_SAMP,...
 SELECT COUNT(DISTINCT age) FROM app  -- UnsupportedSQL [COUNT(DISTINCT age)]: COUNT(DISTINCT ...) is not supported; reports cannot tell which declared values...
 SELECT SUM(DISTINCT hours) FROM app  -- UnsupportedSQL [SUM(DISTINCT hours)]: SUM(DISTINCT ...) is not supported; reports cannot tell which declared values...
-SELECT SUM(purchase * build) FROM app  -- UnsupportedSQL [build]: this is not linear in measures and public columns; sum them times expressions over dimensions;...
-SELECT AVG(abs(purchase)) FROM app  -- UnsupportedSQL [purchase]: this is not linear in measures and public columns; sum them times expressions over dimensions;...
+SELECT SUM(purchase * build) FROM app  -- UnsupportedSQL [build]: this is not linear in measures and public columns; sum them times expressions over dimensions; put conditions into FILTER
+SELECT AVG(abs(purchase)) FROM app  -- UnsupportedSQL [purchase]: this is not linear in measures and public columns; sum them times expressions over dimensions, or declare [dimension.purchase] in the survey to ask this of later reports
 SELECT AVG(score * 2) FROM app  -- UnsupportedSQL [score]: score is collected in bins of real numbers: this has no exact answer; compare it with their edges
 SELECT SUM(COUNT(*)) FROM app  -- UnsupportedSQL [COUNT(*)]: an aggregate cannot stand here; write it in HAVING
 SELECT AVG(app.*) FROM app  -- UnsupportedSQL [AVG(app.*)]: AVG takes one column; write AVG(column)
@@ -34,7 +34,8 @@ SELECT SUM(nope) FROM app  -- QueryError [nope]: app has no column 'nope'; there
 SELECT COUNT(nope) FROM app  -- QueryError [nope]: app has no column 'nope'; there are age, state, active, hours, joined,...
 SELECT COUNT(*) OVER () FROM app  -- UnsupportedSQL [COUNT]: COUNT(*) OVER would count single people; write SUM(COUNT(*))
 SELECT RANK() OVER (ORDER BY age), COUNT(*) FROM app  -- UnsupportedSQL [age]: age stands outside of an aggregate and is not a GROUP BY key; add GROUP BY age, or aggregate it
-SELECT SUM(COALESCE(tip, pay)) FROM tips  -- UnsupportedSQL [pay]: this is not linear in measures and public columns; sum them times expressions over dimensions;...
+SELECT SUM(COALESCE(amount, tip)) FROM tips  -- UnsupportedSQL [tip]: this is not linear in measures and public columns; write SUM(amount) + SUM(tip) FILTER (WHERE amount IS NULL)
+SELECT SUM(GREATEST(tip, pay)) FROM tips  -- UnsupportedSQL [tip]: this is not linear in measures and public columns; sum them times expressions over dimensions...
 SELECT SUM(amount - lower(state)) FROM app  -- QueryError [amount - lower(state)]: No function...
 SELECT LOWER(state), COUNT(*) FROM app  -- UnsupportedSQL [state]: state stands outside of an aggregate and is not a GROUP BY key; add GROUP BY state, or aggregate it
 SELECT COUNT(*) FROM app GROUP BY lower('A')  -- UnsupportedSQL [lower('A')]: a constant is not a GROUP BY key; leave it out
@@ -85,7 +86,7 @@ SELECT CI_HIGH(COUNT(*), 'x') FROM app  -- QueryError ['x']: a confidence level 
 SELECT CI_HIGH(COUNT(*), COUNT(*)) FROM app  -- QueryError [COUNT(*)]: a confidence level is a number between 0 and 1; write 0.95
 SELECT COUNT(*) / 0 / (1 / 0) FROM app  -- QueryError [1 / 0]: division by zero
 SELECT AVG(purchase / build) FROM app  -- UnsupportedSQL [build]: this is not linear in measures and public columns; divide sums: SUM(a) / SUM(b), the average of the quotient weighted by b
-SELECT AVG(18 / purchase) FROM app  -- UnsupportedSQL [purchase]: this is not linear in measures and public columns; sum them times expressions over dimensions; put conditions into FILTER
+SELECT AVG(18 / purchase) FROM app  -- UnsupportedSQL [purchase]: this is not linear in measures and public columns; sum them times expressions over dimensions, or declare [dimension.purchase] in the survey to ask this of later reports
 SELECT MAX(age) FROM app  -- UnsupportedSQL [MAX(age)]: MAX depends on single people, whom reports do not reveal; ask QUANTILE_DISC(age, 0.99), or make a table with ldpsql synthesize
 SELECT MAX(state) FROM app  -- UnsupportedSQL [MAX(state)]: MAX depends on single people, whom reports do not reveal; count by it: GROUP BY state; or make a table with ldpsql synthesize
 SELECT MIN(purchase) FROM app  -- UnsupportedSQL [MIN(purchase)]: MIN depends on single people, whom reports do not reveal; make a table with ldpsql synthesize

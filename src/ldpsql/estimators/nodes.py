@@ -140,16 +140,6 @@ def cover_query(
     change: what becomes of the nodes of one level combination.
     """
     known, boxes = split_known(query)
-    first = domain.first_level_axis
-    for _, box in boxes:
-        told = [
-            name for name, side in zip(domain.names[first:], box.sides[first:], strict=True) if side
-        ]
-        if len(told) > 1:
-            raise UnsupportedSQL(
-                f"a report tells of one measure that may be missing, not of {' and '.join(told)}",
-                hint="ask for each of them alone, or design the survey with grr or staircase",
-            )
     pieces = [
         change((levels, nodes, np.full(len(nodes), share)))
         for share, box in boxes
@@ -159,7 +149,17 @@ def cover_query(
         return CellQuery(known, False, (), query.weight)
     bounds = (1.0, 1.0) if query.measure is None else domain.bounds[query.measure]
     found = (_collect(sub, pieces, query.measure, bounds, table) for sub in table.members)
-    return CellQuery(known, True, tuple(cells for cells in found if cells), query.weight)
+    alternatives = tuple(cells for cells in found if cells)
+    first = domain.first_level_axis
+    for _, box in boxes if not alternatives else ():
+        sides = zip(domain.names[first:], box.sides[first:], strict=True)
+        told = [name for name, side in sides if side]
+        if len(told) > 1:
+            raise UnsupportedSQL(
+                f"a report tells of one measure that may be missing, not of {' and '.join(told)}",
+                hint="ask for each of them alone, or design the survey with grr or staircase",
+            )
+    return CellQuery(known, True, alternatives, query.weight)
 
 
 def _collect(

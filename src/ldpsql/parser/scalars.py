@@ -247,9 +247,9 @@ def _added_up(node: exp.Expr) -> list[exp.Expr]:
         return [*(branch.args["true"] for branch in node.args["ifs"]), *_given(node, "default")]
     if isinstance(node, exp.If):
         return _given(node, "true", "false")
-    if isinstance(node, exp.Paren | exp.Neg | exp.Add | exp.Sub):
+    if isinstance(node, exp.Paren | exp.Neg | exp.Add | exp.Sub | exp.Coalesce):
         return list(node.iter_expressions())
-    return [node.this] if isinstance(node, exp.Div | exp.Coalesce) else []
+    return [node.this] if isinstance(node, exp.Div) else []
 
 
 def _given(node: exp.Expr, *parts: str) -> list[exp.Expr]:
@@ -367,7 +367,7 @@ def _read_moments(
     measured = {name for names in collected.values() for name in names}
     nullable = {name for name in measured if _is_nullable(name, columns)}
     squared: set[str] = set()
-    for product in products:
+    for product in sorted(products, key=lambda letters: -len(set(letters))):
         names = [collected[letter] for letter in product if collected[letter]]
         if len(names) > 1:
             if len(set(product)) > 1 or not _tells_squares(factors[product[0]], columns):
@@ -579,7 +579,7 @@ def _is_mixed(name: str, node: exp.Expr, columns: Columns) -> bool:
         for part in outside_queries(exp.Paren(this=node.copy()), exp.Is)
     ):
         return True
-    for part in outside_queries(exp.Paren(this=node.copy()), exp.Add, exp.Sub):
+    for part in outside_queries(exp.Paren(this=node.copy()), exp.Add, exp.Sub, exp.Coalesce):
         inside = set(_collect(part, columns))
         if name in inside and len(inside) > 1:
             return True
@@ -702,18 +702,29 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
     linear = _added_up(node)
     if isinstance(node, exp.Mul):
         linear = [node.this if _check_linear(node.this, columns) else node.expression]
+    if isinstance(node, exp.Coalesce):
+        # Which of several columns are NULL is told of measures alone.
+        names = (columns.find(each.name) or "" for each in own_columns(node))
+        linear = linear[:1] if any(_public(name, columns) for name in names) else linear
     parts = list(node.iter_expressions())
     if isinstance(node, exp.Case):
         parts = [*_given(node, "this"), *(branch.this for branch in node.args["ifs"])]
     others = [each for each in parts if not any(each is own for own in linear)]
     for other in others:
         if _check_linear(other, columns):
-            is_quotient = isinstance(node, exp.Div) and _check_linear(node.this, columns)
-            hint = (
-                "divide sums: SUM(a) / SUM(b), the average of the quotient weighted by b"
-                if is_quotient
-                else "sum them times expressions over dimensions; put conditions into FILTER"
-            )
+            hint = "sum them times expressions over dimensions; put conditions into FILTER"
+            names = [columns.find(each.name) or "" for each in own_columns(other)]
+            measured = [each for each in names if find_measure(columns.schema, each) is not None]
+            if isinstance(node, exp.Div) and _check_linear(node.this, columns):
+                hint = "divide sums: SUM(a) / SUM(b), the average of the quotient weighted by b"
+            elif isinstance(node, exp.Coalesce):
+                first, second = (each.sql("duckdb") for each in (node.this, other))
+                hint = f"write SUM({first}) + SUM({second}) FILTER (WHERE {first} IS NULL)"
+            elif measured and find_dimension(columns.schema, measured[0]) is None:
+                hint = (
+                    "sum them times expressions over dimensions, or declare "
+                    f"[dimension.{measured[0]}] in the survey to ask this of later reports"
+                )
             raise refuse("this is not linear in measures and public columns", other, hint)
     return sum(_check_linear(each, columns) for each in linear) > 0
 
