@@ -10,7 +10,17 @@ import pyarrow as pa
 import pytest
 from support.significance import coverage_fits, is_unbiased, normal_bound
 
-from benchmarks.missing import MECHANISMS, MISSING, OF_ONE, OTHERS, Answers, ask, people, survey
+from benchmarks.missing import (
+    ASKED,
+    MECHANISMS,
+    MISSING,
+    OF_ONE,
+    OTHERS,
+    Answers,
+    ask,
+    people,
+    survey,
+)
 from ldpsql.designer import design
 from ldpsql.errors import UnsupportedSQL
 from ldpsql.server.wire import to_json
@@ -121,6 +131,24 @@ def test_where_nobody_can_have_0_the_author_says_what_missing_counts_as(
         design(f"{text}required = true\nmissing_as = 0\n")
     made = design(f"{text}required = true\nmissing_as = {bounds[0]}\n")
     assert Survey.from_json(made.to_json()).schema == made.schema
+
+
+def test_smooth_answers_leave_missing_values_out() -> None:
+    """Of the people who have a value as many as there are, and their income; not that of everybody,
+    with the middle of the bounds in place of NULL."""
+    table = people(0.4, at_random=False, runs=1, each=100_000)
+    texts = [f"{text}{each}" for text in ASKED for each in ("", " FILTER (WHERE age <= 2)")]
+    with duckdb.connect() as database:
+        database.register("people", table)
+        (truths,) = database.execute(f"SELECT {', '.join(texts)} FROM people").fetchall()
+        filled = "(SELECT age, COALESCE(income, 50) AS income FROM people)"
+        (wrong,) = database.execute(f"SELECT {', '.join(texts)} FROM {filled}").fetchall()
+    with simulate(survey("4", "fourier"), table, seed=2, estimator="smooth") as connection:
+        found = connection.execute(f"SELECT {', '.join(texts)} FROM people").result
+    for place, (truth, other) in enumerate(zip(truths, wrong, strict=True)):
+        bars, value = found.intervals[place], found.table.column(place)[0].as_py()
+        reach = 2.5 * (bars.high[0] - bars.low[0]) / 2.0
+        assert abs(value - truth) <= reach < abs(value - other)
 
 
 TWO = """

@@ -265,7 +265,7 @@ SCHEMA = Schema(
         Dimension("state", Listed("category", ("CA", "NY", "TX")), missing="code"),
         Dimension("active", BOOL),
     ),
-    (Measure("pay", (-10.0, 90.0)),),
+    (Measure("tip", (0.0, 20.0), has_null=True), Measure("pay", (-10.0, 90.0))),
     (PublicColumn("version", "int"), PublicColumn("shop", "text"), PublicColumn("price", "float")),
 )
 QUERIES = (
@@ -275,6 +275,9 @@ QUERIES = (
     ("AVG(age) FILTER (WHERE active)", "SUM(w * age) FILTER (active) / SUM(w) FILTER (active)"),
     ("SUM(price)", "SUM(w * price)"),
     ("COUNT(state)", "COALESCE(SUM(w) FILTER (state IS NOT NULL), 0)"),
+    ("COUNT(tip)", "COALESCE(SUM(w) FILTER (tip IS NOT NULL), 0)"),
+    ("AVG(tip)", "SUM(w * tip) / SUM(w) FILTER (tip IS NOT NULL)"),
+    ("SUM(tip - pay)", "COALESCE(SUM(w * (tip - pay)), 0)"),
 )
 CLAUSES = (
     "",
@@ -293,6 +296,7 @@ def raw_table() -> pa.Table:
             "state": pa.array(["CA", "NY", "TX", None]).take(pa.array(random.integers(0, 4, 400))),
             "active": random.random(400) < 0.4,
             "pay": np.round(random.uniform(-10, 90, 400) * 4) / 4,
+            "tip": pa.array(random.integers(0, 21, 400), mask=np.arange(400) % 5 < 2),
             "version": pa.array([1, 2, None]).take(pa.array(random.integers(0, 3, 400))),
             "shop": pa.array(["north", "south"]).take(pa.array(random.integers(0, 2, 400))),
             "price": np.round(random.uniform(0, 20, 400) * 8) / 8,

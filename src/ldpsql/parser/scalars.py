@@ -713,8 +713,8 @@ def _check_linear(node: exp.Expr, columns: Columns) -> bool:
     for other in others:
         if _check_linear(other, columns):
             hint = "sum them times expressions over dimensions; put conditions into FILTER"
-            names = [columns.find(each.name) or "" for each in own_columns(other)]
-            measured = [each for each in names if find_measure(columns.schema, each) is not None]
+            own = [columns.find(each.name) or "" for each in own_columns(other)]
+            measured = [each for each in own if find_measure(columns.schema, each) is not None]
             if isinstance(node, exp.Div) and _check_linear(node.this, columns):
                 hint = "divide sums: SUM(a) / SUM(b), the average of the quotient weighted by b"
             elif isinstance(node, exp.Coalesce):
