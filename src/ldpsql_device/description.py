@@ -110,19 +110,20 @@ def _describe_columns(survey: Published) -> str:
     schema = survey.schema
     private: tuple[Dimension | Measure, ...] = (*schema.dimensions, *schema.measures)
     columns = [
-        f"{name_column(survey, each.name, _LONGEST_LABEL)} ({describe_values(each)})"
+        f"{name_column(survey, each.name, _LONGEST_LABEL)} "
+        f"({_describe_event(each)}{describe_values(each)})"
         for each in private
     ]
     sentences = [f"{'; '.join(columns)}."]
-    events = {each.name: each.event for each in private if each.event is not None}
-    if events:
-        counted = ", ".join(f"{name} ({event})" for name, event in events.items())
-        sentences.append(f"This program counts by itself: {counted}.")
     if outside := _join_rules((describe_outside(each), each.name) for each in private):
         sentences.append(f"A value outside counts as {outside}.")
     missing = _join_rules((describe_missing(each), each.name) for each in private)
     sentences.append(f"A missing value counts as {missing}.")
     return " ".join(sentences)
+
+
+def _describe_event(column: Dimension | Measure) -> str:
+    return "" if column.event is None else f"from events, {column.event}: "
 
 
 def _join_rules(rules: Iterable[tuple[str, str]]) -> str:

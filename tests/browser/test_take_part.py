@@ -115,7 +115,7 @@ def test_the_policy_is_asked_before_anything_is_read(person, running):
     page.wait_for_function("document.querySelector('#verdict').className === 'allowed'")
     page.get_by_label("Largest epsilon of one report").fill("0.99")
     page.wait_for_function("document.querySelector('#verdict').className === 'error'")
-    assert "asks for epsilon 1 of every report, and the policy allows 0.99" in page.inner_text(
+    assert "asks for epsilon 1, and the policy allows 0.99" in page.inner_text(
         "#verdict"
     )
     page.get_by_role("button", name="Answer").click()

@@ -394,7 +394,7 @@ print("numpy" in sys.modules, "urllib.request" in sys.modules)
         (integer("a", 0, 9, event="p95"), "type = .float., not"),
         (boolean("a", event="count"), "not .bool."),
         (category("a", "x", "y", event="seen"), "not .category."),
-        (public("a", "text", event="count"), "in clear travels"),
+        (public("a", "int", event="count"), "in clear travels"),
         (integer("a", 0, 9, event="p0"), "from p1 to p99"),
         (integer("a", 0, 9, event="count of Runs"), "from p1 to p99"),
         (integer("a", 0, 9, event=3), "from p1 to p99"),
@@ -419,4 +419,6 @@ def test_a_published_survey_says_what_becomes_of_events():
     }
     assert events["latency"] == "p95 of request"
     assert Survey.from_json(survey().device_text).schema == survey().schema
-    assert "latency (p95 of request)" in " ".join(describe(survey()).split())
+    assert "latency (from events, p95 of request: one of 2 bins" in " ".join(
+        describe(survey()).split()
+    )

@@ -52,8 +52,8 @@ function extent(type, edges) {
 const valuesOf = ({ domain: { values }, outside }) => values && (outside === "other" ? [...values, OTHER] : values);
 
 function describeValues(column) {
-  const { bounds, domain, declared, type, hasNull } = column, values = bounds || valuesOf(column);
-  const text = bounds ? `a number from ${shown(bounds[0], 15)} to ${shown(bounds[1], 15)}` : values ? list(values) : `one of ${declared} bins of ${extent(type, domain.edges)}`;
+  const { bounds, domain, declared, type, hasNull, event } = column, values = bounds || valuesOf(column);
+  const text = (event ? `from events, ${event}: ` : "") + (bounds ? `a number from ${shown(bounds[0], 15)} to ${shown(bounds[1], 15)}` : values ? list(values) : `one of ${declared} bins of ${extent(type, domain.edges)}`);
   return text + (hasNull ? ", or missing" : "");
 }
 

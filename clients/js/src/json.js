@@ -5,7 +5,7 @@ const MOST_CHARACTERS = 2 ** 24, DEEPEST = 32, MOST_CONTAINERS = 2 ** 18;
 /**
  * Everything that this library refuses.
  *
- * kind: "survey", "policy", "ledger", "report" or "random".
+ * kind: "survey", "policy", "ledger", "turn" (the survey asks this device in other periods), "report" or "random".
  */
 export class LdpsqlError extends Error {
   constructor(kind, message) {

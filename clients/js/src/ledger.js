@@ -32,7 +32,7 @@ function seal(state) {
 }
 
 function refuseDamaged() {
-  throw new LdpsqlError("ledger", "the ledger is damaged or of another version: restore its latest copy, or delete it, which forgets what was given; nothing was sent");
+  throw new LdpsqlError("ledger", "the ledger is damaged or of another version: restore a copy, or delete it, which forgets what was given; nothing was sent");
 }
 
 /**
@@ -72,11 +72,11 @@ export class Ledger {
   }
 
   /** The line of the report of a survey, drawn before or now, kept before it is returned. */
-  async answer(survey, day, renewal, draw, random, statement, pledge) {
+  async answer(...asked) {
     // After a refusal, too, the day and the statement are kept, or a clock could be set back.
     const { line, refusal } = await this.#change((state) => {
       try {
-        return { line: this.#give(state, survey, day, renewal, draw, random, statement, pledge) };
+        return { line: this.#give(state, ...asked) };
       } catch (refusal) {
         return { refusal };
       }
@@ -85,7 +85,7 @@ export class Ledger {
     return line;
   }
 
-  #give(state, survey, day, renewal, draw, random, statement, pledge) {
+  #give(state, survey, day, renewal, draw, random, statement, pledge, ended) {
     const demand = (holds, why) => holds || refuse("ledger", survey, why);
     const drawBytes = (count) => {
       const bytes = new Uint8Array(count);
@@ -94,7 +94,7 @@ export class Ledger {
     };
     const isNear = !state.latest || Date.parse(day) - Date.parse(state.latest) <= this.longestAbsence * DAY;
     const latest = (state.latest = state.latest > day || !isNear ? state.latest : day);
-    demand(latest >= day, `is not answered, as the clock says ${day}, more than ${this.longestAbsence} days after ${latest}, the latest day seen: set the clock, or allow a longer absence (longestAbsence)`);
+    demand(latest >= day, `is not answered, as the clock says ${day}, more than ${this.longestAbsence} days after ${latest}, the latest day seen (longestAbsence)`);
     if (statement) {
       requireBelieved(statement, survey, latest);
       const { author, table, issued, fingerprint } = statement, key = `${author}:${table}`, said = issued + fingerprint, all = (state.statements ??= {});
@@ -103,7 +103,7 @@ export class Ledger {
     }
     pledge?.requireDay(survey, latest);
     demand(survey.isOpen(latest), `is not answered on ${latest}`);
-    const { fingerprint, chain, promise, first } = survey, { epsilon, delta } = pledge ? promise.shuffle : promise, recipient = pledge?.recipient, { answers } = state, period = survey.periodOf(latest) ?? "", until = survey.lastSendingDay(latest);
+    const { fingerprint, chain, promise, first } = survey, { epsilon, delta } = pledge ? promise.shuffle : promise, recipient = pledge?.recipient, { answers } = state, period = ended ?? survey.periodOf(latest) ?? "", until = survey.lastSendingDay(latest);
     const known = answers.find((answer) => answer.survey === fingerprint && answer.period === period);
     if (known) {
       demand(known.recipient === recipient, "was answered to another shuffler, or key, or to none, and the report is sent to nobody else");
@@ -116,7 +116,7 @@ export class Ledger {
       // In which of so many periods it answers, is drawn once among all of them, and kept for later versions of the survey.
       const key = `${survey.author ?? ""}:${survey.table}:${sample}`, offsets = (state.offsets ??= {});
       offsets[key] ??= drawBytes(6).reduce((sum, byte) => 256 * sum + byte, 0) % sample;
-      demand(offsets[key] === survey.turnOf(latest), `asks this device in one of ${sample} ${survey.period}s, and not in this one`);
+      if (offsets[key] !== survey.turnOf(period)) refuse("turn", survey, `asks this device in one of ${sample} ${survey.period}s, and not in this one`);
     }
     demand(!first || survey.author, "is a later round that its author has not signed");
     demand(!answers.some((answer) => (answer.chain === chain || answer.survey === first) && answer.survey !== fingerprint), "is another round of one that was answered");
@@ -136,7 +136,7 @@ export class Ledger {
     isLeft("delta", delta, pledge ? this.shuffledDelta : this.delta, "of such surveys", isAlike);
     if (pledge) isLeft("localEpsilon", promise.epsilon, this.totalLocal, "for shufflers", isAlike);
     for (const { name } of survey.recordColumns) demand(!answers.some((answer) => answer.names.includes(hash(name))), `asks for ${name} in clear, which was answered as private`);
-    const line = draw(latest);
+    const line = draw(period || latest);
     answers.push({ survey: fingerprint, chain, period, day: latest, until, epsilon: decimalText(epsilon), delta: decimalText(delta), names: names.map(hash), line, isSent: false, ...(pledge && { recipient, localEpsilon: decimalText(promise.epsilon) }) });
     return line;
   }

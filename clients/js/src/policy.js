@@ -22,7 +22,7 @@ export function readNumber(given, name) {
 
 /** Throw unless a statement about a survey is believed on a day. */
 export function requireBelieved({ issued, until }, survey, day) {
-  if (issued > day || day > until) refuse("policy", survey, `is not what its author says is asked on ${day}, but from ${issued} to ${until}: ask the collector again, and check the clock`);
+  if (issued > day || day > until) refuse("policy", survey, `is not what its author says is asked on ${day}, but from ${issued} to ${until}: ask again, and check the clock`);
 }
 
 const KEYS = ["maxEpsilon", "maxDelta", "disclosure", "noGuarantee", "public", "authors", "fingerprints", "tables", "renewal", "shufflers", "maxLocalEpsilon", "maxShuffledDelta"];
@@ -59,9 +59,9 @@ export class Policy {
     }
     const open = survey.recordColumns.map(({ name }) => name).filter((name) => !this.public.includes(name));
     demand(!open.length, `sends ${open.join(", ")} in clear, which the policy does not allow (public)`);
-    demand(epsilon || this.noGuarantee, "is not differentially private (noGuarantee, if nobody's privacy is at stake)");
-    demand(!epsilon || !exceeds(epsilon, this.maxEpsilon), `asks for epsilon ${epsilon && decimalText(epsilon)} of every report, and the policy allows ${decimalText(this.maxEpsilon)} (maxEpsilon)`);
-    demand(!exceeds(delta, this.maxDelta), "may send answers in clear, more often than the policy allows (maxDelta)");
+    demand(epsilon || this.noGuarantee, "is not differentially private (noGuarantee, if no privacy is at stake)");
+    demand(!epsilon || !exceeds(epsilon, this.maxEpsilon), `asks for epsilon ${epsilon && decimalText(epsilon)}, and the policy allows ${decimalText(this.maxEpsilon)} (maxEpsilon)`);
+    demand(!exceeds(delta, this.maxDelta), "may send answers in clear, beyond the policy (maxDelta)");
     demand(!kind.startsWith("uldp") || this.disclosure, "does not protect all values (disclosure)");
     // A later round is its author's, whoever is trusted.
     if (author && (this.authors || survey.first || verify)) {
@@ -71,7 +71,7 @@ export class Policy {
     const { statement } = survey;
     if (!this.authors || !statement) return undefined;
     const isMeant = statement.author === author && statement.table === survey.table && statement.fingerprint === survey.fingerprint;
-    demand(isMeant && (await verify(author, statement.signature, statement.signedText)) === true, "is not what its author says is asked: ask the collector again");
+    demand(isMeant && (await verify(author, statement.signature, statement.signedText)) === true, "is not what its author says is asked: ask again");
     return statement;
   }
 }

@@ -7,21 +7,23 @@ import { today } from "./survey.js";
 const BLOCK = 65536;
 
 /** Fill bytes with the system's randomness, or refuse. */
-function fillBySystem(bytes) {
+export function fillBySystem(bytes) {
   const { crypto } = globalThis;
-  if (!crypto?.getRandomValues) throw new LdpsqlError("random", "this system has no crypto.getRandomValues: give `random`, a function that fills a Uint8Array from the system's source; nothing was sent");
+  if (!crypto?.getRandomValues) throw new LdpsqlError("random", "no crypto.getRandomValues: give `random`, which fills a Uint8Array from the system's source; nothing was sent");
   for (let start = 0; start < bytes.length; start += BLOCK) crypto.getRandomValues(bytes.subarray(start, start + BLOCK));
 }
 
 /**
  * The line of a report, which may leave the device; the record stays.
  *
+ * period: with a ledger, the first day of a period that has ended, which the record is about.
+ *
  * pledge: of a shuffler that the policy names (`Pledge`); with one, that shuffler alone can read the line.
  *
  * Whatever the record holds is encoded: what is thrown depends on the survey, the day, the policy
  * and the ledger alone.
  */
-export async function respond(survey, record, { policy, ledger, day = today(), random = fillBySystem, verify, pledge }) {
+export async function respond(survey, record, { policy, ledger, day = today(), period, random = fillBySystem, verify, pledge }) {
   expect(/^\d{4}-\d\d-\d\d$/.test(day), "day is a text as 2026-01-31");
   const statement = await policy.require(survey, day, verify, pledge);
   const values = typeof record === "object" && record !== null ? record : {};
@@ -31,6 +33,6 @@ export async function respond(survey, record, { policy, ledger, day = today(), r
     pledge?.requireDay(survey, day);
     if (statement) requireBelieved(statement, survey, day);
   }
-  const line = ledger ? await ledger.answer(survey, day, policy.renewal, draw, random, statement, pledge) : draw(day);
+  const line = ledger ? await ledger.answer(survey, day, policy.renewal, draw, random, statement, pledge, period) : draw(day);
   return pledge ? pledge.seal(line) : line;
 }

@@ -111,13 +111,13 @@ function moments({ type, range, edges, unit = "day" }, where) {
   if (edges) {
     const points = edges.map((written) => momentOf(written, hasTime));
     const isWritten = points.every((point, i) => point !== undefined && edges[i].length === (hasTime ? 19 : 10));
-    check(!range && unit === "day" && isWritten, where, "must have either a range or edges, as 2026-01-31 or 2026-01-31T00:00:00");
+    check(!range && unit === "day" && isWritten, where, "must have a range or edges, as 2026-01-31 or 2026-01-31T00:00:00");
     return ordered(where, points, (value) => momentOf(value, hasTime));
   }
   check(range, where, "must have a range");
   // A last one without a time of day includes its day.
   const [first, last] = range.map((written, end) => (hasTime ? momentOf(written, true) : undefined) ?? momentOf(written, false) + end * (DAY - 1));
-  check(first <= last && (hasTime || unit !== "hour"), where, "must have a range of two days, and a unit of day, week, month, or hour for timestamps");
+  check(first <= last && (hasTime || unit !== "hour"), where, "must have a range of two days, and a unit: day, week, month, or hour of timestamps");
   const start = numberOf(first), count = numberOf(last) - start + 1;
   return ordered(where, series(where, count, (i) => startOf(start + i), startOf(start + count)), (value) => momentOf(value, hasTime));
 }
@@ -157,16 +157,19 @@ const UNSEEN = /[\0-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-
 /** A reader of texts for people, which can stand beside a name. */
 export const label = is((data) => typeof data === "string" && data && [...data].length <= 200 && data === data.trim() && !UNSEEN.test(data), "a label: 1 to 200 characters, none of them invisible");
 
+/** What becomes of events: see docs/format.md#events. */
+const event = [text(/^(count|days|seen|last|largest|p[1-9]\d?)( of [a-z_][a-z0-9_]{0,62})?$/, "an event")];
+
 const readDimensionKeys = variant(
   "type",
   Object.fromEntries(Object.entries(TYPES).map(([type, [, keys]]) => [type, type === "bool" ? keys : { ...keys, outside: [oneOf("nearest", "random", "other")] }])),
-  { name, label: [label], missing: [oneOf("random", "code")], sensitive: [list(any, 1)], sensitive_missing: [is((data) => typeof data === "boolean", "true or false")] },
+  { name, label: [label], event, missing: [oneOf("random", "code")], sensitive: [list(any, 1)], sensitive_missing: [is((data) => typeof data === "boolean", "true or false")] },
 );
 
 function readDimension(data, where) {
   const keys = readDimensionKeys(data, where), { type, missing, sensitive, sensitive_missing: withMissing } = keys;
   const domain = TYPES[type][0](keys, where), { size: declared, values } = domain, { outside = values ? "random" : "nearest" } = keys;
-  check(outside === "random" || (outside === "other" ? (type === "category" ? !values.includes(OTHER) : type === "int" && missing === "code") : !values), where, "must count what is outside as nearest (for ordered values), random, or other (for categories, and whole numbers with a code for missing values)");
+  check(outside === "random" || (outside === "other" ? (type === "category" ? !values.includes(OTHER) : type === "int" && missing === "code") : !values), where, "must count what is outside as nearest (in order), random, or other (categories, and whole numbers with missing = code)");
   check(declared >= 2, where, "must have at least two declared codes");
   const known = declared + (!!values && outside === "other"), hasNull = missing === "code", count = known + hasNull;
   let codes = [];
@@ -200,7 +203,7 @@ function exact(number) {
   return bits >> 63n ? -magnitude : magnitude;
 }
 
-const readMeasureKeys = object({ name, label: [label], bounds: list(real, 2, 2), levels: [whole(2, 1024)], rounding: [oneOf("linear", "quadratic")], missing: [oneOf("code")], missing_as: [real] });
+const readMeasureKeys = object({ name, label: [label], event, bounds: list(real, 2, 2), levels: [whole(2, 1024)], rounding: [oneOf("linear", "quadratic")], missing: [oneOf("code")], missing_as: [real] });
 
 function readMeasure(data, where) {
   const keys = readMeasureKeys(data, where), [low, high] = keys.bounds, { levels = 2, rounding = "linear" } = keys;
@@ -248,7 +251,7 @@ const PUBLIC = {
   timestamp: (value) => momentOf(value, true) !== undefined && JSON.stringify(value.length < 19 ? `${value}:00` : value),
 };
 
-const readPublicKeys = object({ name, type: oneOf(...Object.keys(PUBLIC)), label: [label], bounds: [is(Array.isArray)] });
+const readPublicKeys = object({ name, type: oneOf(...Object.keys(PUBLIC)), label: [label], event, bounds: [is(Array.isArray)] });
 
 function readPublic(data, where) {
   const keys = readPublicKeys(data, where), { type, bounds: given } = keys, isInt = type === "int", most = isInt ? 2 ** 53 : 1e100;

@@ -1,4 +1,5 @@
 import { FileStore } from "../src/node.js";
+import { Counters, history, report, showHistory } from "../src/counters.js";
 import { Pledge } from "../src/shuffler.js";
 import { BrowserStore, Collector, Ledger, MemoryStore, Policy, Survey, TextStore, describe, respond } from "../src/index.js";
 
@@ -16,4 +17,15 @@ export async function takePart(text: string): Promise<string> {
   new Policy({});
   new TextStore(async () => null, () => undefined);
   return (await describe(survey, { verify: () => true })) + line;
+}
+
+export async function countEvents(element: Element): Promise<number | undefined> {
+  const counters = new Counters(new BrowserStore("counters")), store = new BrowserStore(), ledger = new Ledger(store, { total: 2, perAttribute: 1 });
+  const answer: number = counters.time("request", () => 7);
+  counters.add("runs", answer);
+  counters.set("version", "2.1");
+  showHistory(element, await history(store, { counters }));
+  // @ts-expect-error events are answered with a ledger
+  await report(counters, new Collector("https://collect.example"), "app", { policy: new Policy({ maxEpsilon: 1 }) });
+  return (await report(counters, new Collector("https://collect.example"), "app", { policy: new Policy({ maxEpsilon: 1 }), ledger }))?.settled;
 }

@@ -55,7 +55,7 @@ test("what was given in clear does not count for shufflers, nor the other way ro
 
 test("the policy limits both promises", async () => {
   for (const [limits, words] of [
-    [{ maxEpsilon: "0.9" }, /asks for epsilon 1 of every report, and the policy allows 0.9/], [{ maxLocalEpsilon: 3 }, /allows 3 .maxLocalEpsilon/],
+    [{ maxEpsilon: "0.9" }, /asks for epsilon 1, and the policy allows 0.9/], [{ maxLocalEpsilon: 3 }, /allows 3 .maxLocalEpsilon/],
     [{ maxShuffledDelta: "1e-7" }, /maxShuffledDelta/], [{ shufflers: undefined }, /does not name/], [{ shufflers: [] }, /does not name/],
   ]) await assert.rejects(give(undefined, { policy: new Policy({ maxEpsilon: 2, shufflers, ...limits }) }), refusedAs("policy", words));
   await assert.rejects(give(undefined, { verify: undefined }), refusedAs("policy", /signature/));

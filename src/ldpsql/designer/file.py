@@ -31,7 +31,15 @@ from ldpsql.survey import AUTO, check_users
 from ldpsql.wording.numbers import read_people
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import RecordError, SurveyError, expect
-from ldpsql_device.schema import ROLES, Dimension, Schema, check_label, identifier, is_label
+from ldpsql_device.schema import (
+    ROLES,
+    Dimension,
+    PublicColumn,
+    Schema,
+    check_label,
+    identifier,
+    is_label,
+)
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.survey import (
     ANY_DAY,
@@ -511,6 +519,8 @@ def _check_events(schema: Schema, schedule: Schedule) -> None:
                 f'{column.name}: event = "{column.event}" is for type = '
                 f'{" or ".join(map(json.dumps, types))}, not "{kind}"'
             )
+        is_set = what == "last" or not isinstance(column, PublicColumn)
+        expect(is_set, f'{column.name}: in clear travels what is set, event = "last", alone')
         if schedule.period is None:
             raise SurveyError(
                 f"{column.name} is counted from events, over a period: say [survey] period"
