@@ -236,6 +236,11 @@ class Counters:
             found[name] = [*(entries.get(name, {}) for entries in counted), {"last": last}]
         return found
 
+    def words(self) -> dict[str, str]:
+        """By fingerprint, in plain words, the surveys that were answered latest."""
+        with self.open() as (database, _):
+            return dict(database.execute("SELECT fingerprint, words FROM surveys").fetchall())
+
     def _explain(self, error: Exception) -> StoreError:
         said = getattr(error, "strerror", None) or error
         return StoreError(f"cannot use the counters {self.path} ({said}); nothing was sent")

@@ -115,9 +115,7 @@ def test_the_policy_is_asked_before_anything_is_read(person, running):
     page.wait_for_function("document.querySelector('#verdict').className === 'allowed'")
     page.get_by_label("Largest epsilon of one report").fill("0.99")
     page.wait_for_function("document.querySelector('#verdict').className === 'error'")
-    assert "asks for epsilon 1, and the policy allows 0.99" in page.inner_text(
-        "#verdict"
-    )
+    assert "asks for epsilon 1, and the policy allows 0.99" in page.inner_text("#verdict")
     page.get_by_role("button", name="Answer").click()
     page.wait_for_selector("[role=alert]:has-text('0.99')")
     assert not [request for request in person.requests if request.method != "GET"]

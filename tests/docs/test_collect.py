@@ -26,6 +26,8 @@ from ldpsql.designer import design
 from ldpsql.server.tokens import Tokens
 from ldpsql.store import open_store
 from ldpsql_device.answer import respond
+from ldpsql_device.counters import Counters
+from ldpsql_device.reports import read_report
 from ldpsql_device.survey import Survey
 
 PAGE = (ROOT / "docs" / "collect.md").read_text(encoding="utf-8")
@@ -296,3 +298,29 @@ def wait_for(address: str, trusted: ssl.SSLContext) -> None:
         except OSError:
             assert time.monotonic() < until
             time.sleep(0.1)
+
+
+def test_a_program_counts_its_events_and_reports_months_that_have_ended(tmp_path: Path) -> None:
+    (tmp_path / "app.toml").write_text(find_file(PAGE, "app.toml"))
+    program = find_file(PAGE, "program.py")
+    design(tmp_path / "app.toml").write(tmp_path / "app.survey.json")
+    given = ["--db", str(tmp_path / "app.duckdb"), "--survey", str(tmp_path / "app.survey.json")]
+    with serving(*given) as (_, address):
+        (tmp_path / "program.py").write_text(program.replace("https://collect.example", address))
+        run(tmp_path, sys.executable, "program.py")
+        counters = Counters(tmp_path / "app.counters")
+        with counters.open() as (database, state):  # as if it had been five weeks ago
+            database.execute("UPDATE days SET day = day - 35")
+            state["born"] -= 35
+            state["next"] = {}
+        run(tmp_path, sys.executable, "program.py")
+        options = ["--counters", "app.counters", "--max-epsilon", "1", "--public", "version"]
+        shown = run(tmp_path, "ldpsql", "answer", address, "app", *options, "--dry-run")
+        assert len(shown) == 1
+        read_report(shown[0], Survey.from_json(tmp_path / "app.survey.json"))
+        listed = run(tmp_path, "ldpsql", "sent", "app.ledger", "--counters", "app.counters")
+        reports = [line.strip() for line in listed if line.startswith("    {")]
+    assert listed[0] == "Survey app"
+    assert shown[0] not in reports
+    with open_store(tmp_path / "app.duckdb", read_only=True) as store:
+        assert int(store.sizes("app").sum()) == len(reports) in (1, 2)
