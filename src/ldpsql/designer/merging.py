@@ -67,7 +67,8 @@ def merge(dimension: Dimension, sides: Iterable[CodeSet]) -> Dimension:
     edges: list[Any] = [Edges(domain)[code] for code in (0, *inner, domain.size)]
     if domain.type in ("date", "timestamp"):
         return replace(dimension, domain=time_edges(domain.type, edges))
-    return replace(dimension, domain=(int_edges if domain.type == "int" else float_edges)(edges))
+    make, scale = int_edges if domain.type == "int" else float_edges, "log" * domain.is_log or None
+    return replace(dimension, domain=make(edges, scale))
 
 
 def _divide(size: int, sides: Iterable[CodeSet]) -> list[int]:

@@ -25,13 +25,14 @@ from ldpsql.sql.aggregates import (
     Leaf,
     Mode,
     Quantile,
+    QuantileBetweenEdges,
     Spread,
     Target,
     Transform,
     evaluate,
 )
 
-_DRAWS = 20_000
+_DRAWS, _HALVINGS = 20_000, 40
 _ROUNDING = 1e-12  # of the terms of a sum
 _ANGLES = 129
 
@@ -382,6 +383,108 @@ def _invert(function: Quantile, operands: Sequence[Form]) -> Form:
     return Form(sums, value, slope, (low, high))
 
 
+def _invert_between_edges(function: QuantileBetweenEdges, operands: Sequence[Form]) -> Form:
+    """A quantile that is interpolated within bins, with the interval that a test leaves.
+
+    As the value is, the people up to a point are interpolated between those up to the two edges
+    beside it; so their difference d from the rank is linear within a bin, and its standard error s
+    is convex. The interval reaches from the first point with d + z s >= 0 to the last one with d -
+    z s <= 0, which lie in the bins beside the first and the last edge of which that holds. One
+    difference is tested at the true quantile, so nothing is shared with neighbours.
+    """
+    sums, z = operands[0].sums, quantile(operands[0].sums.level)
+    people, below = _place(operands[0]), [_place(each) for each in operands[1:]]
+    shares = function.together or (function.share,)
+    own, edges = shares.index(function.share), [*below, people]
+    low, value, high, stderr = (np.full(len(sums.values), np.nan) for _ in range(4))
+    slope = np.zeros(sums.values.shape)
+    for row, (values, covariance) in enumerate(zip(sums.values, sums.covariance, strict=True)):
+        count, spread = values[people], covariance[people, people]
+        if not np.isfinite(values[edges]).all() or count <= z * np.sqrt(max(spread, 0)):
+            continue
+        gradient = np.zeros((len(shares), len(values) + 1))
+        for number, share in enumerate(shares):
+            asked = function.with_share(share)
+            place, part = asked.locate([count, *values[below]])
+            gradient[number, people] -= asked.step
+            gradient[number, [-1, *edges][place]] += 1.0 - part
+            gradient[number, edges[place]] += part
+        gradient = gradient[:, :-1]  # nobody is below the first edge
+        if len(shares) > 1:
+            factor = _largest_of(gradient @ covariance @ gradient.T, sums.level)
+        else:
+            factor = z
+        # Of the differences at all edges, and between those of neighbours.
+        step = function.step
+        joint = step * np.append(0.0, covariance[edges, people])
+        variance = np.append(0.0, covariance[edges, edges]) - 2.0 * joint + step**2 * spread
+        between = np.append(0.0, covariance[edges[:-1], edges[1:]]) + step**2 * spread
+        between -= joint[:-1] + joint[1:]
+        difference = np.append(0.0, values[edges]) - step * count
+        line = Line(difference, variance, between)
+        down, up = _share_between_ends(line, factor, sums.level)
+        value[row] = function.value([count, *values[below]])
+        low[row] = min(value[row], function.point(*line.cross(down)))
+        high[row] = max(value[row], function.point(*line.cross(-up)))
+        stderr[row] = (high[row] - low[row]) / (2.0 * factor)
+        own_variance = gradient[own] @ covariance @ gradient[own]
+        if own_variance > 0.0:
+            slope[row] = -gradient[own] * stderr[row] / np.sqrt(own_variance)
+    return Form(sums, value, slope, (low, high))
+
+
+def _share_between_ends(line: Line, factor: float, level: float) -> tuple[float, float]:
+    """How many standard errors a test allows at the lower end and at the upper one.
+
+    Where all people beyond a rank are no more than the error of their number, the interval reaches
+    to that end of the domain whatever the reports are. Nothing can be missed there, and the other
+    end has the whole error.
+    """
+    errors = np.sqrt(np.maximum(line.variances[[1, -2]], 0.0))
+    is_open = np.abs(line.values[[0, -1]]) <= factor * errors
+    if is_open.all() or not is_open.any() or level <= 0.5:
+        return factor, factor
+    one_sided = factor * quantile(2.0 * level - 1.0) / quantile(level)
+    return (np.inf, one_sided) if is_open[0] else (one_sided, np.inf)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A random line from point to point: at each its value and variance, shape (n + 1,), and the
+    covariance with the next one, (n,)."""
+
+    values: Array
+    variances: Array
+    between: Array
+
+    def cross(self, factor: float) -> tuple[int, float]:
+        """The piece and the part of it where the line plus so many standard errors reaches 0: for
+        the first time; less so many of them, where the factor is negative, for the last time.
+
+        It is below 0 at its first point without an error, and not below at its last.
+        """
+        if np.isinf(factor):
+            return (0, 0.0) if factor > 0.0 else (len(self.between) - 1, 1.0)
+        ends = self.values + factor * np.sqrt(np.maximum(self.variances, 0.0))
+        if factor >= 0.0:
+            piece = int(np.argmax(ends >= 0.0)) - 1
+        else:
+            piece = len(ends) - 1 - int(np.argmax((ends <= 0.0)[::-1]))
+        if not 0 <= piece < len(self.between):
+            return min(max(piece, 0), len(self.between) - 1), float(piece >= 0)
+        (start, end), (own, other) = (
+            each[piece : piece + 2] for each in (self.values, self.variances)
+        )
+        below, above = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            part = (below + above) / 2.0
+            left = 1.0 - part
+            variance = left**2 * own + 2.0 * part * left * self.between[piece] + part**2 * other
+            reached = left * start + part * end + factor * np.sqrt(max(variance, 0.0)) >= 0.0
+            below, above = (below, part) if reached else (part, above)
+        return piece, above
+
+
 def _reach_of_neighbours(deviation: Array, between: Array, level: float) -> Array:
     """How many standard errors each of a row of numbers may be off, in a test shared with either
     neighbour; between: the covariances of neighbours."""
@@ -435,6 +538,8 @@ def _most_frequent(function: Mode, operands: Sequence[Form]) -> Form:
 
 def _form_of_function(function: Function, operands: list[Form]) -> Form:
     """The form of a function of forms."""
+    if isinstance(function, QuantileBetweenEdges):
+        return _invert_between_edges(function, operands)
     if isinstance(function, Quantile):
         return _invert(function, operands)
     if isinstance(function, Mode):

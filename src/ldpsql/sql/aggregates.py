@@ -20,6 +20,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpsql.algebra import boxes
 from ldpsql.algebra.boxes import CodeSet, Weight
@@ -31,7 +32,7 @@ from ldpsql.sql.quoting import Scalar
 from ldpsql_device.description import Edges
 from ldpsql_device.errors import InternalError
 from ldpsql_device.schema import Schema
-from ldpsql_device.values import Listed
+from ldpsql_device.values import Listed, Ordered
 
 if TYPE_CHECKING:
     from ldpsql.algebra.estimate import Array
@@ -313,7 +314,7 @@ class Quantile(Function):
         """The same quantile by other numbers of people."""
         return replace(self, people=operands[0], below=tuple(operands[1:]))
 
-    def with_share(self, share: float) -> Quantile:
+    def with_share(self, share: float) -> Self:
         """The same for another share."""
         return replace(self, share=share)
 
@@ -337,6 +338,47 @@ class Quantile(Function):
         first, last, weight = self.ranks(people)
         lower, upper = (values[(below < rank - 0.5).sum(axis=0)] for rank in (first, last))
         return np.where(people > 0.0, lower + weight * (upper - lower), np.nan)
+
+
+@dataclass(frozen=True)
+class QuantileBetweenEdges(Quantile):
+    """A quantile of bins on a log scale, within which people count as spread evenly in the
+    logarithm, or evenly from an edge at 0 on.
+
+    edges: of the bins.  is_whole: whether values are whole numbers, which fill the space up to the
+    next one.
+    """
+
+    edges: tuple[float, ...] = ()
+    is_whole: bool = False
+
+    @property
+    def step(self) -> float:
+        """How many more people are below it for each one there is."""
+        return 1.0 - self.share if self.is_descending else self.share
+
+    def locate(self, operands: Sequence[Array]) -> tuple[NDArray[np.intp], Array]:
+        """The bin that holds it, and the part of the people there who are below it. Counts that
+        do not grow with the edges are put in order."""
+        people = np.asarray(operands[0])
+        rank = self.step * people
+        counts = np.sort([np.zeros_like(people), *operands[1:], people], axis=0)
+        place = np.clip((counts < rank).sum(axis=0) - 1, 0, len(self.edges) - 2)
+        first, last = (np.take_along_axis(counts, place[None] + i, axis=0)[0] for i in (0, 1))
+        inside = (rank - first) / np.where(last > first, last - first, 1.0)
+        return place, np.clip(inside, 0.0, 1.0)
+
+    def point(self, place: Any, part: Any) -> Array:
+        """The value that a part of the people in a bin do not exceed."""
+        low, high = (np.asarray(self.edges)[place + i] for i in (0, 1))
+        positive = np.where(low > 0.0, low, 1.0)
+        in_logarithm = positive * (high / positive) ** part
+        found = np.where(low > 0.0, in_logarithm, low + part * (high - low))
+        return np.asarray(np.minimum(np.floor(found), high - 1.0) if self.is_whole else found)
+
+    def value(self, operands: Sequence[Array]) -> Array:
+        """The quantile, NaN of nobody."""
+        return np.where(np.asarray(operands[0]) > 0.0, self.point(*self.locate(operands)), np.nan)
 
 
 @dataclass(frozen=True)
@@ -614,7 +656,8 @@ def _mean(letter: str) -> Centred:
 
 
 def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Expression]:
-    """A quantile; of a dimension that is collected in bins the bin that holds it."""
+    """A quantile; of a dimension that is collected in bins the bin that holds it, and on a log
+    scale its place there."""
 
     def expression(schema: Schema, column: str | Ordering | Ranked) -> Expression:
         ranked = column if isinstance(column, Ranked) else Ranked(column)
@@ -626,7 +669,7 @@ def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Ex
             _count_codes(schema, ranked.column, own, f"<= {highest[place]:g}")
             for place, own in enumerate(sets)
         ]
-        return Quantile(
+        function = Quantile(
             ranked.share,
             rule if lowest == highest else "disc",
             ranked.is_descending,
@@ -636,8 +679,21 @@ def _quantile_of(rule: Literal["disc", "cont"]) -> Callable[[Schema, Ranked], Ex
             tuple(below),
             ranked.together,
         )
+        domain = find_log_scale(schema, ranked.column)
+        if domain is None:
+            return function
+        edges = tuple(map(float, domain.points))
+        return QuantileBetweenEdges(**vars(function), edges=edges, is_whole=domain.is_discrete)
 
     return expression
+
+
+def find_log_scale(schema: Schema, column: str | Ordering) -> Ordered | None:
+    """The domain of a dimension in bins on a log scale; None for what is none."""
+    index = None if isinstance(column, Ordering) else find_dimension(schema, column)
+    domain = None if index is None else schema.dimensions[index].domain
+    is_log = isinstance(domain, Ordered) and domain.is_log and not domains.is_listed_out(domain)
+    return domain if is_log else None  # type: ignore[return-value]
 
 
 def _mode(schema: Schema, column: str | Ordering) -> Expression:
