@@ -27,6 +27,7 @@ from ldpsql.engine.notes import (
     notes_on_estimator,
     notes_on_missing,
     notes_on_query,
+    notes_on_year,
     public_texts,
     shortfall_notes,
     tell_harm,
@@ -291,7 +292,7 @@ def _find_scales(draft: Draft, evidence: Evidence, places: Iterable[int]) -> dic
     """What the intervals of some columns are measured by; see `Propagation.scales`."""
     assert draft.propagation is not None
     bases = draft.statement.bases
-    people = [sum(evidence.people(draft.subjects[t]) for t in base.tables) for base in bases]
+    people = [sum(evidence.everybody(draft.subjects[t]) for t in base.tables) for base in bases]
     columns = ((place, draft.columns[place].gradients) for place in places)
     return {place: draft.propagation.scales(own, people) for place, own in columns}
 
@@ -305,6 +306,7 @@ def make_result(
     """
     asked = tuple(draft.subjects.values())
     short = [note for each in asked for note in shortfall_notes(each.survey, each.guarantee)]
+    short += [note for each in asked for note in notes_on_year(each.survey)]
     lag = evidence.store.lag()
     return Result(
         table,

@@ -20,7 +20,7 @@ from ldpsql.engine.sample import Estimators, Sample, SumSource
 from ldpsql.engine.sources import RESPONDENTS, AskedSurvey, Sources, sources_of_everybody
 from ldpsql.mechanisms.rounds import count_earlier
 from ldpsql.parser.query import Query
-from ldpsql.planner.plan import make_plans
+from ldpsql.planner.plan import QueryPlan, make_plans
 from ldpsql.reports.forgery import Spread, signs_within_groups
 from ldpsql.reports.report import Integers
 from ldpsql.store.base import ReportSource, Selection
@@ -115,7 +115,8 @@ class Evidence:
             found = self.store.decode(survey.table, chosen)
             if chosen.condition is not None and not chosen.keys:
                 found = [each for each in found if each[1].counts.size]
-            return Estimators(survey.design, subject.estimator, found)
+            every = survey.schedule.sample or 1
+            return Estimators(survey.design, subject.estimator, found, every)
 
         made = self._keep("estimators", subject.key(chosen), make)
         kept = self._kept["estimators"]
@@ -134,6 +135,10 @@ class Evidence:
     def people(self, subject: Subject, condition: str | None = None) -> int:
         """How many people there are; the last round answers for those of all of them."""
         return count_earlier(subject.survey.design) + int(self.sizes(subject, condition).sum())
+
+    def everybody(self, subject: Subject) -> int:
+        """How many people there are, about, with those who were not asked."""
+        return self.people(subject) * (subject.survey.schedule.sample or 1)
 
     def signs(self, subject: Subject) -> list[str]:
         """Signs that reports are forged; within groups where all were read for an answer anyway."""
@@ -163,6 +168,7 @@ class Evidence:
         asked = list[AskedSurvey]()
         for subject in subjects:
             plan = make_plans(base, subject.survey, sql)[-1][1]
+            _require_known(plan)
             estimators_of = partial(self.estimators, subject)
             sample = Sample.of(plan, estimators_of, subject.estimator)
             asked.append(AskedSurvey(sample, estimators_of, self.people(subject)))
@@ -186,3 +192,13 @@ class Evidence:
             if len(kept) > _KEPT:
                 kept.popitem(last=False)
         return value
+
+
+def _require_known(plan: QueryPlan) -> None:
+    """NotSupportedError for sums of public columns over people of whom some were asked."""
+    if plan.survey.schedule.sample is not None and any(each.weight for each in plan.targets):
+        raise NotSupportedError(
+            f"{plan.survey.table} asks one of {plan.survey.schedule.sample} people at a time, and "
+            "how far sums of public columns are off for that is not known; group by the column "
+            "instead"
+        )

@@ -105,10 +105,11 @@ def _slice_reports(
     people = evidence.people(subject, piece.condition)
     if plan.public_keys or not people or not piece.boxes or not plan.planned[place]:
         return SliceReports(people, subject.estimator)
-    estimator = evidence.estimators(subject, selection(plan, piece))[()]
+    estimators = evidence.estimators(subject, selection(plan, piece))
     row = plan.planned[place][0]
-    forged = estimator.influence(row[:_MOST_SUMS], np.eye(len(row))[:_MOST_SUMS, :_MOST_SUMS])
-    errors = estimator.answer_rows([row])[0].stderr
+    slopes = np.eye(len(row))[:_MOST_SUMS, :_MOST_SUMS]
+    forged = estimators.influence((), row[:_MOST_SUMS], slopes)
+    errors = estimators.answer_rows((), [row])[0].stderr
     return SliceReports(people, subject.estimator, errors, forged)
 
 
@@ -171,19 +172,19 @@ def _slice(piece: Slice, schema: Schema, people: str = "") -> list[str]:
 def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float) -> list[str]:
     """How the sums of the first row are answered, and how well."""
     design, (keys, _) = plan.survey.design, plan.private_rows[0]
-    default = next(iter(design.estimators))
+    default, every = next(iter(design.estimators)), plan.survey.schedule.sample or 1
     estimator = reports.estimator or default
     lines = [f"group: {', '.join(map(str, keys))}"] if keys else []
     forged, asked = reports.forged, plan.planned[place][0][:_MOST_SUMS]
     if forged is None and reports.people and asked:
-        forged = design.influence(asked, np.eye(len(asked)), reports.people)
+        forged = every * design.influence(asked, np.eye(len(asked)), reports.people)
     for number, target in enumerate(plan.targets[:_MOST_SUMS]):
         planned = plan.planned[place][0][number]
         lines.append(target.label)
         note = " per unit of the public column" if target.weight else ""
         is_known = not isinstance(design, Rounds) and not hides_bias(design, planned, default)
         if reports.people and is_known:
-            stderr = float(np.sqrt(design.variance([planned], reports.people)[0]))
+            stderr = every * float(np.sqrt(design.variance([planned], reports.people)[0]))
             lines.append(f"  predicted standard error: {_with_interval(stderr, level)}{note}")
         if hides_bias(design, planned, estimator):
             lines.append(f"  no error: {design.biases[estimator].text}")

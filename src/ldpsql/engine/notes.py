@@ -17,7 +17,14 @@ from ldpsql.parser.query import Comparison, Membership, Output, atoms
 from ldpsql.planner.plan import QueryPlan
 from ldpsql.reports.forgery import SUSPICIOUS
 from ldpsql.reports.report import Integers
-from ldpsql.sql.aggregates import Ordering, Ranked, aggregates, ends_of_codes, find_aggregate
+from ldpsql.sql.aggregates import (
+    Ordering,
+    Ranked,
+    aggregates,
+    ends_of_codes,
+    find_aggregate,
+    find_log_scale,
+)
 from ldpsql.sql.domains import (
     as_day,
     domain_labels,
@@ -34,7 +41,7 @@ from ldpsql.sql.quoting import literal as sql_literal
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql.wording.numbers import significant
-from ldpsql_device.description import describe_extent
+from ldpsql_device.description import describe_extent, sum_of_year
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.shuffled import Central
 from ldpsql_device.survey import PERIOD_COLUMN
@@ -151,7 +158,12 @@ def _on_orders(plan: QueryPlan) -> list[str]:
         name = leaf.column.column if isinstance(leaf.column, Ranked) else leaf.column
         assert isinstance(name, str | Ordering)
         lowest, highest = ends_of_codes(schema, name)[1:]
-        if lowest != highest:
+        if find_log_scale(schema, name) and kind.names != ("MODE",):
+            notes[
+                f"{name} is collected in bins on a log scale: a quantile is interpolated within "
+                "one, as if people were spread evenly in the logarithm there"
+            ] = None
+        elif lowest != highest:
             notes[
                 f"{name} is collected in bins: a quantile or mode of it is the lower end of one, "
                 "and the interval ends at the upper end of one"
@@ -229,6 +241,17 @@ def _on_periods(plan: QueryPlan) -> list[str]:
         f"{survey.table} is answered once a {survey.schedule.period}, and a person counts in each "
         f"of them; GROUP BY {PERIOD_COLUMN.name}, or name one in WHERE"
     ]
+
+
+def notes_on_year(survey: Survey) -> list[str]:
+    """What the answers of a year cost a person, and who was asked, for a survey with periods."""
+    if (year := sum_of_year(survey)) is None:
+        return []
+    every, period = survey.schedule.sample, survey.schedule.period
+    sample = (
+        f"one in {every} people is asked each {period}, and counts for {every}; " if every else ""
+    )
+    return [f"{survey.table}: {sample}of one person's answers {year}"]
 
 
 def _list_compared(plan: QueryPlan) -> Iterator[tuple[str, str, Value | None]]:
@@ -312,15 +335,16 @@ def impossible_sums(relation: Relation, people: int, estimator: str) -> list[str
         return []
     variances = np.diagonal(relation.sums.covariance, axis1=1, axis2=2)
     rows: set[int] = set()
+    every = plan.survey.schedule.sample or 1
     for place, target in enumerate(plan.targets):
         if target.weight is not None:
             continue
-        least, most = (end * people for end in ends_of(plan, place))
+        least, most = (end * people * every for end in ends_of(plan, place))
         values = relation.sums.values[:, place]
         beyond = np.maximum(least - values, values - most)
         far = np.flatnonzero(_is_far(beyond, variances[:, place], most - least))[:_MOST_SUSPECTS]
         if far.size:
-            expected = _expect_variances(relation, far, place, people)
+            expected = every**2 * _expect_variances(relation, far, place, people)
             rows.update(far[_is_far(beyond[far], expected, most - least)].tolist())
     if not rows:
         return []

@@ -258,7 +258,7 @@ class Covariances:
                 of_group[1].extend(own.tolist())
         nothing = np.zeros((2, 1))
         ends = [
-            self._find_estimators(group)[group.key].influence(planned, np.array([own]))
+            self._find_estimators(group).influence(group.key, planned, np.array([own]))
             for group, (planned, own) in asked.items()
         ]
         if any(self._may_overlap(*pair) for pair in combinations(asked, 2)):

@@ -46,13 +46,19 @@ class Estimators(Mapping[Key, AnyEstimator]):
     """The estimators of a selection of reports, by public key, ascending, each made when it is
     asked for.
 
-    design, name: whose, and which of its estimators.  found: their reports, by key.
+    design, name: whose, and which of its estimators.  found: their reports, by key.  every: of how
+    many people one was asked. Answers are about all of them: sums are so many times those of the
+    reports, and their covariance includes who was asked.
     """
 
     def __init__(
-        self, design: AnyDecoder, name: str, found: Sequence[tuple[Key, Histogram | Decoded]]
+        self,
+        design: AnyDecoder,
+        name: str,
+        found: Sequence[tuple[Key, Histogram | Decoded]],
+        every: int = 1,
     ) -> None:
-        self.design, self.name, self.found = design, name, found
+        self.design, self.name, self.found, self.every = design, name, found, every
         self._made: dict[Key, AnyEstimator] = {}
 
     @property
@@ -108,9 +114,32 @@ class Estimators(Mapping[Key, AnyEstimator]):
             return np.arange(len(keys))
         return np.array([self._places.get(key, -1) for key in keys], dtype=np.int64)
 
+    def influence(self, key: Key, queries: Sequence[PlannedQuery], slopes: Array) -> Array:
+        """By how much one more report under a key moves answers; see `Estimator.influence`."""
+        return self.every * self[key].influence(queries, slopes)
+
     def answer_all(self, rows: Sequence[Sequence[PlannedQuery]]) -> tuple[Array, Array] | None:
         """All answers to some rows, as `Decoder.answer_sets` gives them; None where one after the
         other is faster."""
+        asked = self._answer_sets(rows)
+        if asked is None or self.every == 1:
+            return asked
+        return self._extend(*asked, np.array([self.people(key) for key in self])[:, None])
+
+    def _extend(self, values: Array, covariance: Array, people: Integers) -> tuple[Array, Array]:
+        """Sums (..., T) over all people with their covariance, from those over the ones who were
+        asked, so many people.
+
+        The number of those who were asked, n, counts as Poisson's: as if each of very many people
+        were asked with a small chance. Then the covariance is the mean of the products of what two
+        sums have of a person, n of them, which is what it is for a given n and s s' / n more.
+        """
+        known = np.nan_to_num(values)
+        who = known[..., :, None] * known[..., None, :] / np.maximum(people, 1)[..., None]
+        return self.every * values, self.every**2 * (covariance + who)
+
+    def _answer_sets(self, rows: Sequence[Sequence[PlannedQuery]]) -> tuple[Array, Array] | None:
+        """Those of the people who were asked."""
         found, design = self.found, self.design
         if isinstance(design, CodeDecoder) and all(map(self.people, self)):
             known = list[tuple[Array, Array]]()
@@ -141,6 +170,17 @@ class Estimators(Mapping[Key, AnyEstimator]):
         found = self.answer_all(rows) if is_even and len(self) == 1 else None
         if found is not None:
             return [Estimates(*own) for own in zip(found[0][0], found[1][0], strict=True)]
+        asked, every = self._answer_in_turn(key, rows), self.every
+        if every == 1:
+            return asked
+        people, answers = np.array([self.people(key)]), list[Estimates]()
+        for own in asked:
+            drawn = None if own.replicates is None else every * own.replicates
+            answers.append(Estimates(*self._extend(own.values, own.covariance, people), drawn))
+        return answers
+
+    def _answer_in_turn(self, key: Key, rows: Sequence[Sequence[PlannedQuery]]) -> list[Estimates]:
+        """Those of the people who were asked, some rows at a time, while there is time."""
         estimator, answers = self[key], list[Estimates]()
         for first in range(0, len(rows), _ROWS_AT_ONCE):
             limits.check()
