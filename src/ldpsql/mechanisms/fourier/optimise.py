@@ -15,6 +15,7 @@ from math import prod
 
 import numpy as np
 
+from ldpsql.algebra.boxes import cardinality
 from ldpsql.algebra.numerics import optimise_weights
 from ldpsql.algebra.workload import Workload
 from ldpsql.limits import check
@@ -266,12 +267,23 @@ def _lean(problem: DesignProblem, weights: Reals, power: Reals, steps: int) -> R
     return np.asarray(kept * weights + rest * own)
 
 
+def find_single(workload: Workload) -> frozenset[int]:
+    """Dimensions that a workload asks for single codes only, never for several together: a bin of
+    such codes would tell nothing about any of them."""
+    asked = [(axis, k != "equality") for entry in workload.classes for axis, k in entry.predicates]
+    asked += [
+        (axis, cardinality(side) > 1)
+        for query in workload.queries
+        for _, sides in query.terms
+        for axis, side in enumerate(sides)
+        if side is not None
+    ]
+    return frozenset(axis for axis, _ in asked) - {axis for axis, several in asked if several}
+
+
 def find_equality_axes(workload: Workload) -> frozenset[int]:
-    """Dimensions that the workload's classes ask by equality only, and no declared query asks."""
-    asked = {pair for entry in workload.classes for pair in entry.predicates}
-    others = {axis for axis, kind in asked if kind != "equality"}
-    others |= {axis for query in workload.queries for axis in query.constrained}
-    return frozenset(axis for axis, _ in asked) - others
+    """Of those dimensions the ones that no declared query asks about."""
+    return find_single(workload).difference(*(query.constrained for query in workload.queries))
 
 
 # -- pruning --------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from ldpsql.algebra.boxes import CodeSet, cardinality
+from ldpsql.algebra.boxes import CodeSet
 from ldpsql.algebra.estimate import Array
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.algebra.workload import Workload
@@ -28,7 +28,11 @@ from ldpsql.mechanisms.fourier.candidates import Emitted
 from ldpsql.mechanisms.fourier.design import DECODING, Forms, FourierDesign, KeptDesign
 from ldpsql.mechanisms.fourier.families import FamilyTable
 from ldpsql.mechanisms.fourier.group import MOST_TOGETHER, Axes, Group, Integers, Look
-from ldpsql.mechanisms.fourier.optimise import design_families, find_equality_axes
+from ldpsql.mechanisms.fourier.optimise import (
+    design_families,
+    find_equality_axes,
+    find_single,
+)
 from ldpsql.mechanisms.fourier.product_recipe import (
     ProductDesign,
     design_product,
@@ -266,24 +270,6 @@ def find_fitting_group(domain: RecordDomain, workload: Workload, most_bins: int)
             raise problem
         largest = max(domain.sizes)
         most_bins = max(FEWEST_BINS, min(most_bins, largest) * 7 // 8)
-
-
-def find_single(workload: Workload) -> frozenset[int]:
-    """Dimensions that a workload asks for single codes only, never for several together: a bin of
-    such codes would tell nothing about any of them."""
-    asked = {axis for entry in workload.classes for axis, _ in entry.predicates}
-    several = {
-        axis for entry in workload.classes for axis, k in entry.predicates if k != "equality"
-    }
-    for query in workload.queries:
-        asked.update(query.constrained)
-        several |= {
-            axis
-            for _, sides in query.terms
-            for axis, side in enumerate(sides)
-            if side is not None and cardinality(side) > 1
-        }
-    return frozenset(asked - several)
 
 
 def _bins(size: int, unordered: int, most: int) -> int:
