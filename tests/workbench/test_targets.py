@@ -43,12 +43,6 @@ def rows_of(target, table):
     return list(zip(*columns, strict=True))
 
 
-def names_in(target):
-    if target.suffix:
-        return sorted(name for (name,) in rows_of(target, "information_schema.tables"))
-    return sorted(path.stem for path in target.iterdir())
-
-
 @pytest.fixture(params=["answers.duckdb", "answers"])
 def target(request, tmp_path):
     return tmp_path / request.param

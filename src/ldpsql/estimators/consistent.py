@@ -125,7 +125,7 @@ class ConsistentEstimator(Estimator[DetailQuery]):
         """The query as weights on the nodes of every group."""
         if not query.terms:
             return CellQuery(query.known, False, (), query.weight)
-        whole = sum(
+        whole = sum(  # the class of all roots, which needs no reports
             share * math.prod(float(a.means[0][0]) for a in axes) for share, axes in query.terms
         )
         known = query.known + query.level * whole
@@ -144,7 +144,7 @@ class ConsistentEstimator(Estimator[DetailQuery]):
                 if group.sign == query.measure:
                     inverse = self._contrast_inverse[group.sign]
                     half = query.contrast * _spread(query.terms, group, inverse)
-                weights = np.concatenate([weights - half, weights + half])
+                weights = np.concatenate([weights - half, weights + half])  # of both signs
             yield GroupCells(number, self._nodes[number], factor * weights)
 
     @cached_property
@@ -180,7 +180,7 @@ class ConsistentEstimator(Estimator[DetailQuery]):
         }
 
     def _invert(self, members: Iterable[int]) -> Array:
-        information = self._information.total(self._reports, members)
+        information = self._information.total(self._reports, members)  # I_l of every class l
         return np.divide(1.0, information, out=np.zeros_like(information), where=information > 0.0)
 
     def _is_informed(self, query: DetailQuery) -> bool:

@@ -420,7 +420,7 @@ class LinearEstimator(Estimator[CellQuery]):
             amounts = np.vstack([answer.extremes(nodes, combined), means])
             *extremes, means = self._correct(group, nodes, combined, amounts)
             answered = answered + means
-            scale = (self.source.people + 1.0) / (self.source.size(group) + 1.0)
+            scale = (self.source.people + 1.0) / (self.source.size(group) + 1.0)  # with it
             before = moved.get(answer.question, np.zeros((2, len(slopes))))
             moved[answer.question] = before + scale * (np.array(extremes) - means)
         # A report to a question that no answer looks at moves nothing else.
@@ -477,7 +477,7 @@ class LinearEstimator(Estimator[CellQuery]):
                 pair, place = (left, right), np.ix_(rows, columns)
                 mean = source.mean(group, pair) + self._scatter(group, pair)
                 sides = sums[rows], sums[columns]
-                same = moments.same * gram[place] + moments.every * np.outer(*sides)
+                same = moments.same * gram[place] + moments.every * np.outer(*sides)  # noise alone
                 block = _add_axes(mean, 2) * same
                 if moments.own or moments.cross:
                     # E[u v w w'] at the own nodes, within Cauchy and Schwarz too.
@@ -499,7 +499,7 @@ class LinearEstimator(Estimator[CellQuery]):
                 covariance[..., rows[:, None], columns] = block
         if not moments.own and not moments.cross:
             likely = self._limit_by_noise(part, likely, covariance)
-        return means, covariance - multiply_outer(likely, likely)
+        return means, covariance - multiply_outer(likely, likely)  # E[Y Y'] - E[Y] E[Y]'
 
     def _limit_by_noise(self, part: GroupPart, likely: Array, covariance: Array) -> Array:
         """Means (..., k) within E[Y Y'] of every owner, where that is noise alone, as of Hadamard
@@ -569,7 +569,7 @@ def pseudo_squares(left: Array, right: Array) -> Array:
     for weights in (left, right):
         norms = np.sqrt(np.sum(weights**2, axis=1, keepdims=True))
         largest = np.abs(weights).max(axis=1, keepdims=True)
-        scaled.append(weights * largest / np.where(norms > 0.0, norms, 1.0))
+        scaled.append(weights * largest / np.where(norms > 0.0, norms, 1.0))  # of norm max |w|
     return np.asarray(scaled[0] @ scaled[1].T)
 
 
@@ -582,7 +582,7 @@ def limit_jointly(means: Array, second: Array) -> Array:
 
     means: shape (..., k).  second: (..., k, k).
     """
-    inverse = np.linalg.pinv(second, rcond=1e-10, hermitian=True)
+    inverse = np.linalg.pinv(second, rcond=1e-10, hermitian=True)  # S^+, for S may be singular
     excess = (means[..., None, :] @ inverse @ means[..., :, None])[..., 0]
     if (excess <= 1.0).all():
         return means

@@ -207,7 +207,7 @@ class Hrr(Oracle):
         if size == 1:
             return cls(1, 1.0, 0.0, 0.0, 0.0)
         p = subset_words(1, 2, odds)[0] / WORDS
-        return cls(power_from(size), p, 0.5, p / 2.0, 0.25)
+        return cls(power_from(size), p, 0.5, p / 2.0, 0.25)  # two entries agree in half of the rows
 
     def supporters(self, coins: Coins, answer: Codes, amounts: Array, nodes: Codes) -> Array:
         """(reports + reports that agree - reports that do not) / 2, by one Hadamard transform."""
@@ -257,13 +257,13 @@ class Olh(Oracle):
         residues, larger = divmod(prime, values)
         # (residues in a hash value, hash values with so many); one by one there may be e^20 of them
         filled = ((residues, values - larger), (residues + 1, larger))
-        pairs = sum(m * n * (n - 1) for n, m in filled) / (prime * (prime - 1))
-        q = pairs * p + (1.0 - pairs) * lie
+        pairs = sum(m * n * (n - 1) for n, m in filled) / (prime * (prime - 1))  # two nodes collide
+        q = pairs * p + (1.0 - pairs) * lie  # own hash value, or another one's
         if prime == 2:
             return cls(prime, p, q, pairs * p, q * q, prime, values)
         triples = prime * (prime - 1) * (prime - 2)
-        all_three = sum(m * n * (n - 1) * (n - 2) for n, m in filled) / triples
-        two_apart = sum(m * (prime - n) * n * (n - 1) for n, m in filled) / triples
+        all_three = sum(m * n * (n - 1) * (n - 2) for n, m in filled) / triples  # own hash value
+        two_apart = sum(m * (prime - n) * n * (n - 1) for n, m in filled) / triples  # another one
         third = all_three * p + two_apart * lie
         return cls(prime, p, q, pairs * p, third, prime, values)
 
@@ -361,11 +361,11 @@ class Olh(Oracle):
         wraps = end > prime
         row = a * (prime + 1)
         steps = np.bincount(row + start, amounts, minlength=(prime - 1) * (prime + 1))
-        ends = row + np.where(wraps, end - prime, end)
+        ends = row + np.where(wraps, end - prime, end)  # 1 at each start, -1 behind each end
         steps -= np.bincount(ends, amounts, minlength=len(steps))
         table = steps.reshape(prime - 1, prime + 1)
         table[:, 0] += np.bincount(a[wraps], amounts[wraps], minlength=prime - 1)
-        table = np.cumsum(table, axis=1)
+        table = np.cumsum(table, axis=1)  # how many intervals hold each residue
         result = np.zeros(len(labels))
         block = max(1, _BLOCK // max(1, len(labels)))
         for first in in_time(range(0, prime - 1, block)):
@@ -392,7 +392,7 @@ class _Harmonics:
         """Those of an interval of P / g residues, which is longer or shorter by less than one."""
         count = min(_PER_VALUE * values, MOST_HARMONICS)
         angles = np.pi * np.arange(1, count + 1)
-        weights = np.sin(angles / values) / (prime * np.sin(angles / prime))
+        weights = np.sin(angles / values) / (prime * np.sin(angles / prime))  # Dirichlet's kernel
         spectrum = np.zeros(prime + 1)
         spectrum[1 : count + 1] = 2.0 * prime * weights
         return cls(weights, np.fft.irfft(spectrum, 2 * prime))
@@ -420,11 +420,11 @@ class SpectralOlh(Olh):
         longer = prime % values
         for length, many in ((prime // values + 1, longer), (prime // values, values - longer)):
             own = harmonics.table[np.arange(1 - length, length, 2)]
-            inside += many * np.array([own.sum(), own @ own])
-        mean, square = ((p - lie) / prime * inside).tolist()
-        total = 2.0 * prime * float(harmonics.weights @ harmonics.weights)
+            inside += many * np.array([own.sum(), own @ own])  # s and s^2 over the own interval
+        mean, square = ((p - lie) / prime * inside).tolist()  # lies: s adds up to 0 over all values
+        total = 2.0 * prime * float(harmonics.weights @ harmonics.weights)  # Parseval, of all s^2
         square += lie * values / prime * total
-        others = (total - square) / (prime - 1)
+        others = (total - square) / (prime - 1)  # what the own residue leaves of s^2
         pair, third = -square / (prime - 1), (square / (prime - 1) - others) / (prime - 2)
         moments = (mean, -mean / (prime - 1), pair, third)
         return cls(prime, *moments, prime, values, squares=(square, others))
@@ -436,11 +436,11 @@ class SpectralOlh(Olh):
             found = (self._support(coins, answer, nodes[k : k + 1]) for k in range(len(nodes)))
             return np.array([float(amounts @ each[:, 0]) for each in in_time(found)])
         places, start, length = self._intervals(coins[1], answer, invert(nodes, prime))
-        middle = np.exp(-1j * np.pi / prime * (2 * start + length - 1))
+        middle = np.exp(-1j * np.pi / prime * (2 * start + length - 1))  # of the interval
         slopes, place = coins[0] + 1, np.zeros_like(coins[0])
         turn, parts = amounts.astype(np.complex128), np.zeros((2, prime))
         for weight in in_time(harmonics.weights.tolist()):
-            turn *= middle
+            turn *= middle  # f times the angle, without a sine for each f
             place = place + slopes
             place -= prime * (place >= prime)
             parts[0] += np.bincount(place, 2.0 * weight * turn.real, prime)
@@ -536,7 +536,7 @@ def transform(nodes: Codes, weights: Array, size: int) -> Array:
 
 def _fractions(residues: Codes, prime: int, *, up: bool) -> NDArray[np.uint64]:
     """2^64 r / P, rounded up or down, for residues r below a prime P below 2^31."""
-    whole, rest = divmod(WORDS, prime)
+    whole, rest = divmod(WORDS, prime)  # 2^64 r / P = whole r + rest r / P; rest r < 2^62
     words = residues.astype(np.uint64)
     parts = words * np.uint64(rest) + np.uint64(prime - 1 if up else 0)
     return words * np.uint64(whole) + parts // np.uint64(prime)

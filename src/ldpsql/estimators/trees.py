@@ -196,7 +196,7 @@ def average_nodes(tree: Tree, leaves: Array) -> tuple[Array, ...]:
 
 def detail_energies(tree: Tree, means: Sequence[Array]) -> Array:
     """Squared norms of the details of amounts with these means, shape (levels,)."""
-    norms = [np.sum(m**2) * w for w, m in zip(tree.widths, means, strict=True)]
+    norms = [np.sum(m**2) * w for w, m in zip(tree.widths, means, strict=True)]  # of all up to l
     return np.diff(norms, prepend=0.0)
 
 
@@ -241,7 +241,7 @@ def average_cover(tree: Tree, kind: Kind) -> Array:
     cover = np.array([chance.sum() for chance in chances])
     for level in range(1, len(chances)):
         parents = np.arange(tree.counts[level]) * tree.widths[level] // tree.widths[level - 1]
-        cover[level] -= chances[level - 1][parents].sum()
+        cover[level] -= chances[level - 1][parents].sum()  # covered by the parent
     return cover
 
 
