@@ -224,7 +224,7 @@ class Ledger:
                 report = self._recall(content, survey, day, of, recipient)
                 if report is None:
                     _require_turn(database, content, survey, of or day)
-                    _check_round(content, survey)
+                    _check_round(content, survey, str(of))
                     names = {name: _hash(content, name) for name in survey.schema.private_columns}
                     price = _price(survey, pledge)
                     self._check_budgets(content, survey, price, names, _renewed_on(day, renewal))
@@ -514,8 +514,9 @@ def _period(survey: Published, day: date, period: date | None) -> date | None:
     return period
 
 
-def _check_round(content: _Content, survey: Published) -> None:
-    """OperationalError where another round of the survey was answered, or nobody signed this one.
+def _check_round(content: _Content, survey: Published, period: str) -> None:
+    """OperationalError where another survey of its chain was answered in this period, or nobody
+    signed this round.
 
     A chain is its author's, so nobody can name somebody else's survey as the first one of their own
     rounds, and so have a device refuse it; and their rounds are refused where that was answered.
@@ -529,13 +530,12 @@ def _check_round(content: _Content, survey: Published) -> None:
         survey.verify()
     chain = chain_of(survey)
     for answer in content.answers:
-        if answer.survey == survey.fingerprint or (
-            answer.chain != chain and answer.survey != survey.first
-        ):
+        is_own = answer.survey == survey.fingerprint or answer.period != period
+        if is_own or (answer.chain != chain and answer.survey != survey.first):
             continue
         raise OperationalError(
-            f"this device has answered another round of survey {survey.table}, and each person "
-            "answers one; nothing was sent"
+            f"this device has answered another round or version of survey {survey.table}, and each "
+            "person answers one; nothing was sent"
         )
 
 
@@ -551,11 +551,14 @@ def _check_public(content: _Content, survey: Published) -> None:
 
 
 def chain_of(survey: Published) -> str:
-    """Its author and the first of its rounds. A person answers one survey of a chain.
+    """Its author and the first of its rounds; of a survey that asks in some of its periods, its
+    author and its table, and so all of its versions. A person answers one survey of a chain, in
+    each period.
 
     Who names another author's survey as the first one has started a chain of their own.
     """
-    return f"{survey.author or ''}:{survey.first or survey.fingerprint}"
+    own = survey.fingerprint if survey.schedule.sample is None else survey.table
+    return f"{survey.author or ''}:{survey.first or own}"
 
 
 def _price(survey: Published, pledge: Pledge | None) -> _Price:

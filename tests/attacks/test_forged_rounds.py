@@ -60,7 +60,7 @@ def answered(survey: Survey, ledger: Ledger, policy: Policy = ANYTHING) -> bool:
         return False
 
 
-def look_at_chains_alone(content, survey):
+def look_at_chains_alone(content, survey, period):
     """What a device must not be content with."""
     chain, own = ledger_module.chain_of(survey), survey.fingerprint
     if any(answer.chain == chain and answer.survey != own for answer in content.answers):

@@ -119,7 +119,7 @@ export class Ledger {
       if (offsets[key] !== survey.turnOf(period)) refuse("turn", survey, `asks this device in one of ${sample} ${survey.period}s, and not in this one`);
     }
     demand(!first || survey.author, "is a later round that its author has not signed");
-    demand(!answers.some((answer) => (answer.chain === chain || answer.survey === first) && answer.survey !== fingerprint), "is another round of one that was answered");
+    demand(!answers.some((answer) => (answer.chain === chain || answer.survey === first) && answer.period === period && answer.survey !== fingerprint), "is another round of one that was answered");
     demand(epsilon, "promises no privacy, which no budget covers");
     state.salt ||= toHex(drawBytes(16));
     const hash = (name) => hashText(state.salt + name), since = renewal ? startOf(renewal, latest) : "", names = [...survey.schema.names];

@@ -59,7 +59,7 @@ export class Survey {
     check(!schema.names.has("period") && recordColumns.every((column) => column.name !== "period"), "schema", "must have no other column called period");
     check(`${plan.sizes}` === `${schema.sizes}`, "plan.sizes", "must be those of the schema");
     const fingerprint = hashText(canonical(data));
-    Object.assign(this, read, { validity, recordColumns, fingerprint, signedText: author && signedText(data), chain: `${author ?? ""}:${first ?? fingerprint}` });
+    Object.assign(this, read, { validity, recordColumns, fingerprint, signedText: author && signedText(data), chain: `${author ?? ""}:${first ?? (sample ? read.table : fingerprint)}` });
     this.#checkPromise(promise);
     if (answer) this.statement = answer.signature ? { ...readStatement(answer, "statement"), signedText: signedText(answer) } : {};
     Object.freeze(this);
