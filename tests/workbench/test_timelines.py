@@ -90,6 +90,23 @@ def test_charts_are_the_answers_to_the_sql_that_they_name(connection, charts):
             assert list(figures) == charts.periods
 
 
+def test_people_who_count_for_others_are_no_more_people():
+    """Of a survey that asks one in four, five who answered stand for twenty, and are five."""
+    survey = design(TOML.replace('period = "month"', 'period = "month"\nsample = "1/4"'))
+    with ldpsql.connect() as opened, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(randomizing, "utc_today", lambda: MONTHS[1])
+        policy = Policy(4, public={"os", "period"})
+        drawn, _ = randomizing.randomize_batch(survey, people(2), SeededEntropy(2), policy=policy)
+        opened.ingest(drawn, survey=survey)
+        for least, is_shown in ((5, True), (6, False)):
+            try:
+                chart_survey(opened.session, survey, TODAY, most=26, min_people=least)
+            except DataError:
+                assert not is_shown
+            else:
+                assert is_shown
+
+
 def test_the_number_of_periods_is_limited_from_the_latest(connection):
     survey = connection.surveys[0]
     charts = chart_survey(connection.session, survey, TODAY, most=1, min_people=0)

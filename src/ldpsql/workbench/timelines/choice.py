@@ -76,7 +76,10 @@ def chart_survey(
     sql = f"SELECT {PERIOD}, COUNT(*) AS people {ended} GROUP BY {PERIOD} ORDER BY {PERIOD}"
     counted = session.execute(sql)
     people = _lines(counted, 1)["people"]
-    enough = [day for day, figure in people.items() if figure.value >= min_people][-most:]
+    least = min_people * (
+        survey.schedule.sample or 1
+    )  # one of so many is asked, and counts for all
+    enough = [day for day, figure in people.items() if figure.value >= least][-most:]
     if not enough:
         raise DataError(
             f"survey {survey.table} has no period that has ended and that {max(min_people, 1):,} "
@@ -101,7 +104,7 @@ def chart_survey(
         found.append(Timeline(title, unit, _lines(result, 1), result.notes, asked))
     for column in survey.schema.public:
         if column.name != PERIOD and column.type in ("text", "bool"):
-            found.append(_count_public(session, survey, column, own, min_people))
+            found.append(_count_public(session, survey, column, own, least))
     return Charts(survey, counted.level, enough, found, hidden, refused)
 
 
@@ -213,7 +216,7 @@ def _figures(result: Result, place: int) -> Sequence[Figure | None]:
 
 
 def _count_public(
-    session: Answering, survey: Survey, column: PublicColumn, own: str, min_people: int
+    session: Answering, survey: Survey, column: PublicColumn, own: str, least: int
 ) -> Timeline:
     """How many people had each public value. Small groups of a period are joined, and with them the
     smallest that is large enough, or else they would be what is left of everybody."""
@@ -227,7 +230,7 @@ def _count_public(
     for day, value, figure in zip(days, values, _figures(result, 2), strict=True):
         if figure is not None:
             groups.setdefault(day, []).append((plain(value), figure))
-    kept = {day: _join_small(own, min_people) for day, own in groups.items()}
+    kept = {day: _join_small(own, least) for day, own in groups.items()}
     ranking = dict.fromkeys(label for day in reversed(kept) for label in kept[day])
     shown = [label for label in ranking if label != _OTHERS][:MOST_VALUES]
     lines = {
@@ -238,14 +241,14 @@ def _count_public(
     return Timeline(title, "installations", lines, result.notes, sql)
 
 
-def _join_small(groups: Sequence[tuple[str, Figure]], min_people: int) -> dict[str, Figure]:
+def _join_small(groups: Sequence[tuple[str, Figure]], least: int) -> dict[str, Figure]:
     """The groups of one period, largest first, by label."""
-    large = [each for each in groups[:MOST_VALUES] if each[1].value >= min_people]
+    large = [each for each in groups[:MOST_VALUES] if each[1].value >= least]
     small = list(groups[len(large) :])
-    while small and large and (sum(f.value for _, f in small) < min_people or len(small) < 2):
+    while small and large and (sum(f.value for _, f in small) < least or len(small) < 2):
         small.append(large.pop())
     found = dict(large)
-    if small and sum(figure.value for _, figure in small) >= min_people:
+    if small and sum(figure.value for _, figure in small) >= least:
         found[_OTHERS] = _sum_of([figure for _, figure in small])
     return found
 
