@@ -84,7 +84,7 @@ def respond(
     shuffler that the policy names; with one the report can be read by that shuffler alone, and
     costs what it costs once shuffled.
 
-    Raises PolicyError, also before the survey's first day and after its last, and without a ledger
+    Raises NotAllowed, also before the survey's first day and after its last, and without a ledger
     for a survey that asks each device in some of its periods; and what `Ledger.answer` raises, all
     of which depend on the survey and not on the record: whatever that holds is encoded
     (`ldpsql_device.encode`). TypeError for what is no record at all.

@@ -59,12 +59,16 @@ class OperationalError(DatabaseError):
     """Something outside the program's control failed."""
 
 
-class PolicyError(OperationalError):
-    """A survey takes more than the app's policy allows, or not on this day. It depends on the
-    survey alone: nothing of a record was looked at."""
+class NotAllowed(OperationalError):
+    """A device does not answer a survey, or not now: by the app's policy, the day, or what was
+    given before. It depends on these alone: nothing of a record was looked at."""
 
 
-class NotAskedError(OperationalError):
+class BudgetSpent(OperationalError):
+    """What a person gives in all does not cover one more answer."""
+
+
+class NotAsked(NotAllowed):
     """A survey asks this device in some of its periods, and not in this one."""
 
 

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from itertools import accumulate
 
 from ldpsql_device.counters import DAY, LARGEST, MOST_BINS, Counters, middle_of
-from ldpsql_device.errors import Error, InterfaceError, NotAskedError
+from ldpsql_device.errors import Error, InterfaceError, NotAsked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # as in `counters`
@@ -138,7 +138,7 @@ def answer_periods(
                 today=day,
                 period=period,
             )
-        except NotAskedError:  # it asks in some of its periods, whatever was counted
+        except NotAsked:  # it asks in some of its periods, whatever was counted
             continue
         yield period, given
 

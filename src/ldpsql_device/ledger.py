@@ -31,10 +31,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ldpsql_device.epsilon import Number, decimal_text, exact
 from ldpsql_device.errors import (
+    BudgetSpent,
     Error,
     InterfaceError,
-    NotAskedError,
-    OperationalError,
+    NotAllowed,
+    NotAsked,
     StoreError,
 )
 
@@ -204,11 +205,11 @@ class Ledger:
         renewal: see `Policy`.  statement: see `respond`; none that is older is believed afterwards.
         pledge: of the shuffler to whom the report is sealed when it leaves.
 
-        Raises OperationalError where a budget does not cover it, another round of the survey was
-        answered, its report may not be sent any more or was given to somebody else, the clock is
-        too far ahead, or the statement is an old one; InterfaceError for a period that has not
-        ended; StoreError where the ledger cannot be read or written. In each case nothing is drawn
-        or nothing leaves.
+        Raises BudgetSpent where a budget does not cover it; NotAsked where it asks this device in
+        other periods; NotAllowed where another round of the survey was answered, its report may not
+        be sent any more or was given to somebody else, the clock is too far ahead, or the statement
+        is an old one; InterfaceError for a period that has not ended; StoreError where the ledger
+        cannot be read or written. In each case nothing is drawn or nothing leaves.
         """
         with self._open("BEGIN IMMEDIATE") as (database, content):
             try:
@@ -252,14 +253,14 @@ class Ledger:
             return tuple(map(read_answer, content.answers))
 
     def _see(self, content: _Content, today: date) -> date:
-        """The latest day, which may be today; OperationalError for a day that no device can have
+        """The latest day, which may be today; NotAllowed for a day that no device can have
         slept until."""
         absence = today.toordinal() - content.latest
         if content.latest == _NEVER or 0 <= absence <= self.longest_absence:
             content.latest = today.toordinal()
         latest = date.fromordinal(content.latest)
         if latest < today:
-            raise OperationalError(
+            raise NotAllowed(
                 f"the clock says {today}, more than {self.longest_absence} days after {latest}, "
                 "the latest day that the ledger has seen: set the clock, or allow a longer "
                 "absence (longest_absence=...); nothing was sent"
@@ -285,12 +286,12 @@ class Ledger:
         else:
             return None
         if answer.recipient != recipient:
-            raise OperationalError(
+            raise NotAllowed(
                 f"the report about survey {survey.table} was given to another shuffler, or key, or "
                 "to none, and it is sent to nobody else; nothing was sent"
             )
         if day > schedule.last_sending_day(date.fromordinal(answer.day)):
-            raise OperationalError(
+            raise NotAllowed(
                 f"survey {survey.table} was answered more than {schedule.replay_window} days ago, "
                 "and its report is not sent again after that; nothing was sent"
             )
@@ -307,7 +308,7 @@ class Ledger:
         names: dict[str, str],
         since: int,
     ) -> None:
-        """OperationalError unless what was spent since a day leaves enough for one more answer."""
+        """BudgetSpent unless what was spent since a day leaves enough for one more answer."""
         counted = [answer for answer in content.answers if answer.day >= since]
         alike = [answer for answer in counted if bool(answer.recipient) == bool(price.recipient)]
         prices: dict[str, list[str]] = {name: [] for name in names.values()}
@@ -326,7 +327,7 @@ class Ledger:
         ):
             if (charged := _sum(given)) + (own := exact(asked, what)) > budget:
                 asks, spent, most = map(decimal_text, (own, charged, budget))
-                raise OperationalError(
+                raise BudgetSpent(
                     f"survey {survey.table} asks for {what} {asks}, but {spent} of the budget of "
                     f"{most} {where} is spent; nothing was sent"
                 )
@@ -480,7 +481,7 @@ def _connect(address: str) -> sqlite3.Connection:
 def _require_turn(
     database: sqlite3.Connection, content: _Content, survey: Published, day: date
 ) -> None:
-    """NotAskedError in a period in which the survey does not ask this device.
+    """NotAsked in a period in which the survey does not ask this device.
 
     Of so many periods in a row it asks in one. Which, is drawn evenly among all of them, and kept
     for later versions of the survey: by its author, its table, and how many they are.
@@ -495,7 +496,7 @@ def _require_turn(
         content.offsets[name] = int.from_bytes(os.urandom(16), "big") % every
         database.execute("INSERT INTO offsets VALUES (?, ?)", (name, content.offsets[name]))
     if content.offsets[name] != survey.schedule.turn_of(day):
-        raise NotAskedError(
+        raise NotAsked(
             f"survey {survey.table} asks this device in one of {every} {survey.schedule.period}s, "
             "and not in this one; nothing was sent"
         )
@@ -515,7 +516,7 @@ def _period(survey: Published, day: date, period: date | None) -> date | None:
 
 
 def _check_round(content: _Content, survey: Published, period: str) -> None:
-    """OperationalError where another survey of its chain was answered in this period, or nobody
+    """NotAllowed where another survey of its chain was answered in this period, or nobody
     signed this round.
 
     A chain is its author's, so nobody can name somebody else's survey as the first one of their own
@@ -523,7 +524,7 @@ def _check_round(content: _Content, survey: Published, period: str) -> None:
     """
     if survey.first is not None:
         if survey.author is None:
-            raise OperationalError(
+            raise NotAllowed(
                 f"survey {survey.table} is a later round that its author has not signed; nothing "
                 "was sent"
             )
@@ -533,18 +534,18 @@ def _check_round(content: _Content, survey: Published, period: str) -> None:
         is_own = answer.survey == survey.fingerprint or answer.period != period
         if is_own or (answer.chain != chain and answer.survey != survey.first):
             continue
-        raise OperationalError(
+        raise NotAllowed(
             f"this device has answered another round or version of survey {survey.table}, and each "
             "person answers one; nothing was sent"
         )
 
 
 def _check_public(content: _Content, survey: Published) -> None:
-    """OperationalError for a column in clear that was promised to be private before."""
+    """NotAllowed for a column in clear that was promised to be private before."""
     private = {name for answer in content.answers for name in answer.attributes.split()}
     for column in survey.record_schema.public:
         if _hash(content, column.name) in private:
-            raise OperationalError(
+            raise NotAllowed(
                 f"survey {survey.table} asks for {column.name} in clear, which this device has "
                 "answered as private; nothing was sent"
             )
@@ -562,10 +563,10 @@ def chain_of(survey: Published) -> str:
 
 
 def _price(survey: Published, pledge: Pledge | None) -> _Price:
-    """What an answer costs; OperationalError for a survey that promises nothing."""
+    """What an answer costs; BudgetSpent for a survey that promises nothing."""
     alone, central = survey.guarantee, survey.guarantee.central
     if alone.epsilon is None:
-        raise OperationalError(
+        raise BudgetSpent(
             f"survey {survey.table} promises no privacy, which no budget covers; nothing was sent"
         )
     if pledge is None or central is None:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ldpsql_device.epsilon import decimal_text
-from ldpsql_device.errors import PolicyError, SurveyError, expect
+from ldpsql_device.errors import NotAllowed, SurveyError, expect
 from ldpsql_device.hpke import seal
 from ldpsql_device.shuffled import Shuffled
 from ldpsql_device.signature import SigningKey, check_author, verify
@@ -135,10 +135,10 @@ class Pledge:
         return f"{self.shuffler}:{self.encryption}"
 
     def require(self, survey: Published, policy: Policy) -> None:
-        """PolicyError unless it is by a shuffler that a policy names and fits the survey, and the
+        """NotAllowed unless it is by a shuffler that a policy names and fits the survey, and the
         survey takes no more than the policy allows of shuffled reports."""
         for problem in self._problems(survey, policy):
-            raise PolicyError(f"survey {survey.table} {problem}; nothing was sent")
+            raise NotAllowed(f"survey {survey.table} {problem}; nothing was sent")
 
     def _problems(self, survey: Published, policy: Policy) -> Iterator[str]:
         """What keeps a device from believing it, or from answering because of it."""
@@ -159,9 +159,9 @@ class Pledge:
             )
 
     def require_day(self, survey: Published, day: date) -> None:
-        """PolicyError for a day after the last one on which it is believed."""
+        """NotAllowed for a day after the last one on which it is believed."""
         if day > self.until:
-            raise PolicyError(
+            raise NotAllowed(
                 f"the pledge that came with survey {survey.table} ended on {self.until}, and this "
                 f"device's day is {day}: ask the shuffler again, and check the clock; nothing was "
                 "sent"

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ldpsql_device.epsilon import Number, decimal_text, exact
-from ldpsql_device.errors import InterfaceError, PolicyError
+from ldpsql_device.errors import InterfaceError, NotAllowed
 
 if TYPE_CHECKING:
     from ldpsql_device.pledge import Pledge
@@ -94,7 +94,7 @@ class Policy:
         )
 
     def require(self, survey: Published, pledge: Pledge | None = None) -> None:
-        """PolicyError, which depends on the survey and the pledge alone, for one that takes more
+        """NotAllowed, which depends on the survey and the pledge alone, for one that takes more
         than this, and for a pledge that is nobody's who is trusted, or does not fit the survey.
 
         Where authors are named, also SurveyError for a signature that is not its author's, and
@@ -105,7 +105,7 @@ class Policy:
         if pledge is not None:
             pledge.require(survey, self)
         for excess in self._excesses(survey, pledge):
-            raise PolicyError(f"survey {survey.table} {excess}; nothing was sent")
+            raise NotAllowed(f"survey {survey.table} {excess}; nothing was sent")
 
     def _excesses(self, survey: Published, pledge: Pledge | None) -> Iterator[str]:
         """Each demand of the survey beyond this policy, and how to allow it."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from ldpsql_device.errors import OperationalError, PolicyError, SurveyError
+from ldpsql_device.errors import NotAllowed, SurveyError
 from ldpsql_device.schema import check_name
 from ldpsql_device.signature import SigningKey, check_author, verify
 from ldpsql_device.survey import (
@@ -104,15 +104,15 @@ class Statement:
         return cls.from_json(canonical({**data, "signature": key.sign(canonical(data))}))
 
     def require(self, survey: Published, day: date) -> None:
-        """PolicyError unless it says, on this day, that this survey is the one to be answered."""
+        """NotAllowed unless it says, on this day, that this survey is the one to be answered."""
         named = (self.author, self.table, self.fingerprint)
         if named != (survey.author, survey.table, survey.fingerprint):
-            raise PolicyError(
+            raise NotAllowed(
                 f"the statement that came with survey {survey.table} is about another survey, or "
                 "by another author; nothing was sent"
             )
         if not self.issued <= day <= self.until:
-            raise PolicyError(
+            raise NotAllowed(
                 f"the statement that came with survey {survey.table} is believed from "
                 f"{self.issued} to {self.until}, and this device's day is {day}: ask the "
                 "collector again, and check the clock; nothing was sent"
@@ -120,13 +120,13 @@ class Statement:
 
     def remember(self, seen: dict[str, list[str]]) -> None:
         """Write it down among those that were seen: by author and table, the day on which the
-        latest one was issued, and the survey. OperationalError where one was seen that was issued
+        latest one was issued, and the survey. NotAllowed where one was seen that was issued
         later, or on the same day about another survey."""
         said, own = f"{self.author}:{self.table}", [self.issued.isoformat(), self.fingerprint]
         if said not in seen or seen[said][0] < own[0]:
             seen[said] = own
         if seen[said] != own:
-            raise OperationalError(
+            raise NotAllowed(
                 f"this device has seen a later statement about the survey {self.table} than the "
                 f"one of {self.issued}: the collector hands out an old one; nothing was sent"
             )

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ldpsql_device.draw import draw
 from ldpsql_device.entropy import Entropy
 from ldpsql_device.epsilon import Epsilon
-from ldpsql_device.errors import NotSupportedError, PolicyError, SurveyError, expect
+from ldpsql_device.errors import NotAllowed, NotSupportedError, SurveyError, expect
 from ldpsql_device.guarantee import KINDS, Guarantee
 from ldpsql_device.odds import Definition, excess, odds
 from ldpsql_device.plan import Integers, Plan, plan_from_json
@@ -170,19 +170,19 @@ class Published:
         return {} if first is None else {PERIOD_COLUMN.name: first}
 
     def require_open(self, day: date) -> None:
-        """PolicyError for a day on which the survey may not be answered."""
+        """NotAllowed for a day on which the survey may not be answered."""
         schedule = self.schedule
         if schedule.start is not None and day < schedule.start:
-            raise PolicyError(f"survey {self.table} is not answered before {schedule.start}")
+            raise NotAllowed(f"survey {self.table} is not answered before {schedule.start}")
         if schedule.has_ended(day):
             ended = f"survey {self.table} ended on {schedule.end}"
-            raise PolicyError(f"{ended}: nothing is sent any more")
+            raise NotAllowed(f"{ended}: nothing is sent any more")
 
     def refuse_without_ledger(self) -> None:
-        """PolicyError for a survey that asks a device in some of its periods, which a ledger
+        """NotAllowed for a survey that asks a device in some of its periods, which a ledger
         keeps."""
         if self.schedule.sample is not None:
-            raise PolicyError(
+            raise NotAllowed(
                 f"survey {self.table} asks each device in one of {self.schedule.sample} "
                 f"{self.schedule.period}s, and it takes a ledger to keep which; nothing was sent"
             )

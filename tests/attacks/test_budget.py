@@ -14,7 +14,7 @@ from support.surveys import ANYTHING, category, survey_toml, unsound
 
 from ldpsql.designer import design
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import OperationalError, PolicyError
+from ldpsql_device.errors import BudgetSpent, NotAllowed
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
 from ldpsql_device.reports import numbers_of
@@ -85,7 +85,7 @@ def test_the_deltas_of_many_surveys_are_counted(memory_folder):
 
 def test_a_large_epsilon_is_refused(memory_folder):
     survey = yes_or_no("20")
-    with pytest.raises(PolicyError, match="asks for epsilon 20"):
+    with pytest.raises(NotAllowed, match="asks for epsilon 20"):
         respond(survey, {"positive": True}, policy=Policy(2))
     # The control: who allows it gives the answer away.
     for truth in (False, True):
@@ -105,7 +105,7 @@ def test_the_crowd_that_a_survey_claims_does_not_count():
     )
     survey = Survey.from_json(design(text).device_text)
     assert float(survey.guarantee.epsilon) > 10
-    with pytest.raises(PolicyError, match=r"asks for epsilon 1\d"):
+    with pytest.raises(NotAllowed, match=r"asks for epsilon 1\d"):
         respond(survey, {"positive": True}, policy=Policy(2))
     for truth in (False, True):
         given = [respond(survey, {"positive": truth}, policy=Policy(20)) for _ in range(10)]
@@ -114,7 +114,7 @@ def test_the_crowd_that_a_survey_claims_does_not_count():
 
 def test_a_survey_that_promises_nothing_exceeds_every_budget(memory_folder):
     ledger = Ledger(memory_folder / "ledger", **PLENTY)
-    with pytest.raises(OperationalError, match="promises no privacy, which no budget covers"):
+    with pytest.raises(BudgetSpent, match="promises no privacy, which no budget covers"):
         respond(unsound(), {"age": 30}, policy=ANYTHING, ledger=ledger)
     assert ledger.spent() == 0
     assert respond(unsound(), {"age": 30}, policy=ANYTHING)

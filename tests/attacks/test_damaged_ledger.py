@@ -21,7 +21,7 @@ from support.vectors import published_key
 
 from ldpsql_device import ledger as module
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import OperationalError, StoreError
+from ldpsql_device.errors import BudgetSpent, OperationalError, StoreError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.statement import Statement
 from ldpsql_device.survey import Survey, canonical, signed_text
@@ -50,7 +50,7 @@ def report(path):
     survey = Survey.from_json(canonical({**asked, "signature": KEY.sign(signed_text(asked))}))
     said = Statement.sign(survey, KEY, issued=TODAY, until=TODAY)
     none = Ledger(path, total=0, per_attribute=0)
-    with pytest.raises(OperationalError, match="of the budget of 0 in all is spent"):
+    with pytest.raises(BudgetSpent, match="of the budget of 0 in all is spent"):
         respond(survey, {}, policy=ANYTHING, ledger=none, today=TODAY, statement=said)
     return give(GIVEN, path)
 

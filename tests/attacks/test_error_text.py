@@ -50,7 +50,7 @@ def test_a_refusal_says_the_same_of_every_record(capsys, caplog):
     for policy in policies:
         texts = {said(survey, record, capsys, caplog, policy) for record in RECORDS}
         assert len(texts) == 1
-        assert "PolicyError" in texts.pop()
+        assert "NotAllowed" in texts.pop()
 
 
 def test_control_a_device_that_refuses_quotes_the_record(capsys, caplog, monkeypatch):

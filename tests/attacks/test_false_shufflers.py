@@ -15,7 +15,7 @@ from support.surveys import ANYTHING
 
 from ldpsql.shuffler.opener import Opener
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import Error, OperationalError, PolicyError, ReportError, SurveyError
+from ldpsql_device.errors import BudgetSpent, Error, NotAllowed, ReportError, SurveyError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.pledge import Pledge
 from ldpsql_device.policy import Policy
@@ -160,7 +160,7 @@ def test_only_the_shuffler_reads_it(ledger):
 def test_whether_a_pledge_is_believed_does_not_depend_on_the_record(ledger):
     said = set()
     for record in ({}, {"age": 20}, {"age": "x"}, {"member": True}):
-        with pytest.raises(PolicyError) as refusal:
+        with pytest.raises(NotAllowed) as refusal:
             respond(SURVEY, record, policy=POLICY, pledge=signed(COLLECTOR), today=TODAY)
         said.add(str(refusal.value))
     assert len(said) == 1
@@ -178,6 +178,6 @@ def test_all_sealed_reports_have_one_length():
 
 def test_nothing_is_kept_where_the_ledger_cannot_pay(tmp_path):
     ledger = Ledger(tmp_path / "l", total=4, per_attribute=4, total_local=4)
-    with pytest.raises(OperationalError, match="of the budget of 4 for shufflers"):
+    with pytest.raises(BudgetSpent, match="of the budget of 4 for shufflers"):
         give(ledger, signed())
     assert ledger.spent() == 0

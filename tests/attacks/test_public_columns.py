@@ -13,7 +13,7 @@ from ldpsql.designer import design
 from ldpsql.randomize import table
 from ldpsql.randomize.table import randomize
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import OperationalError, PolicyError, RecordError, SurveyError
+from ldpsql_device.errors import BudgetSpent, NotAllowed, RecordError, SurveyError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
 from ldpsql_device.survey import Survey
@@ -40,7 +40,7 @@ def leaves(asked, policy, ledger=None):
 
 def test_nothing_travels_in_clear_that_the_policy_does_not_name():
     asked = greedy("diagnosis", "gps", "version")
-    with pytest.raises(PolicyError, match="survey small sends diagnosis, gps in clear"):
+    with pytest.raises(NotAllowed, match="survey small sends diagnosis, gps in clear"):
         leaves(asked, Policy(1, public={"version"}))
     sent = leaves(greedy("version"), Policy(1, public={"version", "gps"}))
     assert json.loads(sent)["public"] == {"version": "1.2"}
@@ -55,7 +55,7 @@ def test_control_a_policy_that_names_them_lets_them_out():
 @pytest.mark.parametrize("name", ["vеrsion", "version\u200b", "Version", "ｖersion"])
 def test_a_name_that_looks_alike_is_another_name(name):
     """Whether such a survey can be made at all is not what protects here."""
-    with pytest.raises((PolicyError, SurveyError)):
+    with pytest.raises((NotAllowed, SurveyError)):
         leaves(greedy(name), Policy(1, public={"version"}))
 
 
@@ -84,11 +84,11 @@ def private_then_public(ledger, policy):
 
 def test_what_was_private_once_does_not_become_public_later(memory_folder):
     ledger = Ledger(memory_folder / "ledger", **PLENTY)
-    with pytest.raises(PolicyError, match="sends diagnosis in clear"):
+    with pytest.raises(NotAllowed, match="sends diagnosis in clear"):
         private_then_public(ledger, Policy(1))
     # The app's own policy has become too wide since.
     wide = Policy(1, public={"diagnosis"})
-    with pytest.raises(OperationalError, match="which this device has answered as private"):
+    with pytest.raises(NotAllowed, match="which this device has answered as private"):
         private_then_public(Ledger(memory_folder / "other", **PLENTY), wide)
 
 
@@ -107,7 +107,7 @@ def test_the_ledger_refuses_by_the_survey_alone(memory_folder):
 
 
 def _refusal(asked, record, ledger):
-    with pytest.raises(OperationalError) as refused:
+    with pytest.raises(BudgetSpent) as refused:
         respond(asked, record, policy=Policy(1), ledger=ledger)
     return str(refused.value)
 
@@ -148,5 +148,5 @@ def test_control_a_ledger_that_judges_the_periods_column_blocks_them(memory_fold
     ledger, asked = Ledger(memory_folder / "ledger", **PLENTY), monthly()
     leaves(Survey.from_json(design(text).device_text), Policy(1), ledger)
     asked.__dict__["record_schema"] = asked.schema
-    with pytest.raises(OperationalError, match="asks for period in clear"):
+    with pytest.raises(NotAllowed, match="asks for period in clear"):
         leaves(asked, Policy(1, public={"period"}), ledger)

@@ -17,7 +17,7 @@ from support.vectors import published_key
 
 from ldpsql_device import signature
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import NotSupportedError, PolicyError, SurveyError
+from ldpsql_device.errors import NotAllowed, NotSupportedError, SurveyError
 from ldpsql_device.policy import Policy
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.survey import Survey, canonical, signed_text
@@ -58,7 +58,7 @@ def answers(data: dict[str, Any], policy: Policy) -> bool:
     """Whether a report leaves."""
     try:
         return bool(respond(Survey.from_json(canonical(data)), RECORD, policy=policy))
-    except (PolicyError, SurveyError):
+    except (NotAllowed, SurveyError):
         return False
 
 

@@ -26,7 +26,7 @@ from ldpsql.designer import design
 from ldpsql_device.answer import respond
 from ldpsql_device.counters import Counters
 from ldpsql_device.description import describe
-from ldpsql_device.errors import InterfaceError, OperationalError, PolicyError, SurveyError
+from ldpsql_device.errors import InterfaceError, NotAllowed, OperationalError, SurveyError
 from ldpsql_device.events import (
     LATEST,
     answer_periods,
@@ -348,7 +348,7 @@ def test_a_wrong_clock_stops_no_later_report(counters, ledger):
 def test_a_survey_beyond_the_policy_closes_nothing(counters, ledger):
     counters.add("runs")
     strict = type(ANYTHING)("0.5")
-    with pytest.raises(PolicyError):
+    with pytest.raises(NotAllowed):
         [
             *answer_periods(
                 survey(), counters, policy=strict, ledger=ledger, today=TODAY + timedelta(2)
@@ -367,7 +367,7 @@ def test_a_preview_is_drawn_and_remembered_by_nobody(counters, ledger):
         read_report(each.to_json(), survey())
     with counters.open() as (_, state):
         assert state["closed"] == 0
-    with pytest.raises(PolicyError):
+    with pytest.raises(NotAllowed):
         preview(survey(), counters, policy=type(ANYTHING)("0.5"), today=TODAY)
 
 

@@ -24,7 +24,13 @@ from ldpsql.designer import design
 from ldpsql.survey import Survey
 from ldpsql_device import ledger as module
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import InterfaceError, OperationalError, StoreError
+from ldpsql_device.errors import (
+    BudgetSpent,
+    InterfaceError,
+    NotAllowed,
+    OperationalError,
+    StoreError,
+)
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.policy import Policy
 from ldpsql_device.signature import SigningKey
@@ -87,7 +93,7 @@ def test_the_budget_is_exact(path):
         answer(survey("0.1", "a"), ledger)
         answer(survey("0.2", "b"), ledger)
         assert ledger.spent() == Fraction(3, 10)
-        with pytest.raises(OperationalError, match=r"0\.3 of the budget of 0\.3 in all is spent"):
+        with pytest.raises(BudgetSpent, match=r"0\.3 of the budget of 0\.3 in all is spent"):
             answer(survey("0.001", "c"), ledger)
     answer(survey("0.1", "a"), ledger)
 
@@ -99,7 +105,7 @@ def test_every_attribute_has_a_budget(path):
     age = '[dimension.age]\ntype = "int"\ndomain = [18, 90]\n'
     answer(design(one.format("a") + age), ledger)
     answer(design(one.format("b") + '[dimension.state]\ntype = "bool"\n'), ledger, {"state": True})
-    with pytest.raises(OperationalError, match=r"0\.6 of the budget of 1 for age is spent"):
+    with pytest.raises(BudgetSpent, match=r"0\.6 of the budget of 1 for age is spent"):
         answer(design(one.format("c") + measure("age", 0, 99)), ledger)
     assert ledger.spent() == Fraction(12, 10)
 
@@ -110,7 +116,7 @@ def test_deltas_have_a_budget(path):
     other = design(SMALL, epsilon="2")
     answer(other, ledger)
     (again,) = sealed_anew(DeviceSurvey.from_json(mostly_in_clear().device_text), 1)
-    with pytest.raises(OperationalError, match=r"asks for delta 0\.9, but 0\.9 of .* 0\.9"):
+    with pytest.raises(BudgetSpent, match=r"asks for delta 0\.9, but 0\.9 of .* 0\.9"):
         answer(again, ledger)
 
 
@@ -238,7 +244,7 @@ def test_a_device_answers_one_round(path):
     ledger = plenty(path)
     report = answer(second, ledger)
     for other in (first, third):
-        with pytest.raises(OperationalError, match="another round or version of survey small"):
+        with pytest.raises(NotAllowed, match="another round or version of survey small"):
             answer(other, ledger)
     assert answer(second, plenty(path)) == report
     assert ledger.spent() == 1
@@ -249,7 +255,7 @@ def test_a_device_answers_one_round(path):
 
 def test_a_later_round_must_be_signed(path):
     first, second, _ = rounds()
-    with pytest.raises(OperationalError, match="a later round that its author has not signed"):
+    with pytest.raises(NotAllowed, match="a later round that its author has not signed"):
         answer(second, plenty(path))
     answer(first, plenty(path))
 
@@ -272,12 +278,12 @@ def test_periods_exhaust_a_budget_unless_the_policy_renews_it(path):
     ledger = Ledger(path, total=2, per_attribute=2)
     answer(asked, ledger)
     june = TODAY + timedelta(days=20)
-    with pytest.raises(OperationalError, match="2 of the budget of 2 in all is spent"):
+    with pytest.raises(BudgetSpent, match="2 of the budget of 2 in all is spent"):
         answer(asked, ledger, today=june)
     renewing = Policy(2, public={"day", "version"}, renewal="month")
     answer(asked, ledger, today=june, policy=renewing)
     for other in (survey("0.5", "b"), survey("2", "c")):
-        with pytest.raises(OperationalError, match="2 of the budget of 2 in all is spent"):
+        with pytest.raises(BudgetSpent, match="2 of the budget of 2 in all is spent"):
             answer(other, ledger, today=june, policy=renewing)
     daily = Policy(2, public={"day", "version"}, renewal="day")
     answer(survey("2", "c"), ledger, today=june + timedelta(days=1), policy=daily)
@@ -287,7 +293,7 @@ def test_a_report_is_sent_again_within_its_window_only(path):
     asked = scheduled(app(), replay_window=10)
     report = answer(asked, plenty(path))
     assert answer(asked, plenty(path), today=TODAY + timedelta(days=10)) == report
-    with pytest.raises(OperationalError, match="answered more than 10 days ago, and its report is"):
+    with pytest.raises(NotAllowed, match="answered more than 10 days ago, and its report is"):
         answer(asked, plenty(path), today=TODAY + timedelta(days=11))
     assert plenty(path).spent() == 2
 
@@ -298,7 +304,7 @@ def test_nothing_is_sent_after_the_end_of_a_survey_or_before_it_starts(path):
         for day in (date(2026, 5, 9), date(2026, 5, 26)):
             if ledger is not None and day > TODAY:
                 assert answer(asked, ledger) == answer(asked, ledger, today=date(2026, 5, 25))
-            with pytest.raises(OperationalError, match=r"nothing is sent|is not answered before"):
+            with pytest.raises(NotAllowed, match=r"nothing is sent|is not answered before"):
                 answer(asked, ledger, today=day)
 
 
@@ -307,9 +313,7 @@ def test_what_was_private_is_not_sent_in_clear_later(path):
     answer(yes_or_no(column="state"), ledger, {"state": True})
     text = SMALL + '[public.state]\ntype = "bool"\n'
     policy = Policy(1, public={"state"})
-    with pytest.raises(
-        OperationalError, match="asks for state in clear, which this device has ans"
-    ):
+    with pytest.raises(NotAllowed, match="asks for state in clear, which this device has ans"):
         answer(design(text), ledger, {"age": 30, "state": True}, policy=policy)
     # The other way round nothing that was promised is broken.
     other = plenty(path.with_name("other"))

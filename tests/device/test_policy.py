@@ -23,9 +23,9 @@ from ldpsql_device.answer import respond
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import (
     InterfaceError,
+    NotAllowed,
     NotSupportedError,
     OperationalError,
-    PolicyError,
     SurveyError,
 )
 from ldpsql_device.policy import Policy
@@ -76,7 +76,7 @@ IN_CLEAR = frozenset({"day", "version"})
 )
 def test_a_survey_that_takes_more_is_refused_in_one_line(policy, survey, said):
     for refused in (survey(), DeviceSurvey.from_json(survey().device_text)):
-        with pytest.raises(PolicyError, match=said) as error:
+        with pytest.raises(NotAllowed, match=said) as error:
             policy.require(refused)
         assert "\n" not in str(error.value)
         assert str(error.value).endswith("; nothing was sent")
@@ -102,7 +102,7 @@ def test_a_shuffled_survey_counts_by_its_local_epsilon():
     asked = for_a_shuffler()
     local = asked.design.epsilon
     assert local.value > Decimal("0.5")
-    with pytest.raises(PolicyError, match=f"asks for epsilon {local} of every report"):
+    with pytest.raises(NotAllowed, match=f"asks for epsilon {local} of every report"):
         Policy(local.value - Decimal("0.001")).require(asked)
     Policy(local).require(asked)
 
@@ -114,14 +114,14 @@ def test_a_refusal_looks_at_no_record():
 
         __contains__ = get = __iter__ = __getitem__
 
-    with pytest.raises(PolicyError):
+    with pytest.raises(NotAllowed):
         respond(app(), Untouchable(), policy=Policy(1))
 
 
 def test_numbers_are_exact():
     assert Policy(0.1).max_epsilon == Fraction(1, 10) == Policy(Epsilon.parse("0.1")).max_epsilon
     Policy(0.3).require(design(SMALL, epsilon="0.3"))
-    with pytest.raises(PolicyError, match=r"allows 0\.29999999999999999 "):
+    with pytest.raises(NotAllowed, match=r"allows 0\.29999999999999999 "):
         Policy("0.29999999999999999").require(design(SMALL, epsilon="0.3"))
 
 
@@ -154,7 +154,7 @@ def test_only_pinned_authors_are_answered(tmp_path):
     policy = Policy(2, public=IN_CLEAR, authors={ours.author})
     policy.require(app().sign(ours))
     for other in (app(), app().sign(theirs)):
-        with pytest.raises(PolicyError, match="has another author than those that the policy"):
+        with pytest.raises(NotAllowed, match="has another author than those that the policy"):
             policy.require(other)
 
 

@@ -20,7 +20,7 @@ from support.surveys import (
 from ldpsql.randomize.files import randomize_file
 from ldpsql.randomize.table import randomize, randomize_batch
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import PolicyError, ReportError
+from ldpsql_device.errors import NotAllowed, ReportError
 from ldpsql_device.policy import Policy
 from ldpsql_device.reports import read_report
 from ldpsql_lab.simulation import SeededEntropy
@@ -86,7 +86,7 @@ DEVICES = {
 def test_every_way_to_answer_asks_the_policy_first(name, survey, allowed, tmp_path):
     """Whoever answers decides, whatever the survey's designer accepted."""
     pq.write_table(people(9), tmp_path / "people.parquet")
-    with pytest.raises(PolicyError, match="nothing was sent"):
+    with pytest.raises(NotAllowed, match="nothing was sent"):
         DEVICES[name](survey(), tmp_path, Policy(2))
     assert not (tmp_path / "reports.parquet").exists()
     assert DEVICES[name](survey(), tmp_path, Policy(2, **allowed))

@@ -18,7 +18,7 @@ from ldpsql.randomize.files import randomize_file
 from ldpsql.randomize.table import randomize
 from ldpsql_device.answer import respond
 from ldpsql_device.description import describe, sum_of_year
-from ldpsql_device.errors import OperationalError, PolicyError, StoreError, SurveyError
+from ldpsql_device.errors import NotAllowed, OperationalError, StoreError, SurveyError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.survey import PERIODS, Schedule, Survey
 
@@ -108,13 +108,13 @@ def test_offsets_are_drawn_evenly_and_also_from_periods_that_are_past(memory_fol
 
 
 def test_without_a_ledger_it_is_refused(memory_folder):
-    with pytest.raises(PolicyError, match="takes a ledger to keep which"):
+    with pytest.raises(NotAllowed, match="takes a ledger to keep which"):
         respond(weekly(), RECORD, policy=ANYTHING, today=MONDAY)
-    with pytest.raises(PolicyError, match="takes a ledger to keep which"):
+    with pytest.raises(NotAllowed, match="takes a ledger to keep which"):
         randomize(weekly(), pa.table({}), policy=ANYTHING)
     people = memory_folder / "people.csv"
     people.write_text("age\n3\n")
-    with pytest.raises(PolicyError, match="takes a ledger to keep which"):
+    with pytest.raises(NotAllowed, match="takes a ledger to keep which"):
         randomize_file(weekly(), people, memory_folder / "reports.parquet", policy=ANYTHING)
 
 

@@ -14,7 +14,7 @@ from support.vectors import scheduled_survey
 from ldpsql.randomize.files import randomize_file
 from ldpsql.randomize.table import randomize
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import PolicyError
+from ldpsql_device.errors import NotAllowed
 from ldpsql_device.survey import Survey
 
 RECORD = {"age": 3, "member": True, "spent": 1.5, "version": "2"}
@@ -75,10 +75,10 @@ def test_nothing_is_sent_before_and_after(at, tmp_path, day, message):
     at(day)
     path = tmp_path / "people.csv"
     path.write_text("age,member,spent,version\n3,true,1.5,2\n")
-    with pytest.raises(PolicyError, match=message):
+    with pytest.raises(NotAllowed, match=message):
         respond(survey("day"), {}, policy=ANYTHING)  # whatever the record
-    with pytest.raises(PolicyError, match=message):
+    with pytest.raises(NotAllowed, match=message):
         randomize_file(survey("day"), path, tmp_path / "reports.parquet", policy=ANYTHING)
     assert not (tmp_path / "reports.parquet").exists()
-    with pytest.raises(PolicyError, match=message):
+    with pytest.raises(NotAllowed, match=message):
         randomize(survey("day"), pa.table({}), policy=ANYTHING)

@@ -10,7 +10,7 @@ from support.surveys import ANYTHING
 from support.vectors import published_key, small_survey
 
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import NotSupportedError, OperationalError, PolicyError, SurveyError
+from ldpsql_device.errors import BudgetSpent, NotAllowed, NotSupportedError, SurveyError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.signature import SigningKey
 from ldpsql_device.statement import Statement
@@ -53,9 +53,9 @@ def test_it_ends_by_the_latest_day_that_was_seen(tmp_path):
         options = {"ledger": ledger, "statement": statement, "today": day}
         return respond(SURVEY, {}, policy=ANYTHING, **options)
 
-    with pytest.raises(PolicyError, match="believed from 2026-05-01 to 2026-06-01"):
+    with pytest.raises(NotAllowed, match="believed from 2026-05-01 to 2026-06-01"):
         answer(JULY, said)
-    with pytest.raises(PolicyError, match="this device's day is 2026-07-01"):
+    with pytest.raises(NotAllowed, match="this device's day is 2026-07-01"):
         answer(MAY, said)
     answer(JULY, Statement.sign(SURVEY, KEY, issued=JUNE, until=JULY))
     # Without a ledger nothing is known but the clock.
@@ -67,7 +67,7 @@ def test_one_that_was_seen_is_remembered_though_nothing_was_answered(tmp_path):
     ledger = Ledger(tmp_path / "l", total=0, per_attribute=0)
     earlier, later = (Statement.sign(SURVEY, KEY, issued=day, until=JULY) for day in (MAY, JUNE))
     for said, words in ((later, "budget"), (earlier, "has seen a later statement")):
-        with pytest.raises(OperationalError, match=words):
+        with pytest.raises((BudgetSpent, NotAllowed), match=words):
             respond(SURVEY, {}, policy=ANYTHING, ledger=ledger, statement=said, today=JUNE)
 
 
@@ -75,7 +75,7 @@ def test_a_day_to_come_is_neither_believed_nor_remembered(tmp_path):
     """Or an author's slip would lock every device that saw it."""
     ledger = Ledger(tmp_path / "l", total=20, per_attribute=20)
     slip, right = (Statement.sign(SURVEY, KEY, issued=day, until=JULY) for day in (JULY, MAY))
-    with pytest.raises(PolicyError):
+    with pytest.raises(NotAllowed):
         respond(SURVEY, {}, policy=ANYTHING, ledger=ledger, statement=slip, today=JUNE)
     respond(SURVEY, {}, policy=ANYTHING, ledger=ledger, statement=right, today=JUNE)
 

@@ -18,7 +18,7 @@ from support.vectors import published_key
 from ldpsql.designer import design
 from ldpsql.shuffler.opener import Opener
 from ldpsql_device.answer import respond
-from ldpsql_device.errors import InterfaceError, OperationalError, PolicyError
+from ldpsql_device.errors import BudgetSpent, InterfaceError, NotAllowed, StoreError
 from ldpsql_device.ledger import Ledger
 from ldpsql_device.pledge import Pledge
 from ldpsql_device.policy import Policy
@@ -61,9 +61,9 @@ def test_a_person_gives_to_a_crowd_what_they_do_not_give_alone(path):
     assert SURVEY.guarantee.epsilon.value > 4
     ledger = Ledger(path, total=4, per_attribute=4)
     for policy in (Policy(max_epsilon=2), TRUSTING):
-        with pytest.raises(PolicyError, match="asks for epsilon"):
+        with pytest.raises(NotAllowed, match="asks for epsilon"):
             respond(SURVEY, {}, policy=policy, ledger=ledger, today=TODAY)
-    with pytest.raises(OperationalError, match="0 of the budget of 4 in all is spent"):
+    with pytest.raises(BudgetSpent, match="0 of the budget of 4 in all is spent"):
         respond(SURVEY, {}, policy=ANYTHING, ledger=ledger, today=TODAY)
     assert ledger.spent() == 0
     read(give(ledger))
@@ -81,7 +81,7 @@ def test_the_survey_of_the_readme_is_answered_by_a_thousand_people_under_its_own
     shuffled = text.partition("```")[0].replace('epsilon = "2"\n', trust)
     survey = Survey.from_json(design(shuffled, mechanism="fourier").device_text)
     assert survey.guarantee.epsilon.value > 2
-    with pytest.raises(PolicyError, match="asks for epsilon"):
+    with pytest.raises(NotAllowed, match="asks for epsilon"):
         respond(survey, {}, policy=Policy(max_epsilon=2), today=TODAY)
     own = Ledger(path, total=4, per_attribute=2)
     read(give(own, survey), survey)
@@ -107,14 +107,14 @@ def test_each_price_has_a_budget_of_its_own(path):
     ):
         ledger = Ledger(path.with_name(name), **{**budgets, name: least})
         give(ledger)
-        with pytest.raises(OperationalError, match=words):
+        with pytest.raises(BudgetSpent, match=words):
             give(ledger, other_survey("other"))
         give(
             Ledger(path.with_name(name), **{**budgets, name: 2 * Fraction(least)}),
             other_survey("other"),
         )
         none = Ledger(path.with_name(f"no {name}"), **{**budgets, name: 0})
-        with pytest.raises(OperationalError, match="budget of 0 "):
+        with pytest.raises(BudgetSpent, match="budget of 0 "):
             give(none)
 
 
@@ -123,7 +123,7 @@ def test_what_a_shuffler_may_learn_is_bounded_without_being_asked(path):
     ledger = Ledger(path, total=20, per_attribute=20)
     assert ledger.total_local == 8 < 2 * LOCAL
     give(ledger)
-    with pytest.raises(OperationalError, match="of the budget of 8 for shufflers is spent"):
+    with pytest.raises(BudgetSpent, match="of the budget of 8 for shufflers is spent"):
         give(ledger, other_survey("other"))
     respond(other_survey("third"), {}, policy=ANYTHING, ledger=ledger, today=TODAY)
     assert ledger.spent() == 1 + LOCAL
@@ -143,7 +143,7 @@ def test_what_a_shuffler_may_learn_is_bounded_without_being_asked(path):
 )
 def test_the_policy_limits_both_promises(limits, words):
     policy = Policy(**{"max_epsilon": 2, "shufflers": {KEY.author}, **limits})
-    with pytest.raises(PolicyError, match=words):
+    with pytest.raises(NotAllowed, match=words):
         respond(SURVEY, {}, policy=policy, pledge=pledge_of(), today=TODAY)
 
 
@@ -158,7 +158,7 @@ def test_what_a_policy_names_is_a_set_of_keys():
 
 def test_without_a_ledger_the_report_is_sealed_and_the_day_counts():
     read(respond(SURVEY, {}, policy=TRUSTING, pledge=pledge_of(), today=UNTIL))
-    with pytest.raises(PolicyError, match=r"the pledge .* ended on 2026-12-31"):
+    with pytest.raises(NotAllowed, match=r"the pledge .* ended on 2026-12-31"):
         respond(SURVEY, {}, policy=TRUSTING, pledge=pledge_of(), today=date(2027, 1, 1))
 
 
@@ -189,7 +189,7 @@ def test_what_was_given_before_is_kept(former):
     assert kept.encode() in before
     read(give(ledger))
     assert ledger.spent() == 3
-    with pytest.raises(OperationalError, match="3 of the budget of 3 in all is spent"):
+    with pytest.raises(BudgetSpent, match="3 of the budget of 3 in all is spent"):
         give(ledger, other_survey("other"))
 
 
@@ -198,6 +198,6 @@ def test_a_damaged_ledger_of_before_is_not_upgraded(former):
         database.execute("UPDATE answers SET epsilon = '0' WHERE number = 1")
         database.commit()
     before = former.read_bytes()
-    with pytest.raises(OperationalError, match="damaged"):
+    with pytest.raises(StoreError, match="damaged"):
         give(Ledger(former, total=9, per_attribute=9))
     assert former.read_bytes() == before

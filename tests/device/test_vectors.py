@@ -29,7 +29,7 @@ from ldpsql.mechanisms.registry import MECHANISMS
 from ldpsql.reports.report import ReportFormat
 from ldpsql_device.answer import respond
 from ldpsql_device.encode import encode, public_values
-from ldpsql_device.errors import OperationalError, PolicyError, ReportError, SurveyError
+from ldpsql_device.errors import BudgetSpent, NotAllowed, ReportError, SurveyError
 from ldpsql_device.hpke import seal
 from ldpsql_device.ledger import Ledger, chain_of
 from ldpsql_device.pledge import INFO, Pledge, Sealed
@@ -185,7 +185,7 @@ def test_a_statement_is_believed():
 @pytest.mark.parametrize("bad", STATEMENTS["bad"], ids=lambda bad: bad["reason"])
 def test_other_answers_of_a_collector_are_not(bad):
     data, day = STATEMENTS["survey"], STATEMENTS["day"]
-    with pytest.raises((SurveyError, PolicyError)):
+    with pytest.raises((SurveyError, NotAllowed)):
         believe(bad["text"], Survey.from_json(json.dumps(data)), date.fromisoformat(day))
     if bad["reason"] not in ("not JSON", "a key twice"):  # the reference reads JSON as Python does
         assert not reference_client.is_believed(json.loads(bad["text"]), data, day, {})
@@ -202,7 +202,7 @@ def test_no_statement_is_believed_after_a_later_one(tmp_path):
         try:
             believe(case["text"], survey, day, ledger=ledger)
             is_believed = True
-        except (PolicyError, OperationalError):
+        except (NotAllowed, BudgetSpent):
             is_believed = False
         assert is_believed == case["believed"], case["what"]
         found = reference_client.is_believed(said, data, latest, seen)
@@ -241,7 +241,7 @@ def test_a_pledge_is_believed_and_a_report_is_sealed_as_it_says():
 @pytest.mark.parametrize("bad", PLEDGES["bad"], ids=lambda bad: bad["reason"])
 def test_what_else_a_shuffler_says_is_not_believed(bad):
     asked = (PLEDGES["survey"], PLEDGES["day"], PLEDGES["shufflers"])
-    with pytest.raises((SurveyError, PolicyError)):
+    with pytest.raises((SurveyError, NotAllowed)):
         give(bad["text"], *asked)
     if bad["reason"] not in ("not JSON", "a key twice"):  # the reference reads JSON as Python does
         assert not reference_client.is_pledged(json.loads(bad["text"]), *asked)
@@ -255,7 +255,7 @@ def test_a_report_is_given_again_to_its_first_recipient_alone(tmp_path):
             given = give(case["pledge"], data, case["day"], named, ledger=ledger)
             assert isinstance(given, Sealed) == (case["pledge"] is not None)
             is_given = True
-        except (PolicyError, OperationalError):
+        except (NotAllowed, BudgetSpent):
             is_given = False
         assert is_given == case["given"], case["what"]
 

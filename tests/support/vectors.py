@@ -25,7 +25,7 @@ from ldpsql.survey import Survey
 from ldpsql_device import reports
 from ldpsql_device.encode import encode, public_values
 from ldpsql_device.entropy import Words
-from ldpsql_device.errors import Error, PolicyError
+from ldpsql_device.errors import Error, NotAllowed
 from ldpsql_device.ledger import chain_of
 from ldpsql_device.reports import Report
 from ldpsql_device.schema import Dimension, Measure, Schema
@@ -402,7 +402,7 @@ def is_open(survey: DeviceSurvey, day: date) -> bool:
     """Whether a survey may be answered on a day."""
     try:
         survey.require_open(day)
-    except PolicyError:
+    except NotAllowed:
         return False
     return True
 

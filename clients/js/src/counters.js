@@ -306,7 +306,7 @@ export async function answerPeriods(survey, counters, { policy, ledger, record =
       lines.push(await respond(survey, { ...record, ...own }, { policy, ledger, day, period: dayText(days[0]), random, verify }));
     } catch (error) {
       // A survey may ask in some of its periods, whatever was counted.
-      if (error.kind !== "turn") throw error;
+      if (error.kind !== "not asked") throw error;
     }
     await counters.change((state) => { state.answered[key] = days[0]; });
   }

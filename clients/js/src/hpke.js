@@ -42,7 +42,7 @@ export async function seal(text, recipient, info, associated, own) {
     sent = new Uint8Array(await subtle.exportKey("raw", own.publicKey));
     there = await subtle.importKey("raw", key, X25519, false, []);
   } catch {
-    throw new LdpsqlError("policy", "this system has no crypto.subtle with X25519, which encryption to a shuffler needs; nothing was sent");
+    throw new LdpsqlError("not allowed", "this system has no crypto.subtle with X25519, which encryption to a shuffler needs; nothing was sent");
   }
   // Some systems refuse a key of small order, others give zeros.
   const secret = new Uint8Array(await subtle.deriveBits({ ...X25519, public: there }, own.privateKey, 256).catch(() => []));

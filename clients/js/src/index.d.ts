@@ -9,7 +9,7 @@ export type PersonRecord = Readonly<Record<string, unknown>>;
 export type Verify = (author: string, signature: string, text: string) => boolean | Promise<boolean>;
 
 export class LdpsqlError extends Error {
-  readonly kind: "survey" | "policy" | "ledger" | "turn" | "report" | "random";
+  readonly kind: "survey" | "not allowed" | "not asked" | "budget spent" | "ledger" | "report" | "random";
 }
 
 export class Survey {

@@ -5,7 +5,8 @@ const MOST_CHARACTERS = 2 ** 24, DEEPEST = 32, MOST_CONTAINERS = 2 ** 18;
 /**
  * Everything that this library refuses.
  *
- * kind: "survey", "policy", "ledger", "turn" (the survey asks this device in other periods), "report" or "random".
+ * kind: "not allowed", "not asked" (now, but in other periods) or "budget spent", of what a person does
+ * not give; or "survey", "ledger", "report" or "random", of what is at fault.
  */
 export class LdpsqlError extends Error {
   constructor(kind, message) {

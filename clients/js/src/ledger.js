@@ -86,7 +86,7 @@ export class Ledger {
   }
 
   #give(state, survey, day, renewal, draw, random, statement, pledge, ended) {
-    const demand = (holds, why) => holds || refuse("ledger", survey, why);
+    const demand = (holds, why, kind = "not allowed") => holds || refuse(kind, survey, why), spent = "budget spent";
     const drawBytes = (count) => {
       const bytes = new Uint8Array(count);
       random(bytes);
@@ -116,16 +116,16 @@ export class Ledger {
       // In which of so many periods it answers, is drawn once among all of them, and kept for later versions of the survey.
       const key = `${survey.author ?? ""}:${survey.table}:${sample}`, offsets = (state.offsets ??= {});
       offsets[key] ??= drawBytes(6).reduce((sum, byte) => 256 * sum + byte, 0) % sample;
-      if (offsets[key] !== survey.turnOf(period)) refuse("turn", survey, `asks this device in one of ${sample} ${survey.period}s, and not in this one`);
+      demand(offsets[key] === survey.turnOf(period), `asks this device in one of ${sample} ${survey.period}s, and not in this one`, "not asked");
     }
     demand(!first || survey.author, "is a later round that its author has not signed");
     demand(!answers.some((answer) => (answer.chain === chain || answer.survey === first) && answer.period === period && answer.survey !== fingerprint), "is another round of one that was answered");
-    demand(epsilon, "promises no privacy, which no budget covers");
+    demand(epsilon, "promises no privacy, which no budget covers", spent);
     state.salt ||= toHex(drawBytes(16));
     const hash = (name) => hashText(state.salt + name), since = renewal ? startOf(renewal, latest) : "", names = [...survey.schema.names];
     const isLeft = (key, asked, budget, what, counts = () => true) => {
-      const spent = answers.filter((answer) => answer.day >= since && counts(answer)).reduce((sum, answer) => add(sum, decimal(answer[key])), NOTHING);
-      demand(!exceeds(add(spent, asked), budget), `asks for ${key} ${decimalText(asked)}, but ${decimalText(spent)} of the budget of ${decimalText(budget)} ${what} is spent`);
+      const charged = answers.filter((answer) => answer.day >= since && counts(answer)).reduce((sum, answer) => add(sum, decimal(answer[key])), NOTHING);
+      demand(!exceeds(add(charged, asked), budget), `asks for ${key} ${decimalText(asked)}, but ${decimalText(charged)} of the budget of ${decimalText(budget)} ${what} is spent`, spent);
     };
     isLeft("epsilon", epsilon, this.total, "in all");
     for (const name of names) {

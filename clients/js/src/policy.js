@@ -22,7 +22,7 @@ export function readNumber(given, name) {
 
 /** Throw unless a statement about a survey is believed on a day. */
 export function requireBelieved({ issued, until }, survey, day) {
-  if (issued > day || day > until) refuse("policy", survey, `is not what its author says is asked on ${day}, but from ${issued} to ${until}: ask again, and check the clock`);
+  if (issued > day || day > until) refuse("not allowed", survey, `is not what its author says is asked on ${day}, but from ${issued} to ${until}: ask again, and check the clock`);
 }
 
 const KEYS = ["maxEpsilon", "maxDelta", "disclosure", "noGuarantee", "public", "authors", "fingerprints", "tables", "renewal", "shufflers", "maxLocalEpsilon", "maxShuffledDelta"];
@@ -51,7 +51,7 @@ export class Policy {
    * pledge: of a shuffler; with one the largest epsilon is of reports that it has mixed.
    */
   async require(survey, day, verify, pledge) {
-    const demand = (holds, why) => holds || refuse("policy", survey, why);
+    const demand = (holds, why) => holds || refuse("not allowed", survey, why);
     await pledge?.require(survey, this, verify);
     const { promise, author } = survey, { kind, delta } = promise, { epsilon } = pledge ? promise.shuffle : promise;
     for (const [key, own] of [["tables", survey.table], ["fingerprints", survey.fingerprint], ["authors", author]]) {

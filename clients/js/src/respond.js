@@ -29,7 +29,7 @@ export async function respond(survey, record, { policy, ledger, day = today(), p
   const values = typeof record === "object" && record !== null ? record : {};
   const draw = (drawn) => survey.draw(values, drawn, random);
   if (!ledger) {
-    if (survey.sample) refuse("policy", survey, `asks a device in one of ${survey.sample} ${survey.period}s, which a ledger keeps (ledger)`);
+    if (survey.sample) refuse("not allowed", survey, `asks a device in one of ${survey.sample} ${survey.period}s, which a ledger keeps (ledger)`);
     pledge?.requireDay(survey, day);
     if (statement) requireBelieved(statement, survey, day);
   }

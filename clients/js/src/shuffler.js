@@ -47,7 +47,7 @@ export class Pledge {
 
   /** Throw unless it is by a shuffler that a policy names, and fits the survey, which takes no more than the policy allows of shuffled reports. */
   async require(survey, { shufflers, maxLocalEpsilon, maxShuffledDelta }, verify) {
-    const demand = (holds, why) => holds || refuse("policy", survey, why);
+    const demand = (holds, why) => holds || refuse("not allowed", survey, why);
     demand(shufflers?.includes(this.shuffler), "comes with the pledge of a shuffler that the policy does not name (shufflers)");
     const misfit = this.misfit(survey), { epsilon, shuffle } = survey.promise;
     demand(!misfit, `comes with a pledge that ${misfit}`);
@@ -60,7 +60,7 @@ export class Pledge {
 
   /** Throw on a day after the last one on which it is believed. */
   requireDay(survey, day) {
-    if (day > this.until) refuse("policy", survey, `comes with a pledge that ended on ${this.until}, and this device's day is ${day}: ask the shuffler again, and check the clock`);
+    if (day > this.until) refuse("not allowed", survey, `comes with a pledge that ended on ${this.until}, and this device's day is ${day}: ask the shuffler again, and check the clock`);
   }
 
   async #isSigned(verify) {

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
-const LIMITS = { ldpsql: 20_700, shuffler: 5_000 };
+const LIMITS = { ldpsql: 20_750, shuffler: 5_000 };
 for (const [name, limit] of Object.entries(LIMITS)) {
   const size = gzipSync(readFileSync(new URL(`../dist/${name}.min.js`, import.meta.url)), { level: 9 }).length;
   console.log(`${name}: ${size} bytes, minified and compressed; at most ${limit}`);

@@ -31,25 +31,25 @@ test("reports are not sent after the replay window", async () => {
   await respond(survey, {}, { policy, ledger, day });
   assert.equal((await ledger.pending(survey.lastSendingDay(day))).length, 1);
   assert.equal((await ledger.pending("2027-01-01")).length, 0);
-  await assert.rejects(respond(survey, {}, { policy, ledger, day: "2027-01-01" }), refusedAs("ledger"));
+  await assert.rejects(respond(survey, {}, { policy, ledger, day: "2027-01-01" }), refusedAs("not allowed"));
 });
 
 test("a clock that is set back opens nothing", async () => {
   const ledger = new Ledger(new MemoryStore(), budgets), ended = signed.find(({ validity }) => validity.until);
-  await assert.rejects(respond(survey, {}, { policy: new Policy({ maxEpsilon: 0 }), ledger, day }), refusedAs("policy"));
+  await assert.rejects(respond(survey, {}, { policy: new Policy({ maxEpsilon: 0 }), ledger, day }), refusedAs("not allowed"));
   await respond(survey, {}, { policy, ledger, day: "2999-01-01" });
   const open = new Policy({ maxEpsilon: 20, public: ended.recordColumns.map(({ name }) => name) });
-  await assert.rejects(respond(ended, {}, { policy: open, ledger, day: ended.validity.until, verify }), refusedAs("ledger"));
+  await assert.rejects(respond(ended, {}, { policy: open, ledger, day: ended.validity.until, verify }), refusedAs("not allowed"));
 });
 
 test("a clock that is ahead by years is not believed", async () => {
   for (const [longestAbsence, isBelieved] of [[undefined, false], [400_000, true]]) {
     const ledger = new Ledger(new MemoryStore(), { ...budgets, longestAbsence });
     const first = await respond(survey, {}, { policy, ledger, day });
-    await assert.rejects(respond(survey, {}, { policy, ledger, day: "2999-01-01" }), refusedAs("ledger", isBelieved ? /so long ago/ : /the clock says 2999-01-01/));
+    await assert.rejects(respond(survey, {}, { policy, ledger, day: "2999-01-01" }), refusedAs("not allowed", isBelieved ? /so long ago/ : /the clock says 2999-01-01/));
     // Afterwards the clock is right again.
     const again = respond(survey, {}, { policy, ledger, day });
-    await (isBelieved ? assert.rejects(again, refusedAs("ledger")) : again.then((line) => assert.equal(line, first)));
+    await (isBelieved ? assert.rejects(again, refusedAs("not allowed")) : again.then((line) => assert.equal(line, first)));
   }
   for (const longestAbsence of [0, 1.5, "9", null]) assert.throws(() => new Ledger(new MemoryStore(), { ...budgets, longestAbsence }), /longestAbsence/);
 });
@@ -58,7 +58,7 @@ test("a survey that asks in one of thirteen weeks is answered in four of a year,
   const { signature, author, ...plain } = vectors("surveys").find(({ survey: { sample } }) => sample === 13).survey;
   const versions = [1, 2].map((number) => new Survey(JSON.stringify({ ...plain, validity: { from: "2026-01-05" }, replay_window: number })));
   const open = new Policy({ maxEpsilon: 20, public: versions[0].recordColumns.map(({ name }) => name) }), offsets = new Set();
-  await assert.rejects(respond(versions[0], {}, { policy: open, day: "2026-02-02" }), refusedAs("policy", /a ledger keeps/));
+  await assert.rejects(respond(versions[0], {}, { policy: open, day: "2026-02-02" }), refusedAs("not allowed", /a ledger keeps/));
   for (let person = 0; person < 20; person++) {
     const ledger = new Ledger(new MemoryStore(), budgets), weeks = [];
     for (let week = 0; week < 52; week++) {
@@ -82,7 +82,7 @@ test("one round of a survey is answered, and none that somebody else signed", as
     const ledger = new Ledger(new MemoryStore(), budgets), answer = (each) => ledger.answer(each, day, null, () => each.fingerprint, (bytes) => bytes.fill(1));
     assert.equal(await answer(round("forged", "other", "first")), "forged");
     assert.equal(await answer(round("first", author)), "first");
-    for (const again of [round("second", author, "first"), round("third", "third", "first")]) await assert.rejects(answer(again), refusedAs("ledger", /round/));
+    for (const again of [round("second", author, "first"), round("third", "third", "first")]) await assert.rejects(answer(again), refusedAs("not allowed", /round/));
   }
 });
 
@@ -93,7 +93,7 @@ test("budgets are kept, for one attribute and in all", async () => {
     const ledger = new Ledger(new MemoryStore(), limits);
     const results = await Promise.allSettled(others.map((other) => respond(other, {}, { policy: new Policy({ maxEpsilon: 20, public: other.recordColumns.map(({ name }) => name) }), ledger, day })));
     assert.ok(results.some(({ status }) => status === "rejected"));
-    for (const { status, reason } of results) if (status === "rejected") assert.equal(reason.kind, "ledger");
+    for (const { status, reason } of results) if (status === "rejected") assert.equal(reason.kind, "budget spent");
   }
 });
 
@@ -107,12 +107,12 @@ test("a policy refuses for what a survey says", async () => {
   for (const [limits, pattern] of cases) {
     if (limits.public?.length === 0 && !open.length) continue;
     const strict = new Policy({ public: open, ...limits });
-    await assert.rejects(respond(one, {}, { policy: strict, day: within, verify }), refusedAs("policy", pattern));
+    await assert.rejects(respond(one, {}, { policy: strict, day: within, verify }), refusedAs("not allowed", pattern));
   }
   const trusting = new Policy({ maxEpsilon: 20, public: open, authors: [one.author] });
   await respond(one, {}, { policy: trusting, day: within, verify });
-  await assert.rejects(respond(one, {}, { policy: trusting, day: within }), refusedAs("policy", /signature/));
-  await assert.rejects(respond(one, {}, { policy: trusting, day: within, verify: () => false }), refusedAs("policy", /signature/));
+  await assert.rejects(respond(one, {}, { policy: trusting, day: within }), refusedAs("not allowed", /signature/));
+  await assert.rejects(respond(one, {}, { policy: trusting, day: within, verify: () => false }), refusedAs("not allowed", /signature/));
 });
 
 test("whatever a record holds is answered", async () => {
@@ -260,7 +260,7 @@ test("any bit of a ledger that is flipped, and any part that is lost, is an erro
   for (const [content, isBelieved] of [[text, false], [changed, true]]) {
     bytes = new TextEncoder().encode(JSON.stringify({ format: 3, checksum: checksum(content), text: content }));
     const given = answer(other, { total: decimalText(survey.promise.epsilon) });
-    await (isBelieved ? given : assert.rejects(given, refusedAs("ledger", /of the budget/)));
+    await (isBelieved ? given : assert.rejects(given, refusedAs("budget spent", /of the budget/)));
   }
 });
 

@@ -23,8 +23,8 @@ async function answersOf(store) {
 
 test("a person gives to a crowd what they do not give alone", async () => {
   const store = new MemoryStore(), ledger = new Ledger(store, { ...budgets, total: 2 });
-  await assert.rejects(respond(survey, {}, { policy: new Policy({ maxEpsilon: 2 }), ledger, day }), refusedAs("policy", /asks for epsilon/));
-  await assert.rejects(respond(survey, {}, { policy: new Policy({ maxEpsilon: 20 }), ledger, day }), refusedAs("ledger", /0 of the budget of 2 in all is spent/));
+  await assert.rejects(respond(survey, {}, { policy: new Policy({ maxEpsilon: 2 }), ledger, day }), refusedAs("not allowed", /asks for epsilon/));
+  await assert.rejects(respond(survey, {}, { policy: new Policy({ maxEpsilon: 20 }), ledger, day }), refusedAs("budget spent", /0 of the budget of 2 in all is spent/));
   const first = await give(ledger), second = await give(ledger), [{ line, epsilon, localEpsilon, delta, recipient }, ...others] = await answersOf(store);
   assert.equal(others.length, 0);
   assert.deepEqual([epsilon, localEpsilon, delta, recipient], ["1", local, "0.000001", `${shufflers[0]}:${pledge.encryption}`]);
@@ -41,7 +41,7 @@ test("each price has a budget of its own", async () => {
       const store = new MemoryStore(), text = JSON.stringify({ latest: day, answers: [answered] });
       await store.update(() => ({ format: 4, checksum: checksum(text), text }));
       const given = give(new Ledger(store, { ...budgets, totalLocal: 20, [name]: budget }));
-      await (isLeft ? given : assert.rejects(given, refusedAs("ledger", words)));
+      await (isLeft ? given : assert.rejects(given, refusedAs("budget spent", words)));
     }
   }
   assert.equal(decimalText(new Ledger(new MemoryStore(), budgets).totalLocal), "8");
@@ -57,10 +57,10 @@ test("the policy limits both promises", async () => {
   for (const [limits, words] of [
     [{ maxEpsilon: "0.9" }, /asks for epsilon 1, and the policy allows 0.9/], [{ maxLocalEpsilon: 3 }, /allows 3 .maxLocalEpsilon/],
     [{ maxShuffledDelta: "1e-7" }, /maxShuffledDelta/], [{ shufflers: undefined }, /does not name/], [{ shufflers: [] }, /does not name/],
-  ]) await assert.rejects(give(undefined, { policy: new Policy({ maxEpsilon: 2, shufflers, ...limits }) }), refusedAs("policy", words));
-  await assert.rejects(give(undefined, { verify: undefined }), refusedAs("policy", /signature/));
-  await assert.rejects(give(undefined, { verify: () => "yes" }), refusedAs("policy", /signature/));
-  await assert.rejects(give(undefined, { day: "2026-05-16" }), refusedAs("policy", /ended on 2026-05-15/));
+  ]) await assert.rejects(give(undefined, { policy: new Policy({ maxEpsilon: 2, shufflers, ...limits }) }), refusedAs("not allowed", words));
+  await assert.rejects(give(undefined, { verify: undefined }), refusedAs("not allowed", /signature/));
+  await assert.rejects(give(undefined, { verify: () => "yes" }), refusedAs("not allowed", /signature/));
+  await assert.rejects(give(undefined, { day: "2026-05-16" }), refusedAs("not allowed", /ended on 2026-05-15/));
   assert.throws(() => new Policy({ maxEpsilon: 2, shufflers: shufflers[0] }), /shufflers is an array/);
   for (const name of ["maxLocalEpsilon", "maxShuffledDelta"]) assert.throws(() => new Policy({ maxEpsilon: 2, [name]: -1 }), new RegExp(name));
 });
@@ -113,7 +113,7 @@ test("nothing is drawn where the system cannot encrypt", async () => {
   for (const value of [{ getRandomValues }, { getRandomValues, subtle: { generateKey: async () => { throw new Error("unknown"); } } }]) {
     Object.defineProperty(globalThis, "crypto", { value, configurable: true });
     try {
-      await assert.rejects(give(ledger), refusedAs("policy", /no crypto.subtle with X25519/));
+      await assert.rejects(give(ledger), refusedAs("not allowed", /no crypto.subtle with X25519/));
     } finally {
       Object.defineProperty(globalThis, "crypto", property);
     }

@@ -109,14 +109,14 @@ test("a statement is believed, where signatures can be checked", async () => {
 
 for (const { reason, text } of said.bad) {
   test(`a bad statement: ${reason}`, async () => {
-    await assert.rejects(async () => believe(text, said.survey, said.day), ({ kind }) => kind === "survey" || kind === "policy");
+    await assert.rejects(async () => believe(text, said.survey, said.day), ({ kind }) => kind === "survey" || kind === "not allowed");
   });
 }
 
 test("no statement is believed after a later one", async () => {
   const ledger = new Ledger(new MemoryStore(), { total: 20, perAttribute: 20 });
   for (const { what, survey, day, text, believed } of said.answers) {
-    const isBelieved = await believe(text, said.surveys[survey], day, ledger).then(() => true, ({ kind }) => { assert.ok(kind === "ledger" || kind === "policy"); return false; });
+    const isBelieved = await believe(text, said.surveys[survey], day, ledger).then(() => true, ({ kind }) => { assert.ok(kind === "budget spent" || kind === "not allowed"); return false; });
     assert.equal(isBelieved, believed, what);
   }
 });
@@ -153,7 +153,7 @@ test("a pledge is believed, and a report is sealed as it says", async () => {
 
 for (const { reason, text } of pledges.bad) {
   test(`a bad pledge: ${reason}`, async () => {
-    await assert.rejects(() => give(text, pledges.survey, pledges.day, pledges.shufflers), ({ kind }) => kind === "survey" || kind === "policy");
+    await assert.rejects(() => give(text, pledges.survey, pledges.day, pledges.shufflers), ({ kind }) => kind === "survey" || kind === "not allowed");
   });
 }
 
@@ -163,7 +163,7 @@ test("a report is given again to its first recipient alone", async () => {
     const isGiven = await give(pledge, pledges.surveys[survey], day, pledges.named, ledger).then((line) => {
       assert.equal(line.startsWith('{"sealed"'), pledge !== null);
       return true;
-    }, ({ kind }) => { assert.ok(kind === "ledger" || kind === "policy"); return false; });
+    }, ({ kind }) => { assert.ok(kind === "budget spent" || kind === "not allowed"); return false; });
     assert.equal(isGiven, given, what);
   }
 });

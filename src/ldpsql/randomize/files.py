@@ -64,7 +64,7 @@ def randomize_file(
 ) -> Tally:
     """Write one report per person of `source` to `target`, drawn from the system's entropy.
 
-    policy: what the survey may take; PolicyError otherwise.  person: which rows are one person's;
+    policy: what the survey may take; NotAllowed otherwise.  person: which rows are one person's;
     every row is one's own if left out.  keep_order: as in `randomize`; otherwise memory is bounded
     as for `permute_rows`. It needs rows that are persons', and so does choose: who is asked, by the
     number of the row alone; everybody if left out.  progress: called with the number of people read

@@ -97,7 +97,7 @@ def randomize(
     keep_order: a report's place tells whose it is; not for a collector who knows the people's.
 
     Every row is answered, as a device would: see `randomize_batch` for how many values did not
-    fit. Raises PolicyError for a survey that takes more than the policy allows, or may not be
+    fit. Raises NotAllowed for a survey that takes more than the policy allows, or may not be
     answered today, and RecordError, which names the column, if one is not there or has another
     type.
     """
