@@ -326,15 +326,29 @@ def _open(path: str) -> sqlite3.Connection:
     try:
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
-        if not database.execute("SELECT 1 FROM sqlite_schema").fetchone():
-            database.execute("PRAGMA journal_mode = WAL")
-            with _transaction(database):
-                for statement in _SCHEMA:
-                    database.execute(statement)
+        _make(database)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _make(database: sqlite3.Connection) -> None:
+    """Make the tables, where there are none. SQLite waits for others but for the first moments of a
+    file, and for those after a process was killed in them."""
+    last = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            if not database.execute("SELECT 1 FROM sqlite_schema").fetchone():
+                database.execute("PRAGMA journal_mode = WAL")
+                with _transaction(database):
+                    for statement in _SCHEMA:
+                        database.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise
+            time.sleep(0.002)
 
 
 def _open_kept(path: str) -> sqlite3.Connection:
