@@ -199,7 +199,9 @@ def test_a_collector_takes_only_what_the_shuffler_that_it_names_has_signed(home)
     refused = run("serve", *named[:4], "--shuffler-key", "mixer")
     assert refused.exit_code and "64 hexadecimal digits" in refused.stderr
     alone = run("serve", *named[:4], "--key", home / "own.key")
-    assert "--shuffler" in alone.stderr
+    assert "--key needs --shuffler" in alone.stderr
+    both = run("serve", *named, "--shuffler", home / "batches")
+    assert "--shuffler and --shuffler-key exclude each other" in both.stderr
 
 
 @pytest.mark.slow

@@ -84,9 +84,10 @@ _SOON = timedelta(14)
     help="The most memory that the database may take; what does not fit is read from its file. "
     "The process and its answers need some 200 MB more. A shuffler needs little.",
 )
-@click.option(
+@options.option(
     "--shuffler",
     "folder",
+    excludes=["--shuffler-key"],
     metavar="DIRECTORY",
     type=click.Path(file_okay=False, path_type=Path),
     help='Act as the shuffler of surveys with trust = "shuffle": batches of their reports appear '
