@@ -174,6 +174,26 @@ def test_for_a_crowd_those_are_tried_first_that_choose_their_budgets_for_one(mon
     assert [*tried.values()] == [[*few], ["fourier", "srr-ss", "hio", "grr"]]
 
 
+def test_for_a_crowd_what_errs_less_where_people_are_uneven_may_err_a_little_more(monkeypatch):
+    """Forecasts are for people spread evenly, of whom answers to drawn questions say least."""
+    monkeypatch.setattr(
+        auto, "MECHANISMS", {name: mechanism(name) for name in ("fourier", "srr-ss")}
+    )
+    sizes = (12, 9, 7, 6, 4, 3, 3, 2, 2, 2)
+    classes = [
+        QueryClass(size / sum(sizes), ((axis, "equality"),)) for axis, size in enumerate(sizes)
+    ]
+    workload = Workload(everyday(*sizes).domain, tuple(classes))
+    central = Central(Epsilon.parse("0.6"), Fraction(1, 45_211), 45_211)
+    first, second = choose(workload, central, 45_211).ranked
+    assert (first.name, second.name) == ("srr-ss", "fourier")
+    assert second.rank < first.rank < auto.NEARLY_BEST * second.rank
+    smooth = choose(workload, central, 45_211, estimator="smooth")
+    assert smooth.best.name == "fourier"
+    pairs = choose(Workload.everyday(everyday(16, 8).domain), central, 45_211)
+    assert pairs.ranked[0].rank == min(each.rank for each in pairs.ranked)
+
+
 def test_nothing_unsound_is_chosen(monkeypatch):
     """Unlimited epsilon would win every comparison."""
 

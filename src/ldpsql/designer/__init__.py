@@ -64,8 +64,7 @@ class DesignedSurvey:
         It is about unbiased epsilon-LDP answers from one round: None for surveys that promise
         less, or whose error depends on rounds to come.
         """
-        design = self.survey.design
-        promise = design.guarantee
+        design, promise = self.survey.design, self.survey.design.guarantee
         if promise.kind != "local" or promise.delta or isinstance(design, Rounds):
             return None
         if self.ranking:
@@ -199,10 +198,9 @@ def design_survey(
         ranking = choose(
             weigh(), file.promise, people, tell, progress, estimator=file.estimator, quick=quick
         )
-        best, trust = ranking.best, file.shuffled
         if is_smooth:
             ranking = _make_smooth(ranking, weigh(), file.promise, people)
-            best = ranking.best
+        best, trust = ranking.best, file.shuffled
         made, options = best.forecast.design, best.options
         schema = made.domain.round_measures(file.published_schema)
         survey = Survey(file.table, schema, made, options, chosen=AUTO, shuffled=trust)

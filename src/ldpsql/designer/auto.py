@@ -35,6 +35,8 @@ from ldpsql_device.errors import Error, SurveyError
 
 RACE, FINAL = 18, 72
 """Queries in the sample that finds options, and in the one that ranks mechanisms."""
+NEARLY_BEST = 1.02
+"""For a crowd so much more error is taken of a mechanism that errs less where people are uneven."""
 FIRST, LONGEST, MOST_SECONDS, QUICK = 300.0, 10.0, 30.0, 0.1
 """Seconds for the first mechanism, for each other one, for all of these; their part in haste."""
 clock: Clock = time.process_time
@@ -95,8 +97,7 @@ def choose(
     quick: a tenth of the time for all but the first.
     """
     race, final = sample_queries(workload, RACE), sample_queries(workload, FINAL)
-    ranked: list[Trial] = []
-    left_out: dict[str, str] = {}
+    ranked, left_out = list[Trial](), dict[str, str]()
     share = QUICK if quick else 1.0
     left = share * MOST_SECONDS
     for number, name in enumerate(_order(promise)):
@@ -125,7 +126,10 @@ def choose(
     if not ranked:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise SurveyError(f"no mechanism fits this survey: {reasons}")
-    ranked.sort(key=lambda candidate: candidate.rank)
+    ranked.sort(key=lambda each: each.rank)
+    if estimator is None and not isinstance(promise, Epsilon) and len(workload.supports) > 1:
+        most = NEARLY_BEST * ranked[0].rank
+        ranked.sort(key=lambda own: own.rank > most or not MECHANISMS[own.name].is_worst_when_even)
     best_domain = ranked[0].forecast.design.domain
     return Ranking(tuple(ranked), left_out, bound_of(workload.over(best_domain), promise))
 
@@ -172,8 +176,7 @@ def _best_options(
 
     rival: the best mechanism so far.
     """
-    reason = recipe.reserved(workload)
-    if reason is not None:
+    if reason := recipe.reserved(workload):
         raise SurveyError(reason)
     variants = list(recipe.variants(workload, promise, people))
     if len(variants) == 1:

@@ -228,6 +228,7 @@ class MarginalRecipe(Recipe[O]):
     takes = Takes(measures=False)
     estimator_names: tuple[str, ...] = ("unbiased", "smooth", "maxent", "calm")
     calibrates = True
+    is_worst_when_even = True
 
     def variants(self, workload: Workload, promise: Promise, people: int) -> Iterator[AnyOptions]:
         """The defaults; to collect together what is asked for together.
@@ -381,6 +382,7 @@ class ArrSs(MarginalRecipe[ArrOptions]):
     """COUNT over private dimensions."""
 
     name = "arr-ss"
+    is_worst_when_even = False
     options = ArrOptions
 
     def data(self, task: Task[ArrOptions], marginals: tuple[Axes, ...]) -> AnyOptions:
@@ -447,11 +449,9 @@ class Ft(MarginalRecipe[FtOptions]):
         return WalshDesign(*made, "grr", budgets)
 
 
-SRR_SS = Marginals("srr-ss", "grr")
-PSRR_SS = Marginals("psrr-ss", "padded")
+SRR_SS, PSRR_SS = Marginals("srr-ss", "grr"), Marginals("psrr-ss", "padded")
 SOLH = Marginals("solh", "solh")
 SRR_MS = Marginals("srr-ms", "grr", visible=True)
 SUE_MS = Marginals("sue-ms", "sue", visible=True)
 OUE_MS = Marginals("oue-ms", "oue", visible=True)
-ARR_SS = ArrSs()
-FT = Ft()
+ARR_SS, FT = ArrSs(), Ft()

@@ -244,10 +244,12 @@ class Candidate(Requirements, ABC):
 
     estimator_names: of its designs; some may be missing where a domain or options do not allow it.
     can_be_reserved: whether `reserved` may name a reason for some domain.
+    is_worst_when_even: whether its answers err most where people are spread evenly.
     """
 
     estimator_names: tuple[str, ...] = ("unbiased",)
     can_be_reserved: ClassVar[bool] = False
+    is_worst_when_even: ClassVar[bool] = False
 
     def reserved(self, workload: Workload) -> str | None:
         """Why `auto` leaves it out for a workload unless asked by name; None: it competes."""
