@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.figures.verdicts import Value
 from benchmarks.tables import print_table
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
@@ -21,7 +22,6 @@ from ldpsql.mechanisms.base import AnyOptions
 from ldpsql.mechanisms.fourier.design import FourierDesign
 from ldpsql.mechanisms.fourier.recipe import FOURIER, mean_variance
 from ldpsql.mechanisms.registry import mechanism
-from ldpsql.reports.report import Histogram
 from ldpsql.shuffle.accountant import clones, largest_local
 from ldpsql.shuffle.blankets import choose_widths
 from ldpsql_device.epsilon import Epsilon
@@ -29,7 +29,7 @@ from ldpsql_device.errors import Error
 from ldpsql_device.schema import Dimension, Schema
 from ldpsql_device.shuffled import Central
 from ldpsql_device.values import int_domain
-from ldpsql_lab.simulation import SeededEntropy
+from ldpsql_lab.simulation import SeededEntropy, histogram_of
 
 SURVEYS, BOXES = 200, 200
 Cell = tuple[tuple[int, ...], int, str]
@@ -42,6 +42,17 @@ CROWDS = ((1_000, "1"), (10_000, "0.2"), (100_000, "0.1"))
 ALONE = ("fourier", "hgrr", "hio", "ahio", "ehio")
 """Tried by the local epsilon alone; the mechanisms over marginals always stated their blankets."""
 TRIED = (*ALONE, "olh", "hrr", "srr-ss")
+MEASURED, LEVELS = 100, 5
+"""Surveys with a measure of so many levels."""
+SMALL: Mapping[str, AnyOptions] = {
+    **{name: {} for name in ("fourier", "hgrr", "ahio", "ehio", "grr", "olh")},
+    "staircase": {"levels": LEVELS},
+}
+WHOLE: Mapping[str, AnyOptions] = {
+    **{name: {} for name in ("hgrr", "ahio", "ehio")},
+    "fourier": {"form": "product"},
+}
+"""What is tried for a few codes and a measure, and in product form, each with its options."""
 
 
 def run(surveys: int = SURVEYS) -> None:
@@ -70,6 +81,92 @@ def run(surveys: int = SURVEYS) -> None:
         ),
         rows(surveys),
     )
+    print()
+    print_table(
+        f"Crowds: counts and sums of a measure of {LEVELS} levels, {MEASURED} surveys each",
+        (
+            *("codes", "people", "epsilon", "by local epsilon", "local", "error"),
+            *("by blanket", "local", "error", "variance", "+/-"),
+        ),
+        measure_rows(MEASURED),
+    )
+
+
+# -- measures -------------------------------------------------------------------------------------
+
+
+def measure_rows(surveys: int) -> Iterator[tuple[object, ...]]:
+    """Counts of boxes and sums of a measure in them: the best by the local epsilon alone, and the
+    best by its blanket."""
+    for shape, tried in (("8", SMALL), ("3x3", SMALL), ("24x7x265", WHOLE)):
+        for people, epsilon in LARGE:
+            yield measure_row(shape, tried, people, epsilon, surveys)
+
+
+def measure_row(
+    shape: str, tried: Mapping[str, AnyOptions], people: int, epsilon: str, surveys: int
+) -> tuple[object, ...]:
+    """A row of the table; the ratio of variances has a standard error."""
+    domain, central = domain_of_codes(shape, 1), central_of(people, epsilon)
+    asked, workload = draw_measured(domain.sizes), Workload.everyday(domain)
+    found = []
+    for promise in (local_alone(central), central):
+        designs = (
+            mechanism(name).design(domain, promise, options, workload)
+            for name, options in tried.items()
+        )
+        best = best_of(designs, asked, people)
+        found.append((best, measure_sums(best, asked, people, surveys)))
+    (before, first), (after, second) = found
+    ratio = second.mean / first.mean
+    error = ratio * math.hypot(first.stderr / first.mean, second.stderr / second.mean)
+    return (
+        *(shape.replace("x", " x "), f"{people:,}", epsilon),
+        *(before.name, before.epsilon, f"{math.sqrt(first.mean):.4f}"),
+        *(after.name, after.epsilon, f"{math.sqrt(second.mean):.4f}"),
+        *(f"{ratio:.3f}", f"{error:.3f}"),
+    )
+
+
+def draw_measured(sizes: tuple[int, ...]) -> list[LinearQuery]:
+    """Counts of random ranges of one or two dimensions, and sums of the measure over them."""
+    random, queries = np.random.default_rng(5), list[LinearQuery]()
+    for number in range(40):
+        axes = random.choice(len(sizes), min(len(sizes), 1 + number % 2), replace=False)
+        ends = {int(a): sorted(random.choice(sizes[a] + 1, 2, replace=False)) for a in axes}
+        sides = {a: ((int(low), int(high)),) for a, (low, high) in ends.items()}
+        box = Box.of(len(sizes), sides).normal(sizes)
+        queries += [LinearQuery.count(box), LinearQuery.sum(0, box)]
+    return queries
+
+
+def measure_sums(design: AnyDesign, asked: list[LinearQuery], people: int, surveys: int) -> Value:
+    """Mean squared error of counts and sums of surveys, over the square of their people.
+
+    People are around the middle of every dimension; their values, between 0 and 1, are LEVELS,
+    higher with the first dimension. Where a design has other levels they are rounded to these.
+    """
+    sizes, highest = design.domain.sizes, design.domain.levels[0] - 1
+    planned, squares = [design.prepare(query) for query in asked], []
+    for seed in range(surveys):
+        random = np.random.default_rng(seed)
+        codes = np.stack(
+            [random.normal(m / 2, m / 5, people).clip(0, m - 1).astype(np.int64) for m in sizes],
+            axis=1,
+        )
+        share = 0.2 + 0.6 * codes[:, 0] / sizes[0]
+        values = random.binomial(LEVELS - 1, share) / (LEVELS - 1)
+        levels = np.floor(values * highest + random.random(people)).astype(np.int64)
+        reports = design.randomize(np.column_stack([codes, levels]), SeededEntropy(seed))
+        found = make_estimator(design, histogram_of(reports)).values(planned)
+        truths = [
+            float((_inside(q, codes) * (1.0 if q.measure is None else values)).sum()) for q in asked
+        ]
+        squares.append(float(np.mean(((found - truths) / people) ** 2)))
+    return Value.over(squares)
+
+
+# -- the nine cells -------------------------------------------------------------------------------
 
 
 def widths(cells: Sequence[Cell]) -> Iterator[tuple[object, ...]]:
@@ -212,20 +309,11 @@ def measure(design: AnyDesign, boxes: list[LinearQuery], people: int, surveys: i
     planned, squares = [design.prepare(query) for query in boxes], 0.0
     for seed in range(surveys):
         counts = random.multinomial(people, shares)
-        histogram = histogram_of(design, np.repeat(records, counts, axis=0), seed)
-        estimator = make_estimator(design, histogram)
+        reports = design.randomize(np.repeat(records, counts, axis=0), SeededEntropy(seed))
+        estimator = make_estimator(design, histogram_of(reports))
         values = estimator.values(planned)
         squares += float(np.mean(((values - inside @ counts) / people) ** 2))
     return math.sqrt(squares / surveys)
-
-
-def histogram_of(design: AnyDesign, records: NDArray[np.int64], seed: int) -> Histogram:
-    """One drawn report per row, counted."""
-    columns = design.randomize(records, SeededEntropy(seed)).columns.values()
-    limits = [int(column.max(initial=0)) + 1 for column in columns]
-    found, counts = np.unique(np.ravel_multi_index(tuple(columns), limits), return_counts=True)
-    rows = np.unravel_index(found, limits)
-    return Histogram(design.plan.questions, tuple(rows), counts)
 
 
 def _inside(query: LinearQuery, records: NDArray[np.int64]) -> NDArray[np.float64]:
