@@ -8,9 +8,9 @@ truth is: DuckDB's answer over two million people, counts and sums scaled to a s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from itertools import product
 
 import duckdb
@@ -24,17 +24,22 @@ from ldpsql.algebra.estimate import CONFIDENCE
 from ldpsql.designer import design
 from ldpsql.engine.session import Session
 from ldpsql.survey import Survey
+from ldpsql_device.schema import PublicColumn
 from ldpsql_lab.simulation import collect
 
 Floats = NDArray[np.float64]
 
 SURVEYS, PEOPLE = 300, 500
 EPSILONS = ("0.3", "6")
+CROWD, CROWDS, CENTRAL = 1_000, 1_000, "1"
+"""People of a shuffled batch, batches of each population, and what they are promised."""
 LOW, HIGH = 0.94, 0.965
 """The coverage that is required; quantiles, which are whole values, may cover more."""
 _TRUTH_FROM, _ROUNDING = 2_000_000, 1e-9
-_SELDOM = 0.2
-"""Populations with a smaller share of answers are in the total alone."""
+AT_ONCE, _SELDOM = 250, 0.2
+"""Batches that are simulated together. Populations with a smaller share of answers are in the
+total alone."""
+HEAD = ("answer", "epsilon", "coverage", "+/-", "told", "lowest", "highest", "met")
 
 SMALL = " FILTER (WHERE kind = 'd')"
 KINDS_OF_ANSWERS = {
@@ -56,15 +61,43 @@ KINDS_OF_ANSWERS = {
 
 def survey(epsilon: str, table: OddTable) -> Survey:
     """The survey of a population, by the mechanism that is chosen for it."""
+    return design(
+        f'[survey]\ntable = "people"\nepsilon = "{epsilon}"\nusers = {PEOPLE}\n'
+        + _columns(table)
+        + '[public.run]\ntype = "int"\n'
+    )
+
+
+def crowd_survey(epsilon: str, table: OddTable, people: int = CROWD) -> Survey:
+    """The same for shuffled batches of so many people, at delta 1 / (100 people).
+
+    Reports to a shuffler have no public columns, so it has the design of such a survey, and trusts
+    none: batches are numbered, and counts are the same in whatever order reports come.
+    """
+    shuffled = _design_once(
+        f'[survey]\ntable = "people"\ntrust = "shuffle"\nepsilon = "{epsilon}"\n'
+        f'delta = "{1 / (100 * people)}"\nusers = {people}\n' + _columns(table)
+    )
+    schema = replace(shuffled.schema, public=(PublicColumn("run", "int"),))
+    return Survey("people", schema, shuffled.design, shuffled.options)
+
+
+@cache
+def _design_once(text: str) -> Survey:
+    """Nine populations of ten have the same columns."""
+    return design(text)
+
+
+def _columns(table: OddTable) -> str:
+    """The private columns of a survey file."""
     more = "".join(
         f'[dimension.{name}]\ntype = "int"\ndomain = [0, 2]\n' for name in MORE if table.more
     )
-    return design(
-        f'[survey]\ntable = "people"\nepsilon = "{epsilon}"\nusers = {PEOPLE}\n'
+    return (
         f'[dimension.code]\ntype = "int"\ndomain = [0, {CODES - 1}]\n'
         f'[dimension.kind]\ntype = "category"\nvalues = {list(KINDS)}\n'.replace("'", '"')
         + more
-        + '[measure.pay]\nbounds = [0, 100]\n[public.run]\ntype = "int"\n'
+        + "[measure.pay]\nbounds = [0, 100]\n"
     )
 
 
@@ -76,6 +109,7 @@ class Trial:
     population: OddTable
     asked: tuple[str, ...]
     people: int = PEOPLE
+    confidence: float = CONFIDENCE
 
     @cached_property
     def truths(self) -> Floats:
@@ -96,7 +130,7 @@ class Trial:
         people = people.append_column("run", pa.array(np.arange(surveys).repeat(self.people)))
         with collect(self.survey, people, seed=seed)[1] as store:
             sql = f"SELECT run, {', '.join(self.asked)} FROM people GROUP BY run ORDER BY run"
-            found = Session(store, seconds=3600.0).execute(sql)
+            found = Session(store, confidence=self.confidence, seconds=3600.0).execute(sql)
         held = np.empty((surveys, len(self.asked)))
         for place, truth in enumerate(self.truths.tolist()):
             bars = found.intervals[place + 1]
@@ -152,9 +186,16 @@ def run(surveys: int = SURVEYS) -> None:
     print_table(
         f"Coverage by kind of answer, {len(ODD_TABLES)} odd populations, {surveys:,} surveys of "
         f"{PEOPLE} people each",
-        ("answer", "epsilon", "coverage", "+/-", "told", "lowest", "highest", "met"),
+        HEAD,
         (row for epsilon in EPSILONS for row in _rows(epsilon, surveys)),
     )
+    print()
+    print_table(
+        f"Coverage behind a shuffler, {len(ODD_TABLES) * CROWDS:,} batches of {CROWD:,} people",
+        HEAD,
+        crowd_rows(CROWDS),
+    )
+    print()
     print_table(
         f"Coverage of the intervals of the {TOP} most frequent and rarest of {ITEMS} items, "
         f"{TOP_SURVEYS:,} surveys of {TOP_PEOPLE:,} people each",
@@ -169,7 +210,29 @@ def _rows(epsilon: str, surveys: int) -> Iterator[tuple[object, ...]]:
         name: Trial(survey(epsilon, table), table, asked).inside(surveys, seed)
         for seed, (name, table) in enumerate(ODD_TABLES.items())
     }
-    for kind, texts in KINDS_OF_ANSWERS.items():
+    yield from _judge(epsilon, KINDS_OF_ANSWERS, asked, held)
+
+
+def crowd_rows(surveys: int) -> Iterator[tuple[object, ...]]:
+    """Rows by kind of answer, of so many batches of each population."""
+    kinds = {kind: KINDS_OF_ANSWERS[kind] for kind in ("COUNT", "SUM", "AVG")}
+    asked = tuple(text for texts in kinds.values() for text in texts)
+    held = {}
+    for seed, (name, table) in enumerate(ODD_TABLES.items()):
+        trial = Trial(crowd_survey(CENTRAL, table), table, asked, CROWD)
+        parts = [trial.inside(AT_ONCE, seed + 100 * k) for k in range(-(-surveys // AT_ONCE))]
+        held[name] = np.concatenate(parts)[:surveys]
+    yield from _judge(CENTRAL, kinds, asked, held)
+
+
+def _judge(
+    epsilon: str,
+    kinds: Mapping[str, Sequence[str]],
+    asked: Sequence[str],
+    held: Mapping[str, Floats],
+) -> Iterator[tuple[object, ...]]:
+    """A row per kind of answer.  held: by population whether intervals hold, (surveys, asked)."""
+    for kind, texts in kinds.items():
         places = [asked.index(text) for text in texts]
         own = {name: inside[:, places] for name, inside in held.items()}
         every = np.concatenate(list(own.values()))
