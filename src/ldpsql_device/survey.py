@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 LARGEST_TEXT = 1 << 24
-DEEPEST, MOST_CONTAINERS = 32, 1 << 18
+DEEPEST, MOST_KEYS = 32, 1 << 19
 PERIODS: Mapping[str, int] = {"day": 365, "week": 52, "month": 12}
 """What a survey can be answered once in, and how many of them are a year."""
 LARGEST_WINDOW = LARGEST_SAMPLE = 366
@@ -447,8 +447,8 @@ def parse_json(text: str, *, floats: bool = False) -> Any:
     skeleton = _STRING.sub("0", text).encode("utf-8", "replace")
     marks = np.frombuffer(skeleton, dtype=np.uint8)
     opens, closes = ((marks == ord(a)) | (marks == ord(b)) for a, b in ("[{", "]}"))
-    if opens.sum() > MOST_CONTAINERS << (4 if floats else 0):
-        raise SurveyError(f"not a survey: more than {MOST_CONTAINERS} arrays and objects")
+    if max(2 * opens.sum(), (marks == ord(":")).sum()) > MOST_KEYS << (4 if floats else 0):
+        raise SurveyError("not a survey: it has too many arrays, objects or keys")
     depths = np.cumsum(opens.view(np.int8) - closes.view(np.int8), dtype=np.int32)
     expect(depths.max(initial=0) <= DEEPEST, f"not a survey: nested more than {DEEPEST} deep")
     if not floats:

@@ -262,7 +262,7 @@ function readPublic(data, where) {
   return { ...keys, bounds, holds, write: (value) => PUBLIC[type](value, bounds) || "null" };
 }
 
-const readColumns = object({ dimension: list(readDimension), measure: list(readMeasure), public: list(readPublic) });
+const readColumns = object({ dimension: list(readDimension, 0, 1000), measure: list(readMeasure, 0, 1000), public: list(readPublic, 0, 1000) });
 
 /** The columns of a survey: dimensions, measures and public columns, checked. */
 export function readSchema(data, where) {
