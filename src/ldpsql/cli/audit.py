@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ldpsql.algebra.numerics import epsilon_of
-from ldpsql.algebra.record_domain import axes_of
+from ldpsql.algebra.record_domain import TWO_LEVELS, space_levels
 from ldpsql.audit import audit_design
 from ldpsql.audit.check import METHODS, audit_central
 from ldpsql.audit.exact import domain_of_codes
@@ -426,12 +426,18 @@ def _domain(domain: RecordDomain) -> str:
 
 
 def _record(record: Outcome, domain: RecordDomain, survey: Survey | None) -> str:
-    """The values of a made-up record by name; codes where a column was reduced for the audit, and
-    where there is no survey, and levels of measures."""
-    names = (*domain.names, *(f"level of {name}" for name in domain.measure_names))
-    axes = {} if survey is None else {axis.name: axis for axis in axes_of(survey.schema)}
+    """The values of a made-up record by name, of a measure what its level stands for; codes where a
+    column was reduced for the audit, and where there is no survey."""
+    names = (*domain.names, *domain.measure_names)
+    axes = {} if survey is None else {axis.name: axis for axis in survey.schema.dimensions}
+    roundings = domain.roundings or (TWO_LEVELS,) * len(domain.bounds)
+    levels = [space_levels(*own) for own in domain.nullable]
+    levels += [space_levels(*own, *how) for own, how in zip(domain.bounds, roundings, strict=True)]
     shown = list(map(str, record))
-    for place, (name, size) in enumerate(zip(domain.names, domain.sizes, strict=True)):
-        is_whole = name in axes and axes[name].size == size
+    first = domain.first_level_axis
+    for place, name in enumerate(domain.names[:first]):
+        is_whole = name in axes and axes[name].size == domain.sizes[place]
         shown[place] = code_names(axes[name])[record[place]] if is_whole else f"code {shown[place]}"
+    for place, own in enumerate(levels, first):
+        shown[place] = f"{own[record[place]]:g}" if record[place] < len(own) else "NULL"
     return "(" + ", ".join(f"{n} = {c}" for n, c in zip(names, shown, strict=True)) + ")"
