@@ -37,6 +37,7 @@ from benchmarks import (
     statistics,
     uldp,
     verdicts,
+    year,
 )
 from benchmarks.tables import machine
 
@@ -60,6 +61,7 @@ PARTS = {
     "events": events.run,
     "function-coverage": function_coverage.run,
     "log-scales": log_scales.run,
+    "year": year.run,
     "forgery": forgery.run,
     "smoothing": smoothing.run,
     "smooth-peers": smooth_peers.run,

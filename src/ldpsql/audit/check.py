@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -29,8 +31,10 @@ from ldpsql.mechanisms.base import find_epsilon, keeps_promise
 from ldpsql.reports.channel import Worst
 from ldpsql.survey import Survey
 from ldpsql_device.entropy import Entropy, OsEntropy
+from ldpsql_device.errors import InternalError
 from ldpsql_device.odds import excess
 from ldpsql_device.shuffled import Shuffled
+from ldpsql_device.survey import PERIODS, Schedule
 
 Method = Literal["enumeration", "integers"]
 
@@ -366,3 +370,23 @@ def audit_central(survey: Survey, reports: int | None = None) -> CentralAudit | 
             "the blankets that the design states are not those of its enumerated channel"
         )
     return CentralAudit(trust, count, find_epsilon(design, trust, count), tuple(problems))
+
+
+def count_answers(schedule: Schedule) -> tuple[int, int]:
+    """The most answers of one device in a year of periods in a row, and how many periods that is.
+
+    Counted by the rule that devices follow, for every offset and every period to begin with: turns
+    come back after `sample` periods, so that this is a proof. InternalError where the schedule
+    states another number.
+    """
+    every, periods, day = schedule.sample or 1, PERIODS[str(schedule.period)], date(2024, 1, 1)
+    turns = dict[date | None, int]()
+    while len(turns) < every + periods:
+        turns.setdefault(schedule.period_of(day), schedule.turn_of(day))
+        day += timedelta(days=1)
+    found = list(turns.values())
+    windows = (found[start : start + periods] for start in range(every))
+    most = max(Counter(window).most_common(1)[0][1] for window in windows)
+    if most != schedule.answers_in(periods):
+        raise InternalError(f"{most} answers in a year, not {schedule.answers_in(periods)}")
+    return most, periods

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldpsql.audit.check import Audit
+from ldpsql.audit.check import Audit, count_answers
+from ldpsql.errors import pluralize
 from ldpsql.survey import Survey
 from ldpsql.wording.guarantees import PUBLIC_IN_CLEAR, StatedGuarantee
 from ldpsql_device.description import (
@@ -14,6 +15,7 @@ from ldpsql_device.description import (
     describe_values,
     largest_belief,
     name_column,
+    sum_of_year,
 )
 from ldpsql_device.errors import Error
 from ldpsql_device.schema import Dimension, PublicColumn
@@ -61,6 +63,19 @@ def column_lines(survey: Survey) -> Iterator[str]:
 def public_line(survey: Survey) -> str:
     """The columns that travel in clear, by name."""
     return ", ".join(column.name for column in survey.schema.public) or "none"
+
+
+def year_line(survey: Survey) -> str | None:
+    """What a year of answers costs a person, and how that was established; None as of
+    `sum_of_year`."""
+    year, schedule = sum_of_year(survey), survey.schedule
+    if year is None or schedule.sample is None:
+        return year
+    most, periods = count_answers(schedule)
+    return (
+        f"{year} (counted for each of {schedule.sample} offsets and every {schedule.period} to "
+        f"begin with: at most {pluralize(most, 'answer')} in {periods} {schedule.period}s)"
+    )
 
 
 def belief_line(audit: Audit) -> str:

@@ -16,10 +16,11 @@ from ldpsql.audit.lines import (
     column_rows,
     list_not_covered,
     public_line,
+    year_line,
 )
 from ldpsql.survey import Survey
 from ldpsql.wording.texts import html_text
-from ldpsql_device.description import describe_schedule, name_with_label, sum_of_year
+from ldpsql_device.description import describe_schedule, name_with_label
 
 _STYLE = """
 @page { size: A4; margin: 18mm 16mm }
@@ -76,7 +77,7 @@ def write_page(
         "<p>The device sends one report, which it draws at random: every report could have come "
         "from other answers too.</p>",
         f"<p><strong>One report: {html_text(belief_line(audit))}.</strong></p>",
-        "" if (year := sum_of_year(survey)) is None else f"<p>Reports of one person: {year}.</p>",
+        "" if (year := year_line(survey)) is None else f"<p>Reports of one person: {year}.</p>",
         f"<p>A report protects {html_text(guarantee.protects)}.</p>",
         _central(central),
         "<h2>What is not covered</h2>",

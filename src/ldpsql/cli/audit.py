@@ -13,7 +13,14 @@ from ldpsql.algebra.record_domain import TWO_LEVELS, space_levels
 from ldpsql.audit import audit_design
 from ldpsql.audit.check import METHODS, audit_central
 from ldpsql.audit.exact import domain_of_codes
-from ldpsql.audit.lines import author_line, belief_line, column_lines, list_not_covered, public_line
+from ldpsql.audit.lines import (
+    author_line,
+    belief_line,
+    column_lines,
+    list_not_covered,
+    public_line,
+    year_line,
+)
 from ldpsql.errors import pluralize
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.reports.atomic import replace_file
@@ -29,7 +36,6 @@ from ldpsql_device.description import (
     describe_schedule,
     largest_belief,
     name_with_label,
-    sum_of_year,
 )
 from ldpsql_device.epsilon import Epsilon
 from ldpsql_device.errors import SurveyError
@@ -290,7 +296,7 @@ def _facts(
     """The findings, by label."""
     design, guarantee = result.design, result.design.guarantee
     yield "one report", belief_line(result)
-    if survey is not None and (year := sum_of_year(survey)) is not None:
+    if survey is not None and (year := year_line(survey)) is not None:
         yield "one person", year
     yield "mechanism", f"{design.name}, {_domain(design.domain)}"
     yield "guarantee", str(guarantee)

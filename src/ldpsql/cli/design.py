@@ -16,7 +16,7 @@ import click
 from ldpsql import extensions
 from ldpsql.algebra.record_domain import RecordDomain
 from ldpsql.audit.lines import list_not_covered
-from ldpsql.cli.forecast import choice, expectations, plan, verdict
+from ldpsql.cli.forecast import choice, expectations, plan, verdict, year_of
 from ldpsql.designer import design_survey
 from ldpsql.designer.file import column_types, starter_text, types_of
 from ldpsql.errors import pluralize
@@ -208,7 +208,8 @@ def _design(
         if missing := missing_rooms():
             facts.append(("note", f"not installed: {', '.join(missing)}; ldpsql[all] has them"))
         half_width, difference = wanted
-        planned = [] if half_width is None else plan(designed, half_width)
+        planned = labelled_lines(year_of(designed))
+        planned += [] if half_width is None else plan(designed, half_width)
         lines = labelled_lines(facts) + expectations(designed) if is_verbose else _shorten(facts)
         lines += verdict(
             designed,

@@ -10,6 +10,7 @@ from ldpsql.algebra.estimate import CONFIDENCE, quantile
 from ldpsql.designer import DesignedSurvey
 from ldpsql.designer.auto import Ranking, Trial
 from ldpsql.designer.forecast import least_users
+from ldpsql.designer.periods import compare_year
 from ldpsql.designer.predicates import find_costs
 from ldpsql.designer.verdict import (
     LARGEST,
@@ -313,6 +314,25 @@ def distance(designed: DesignedSurvey) -> list[tuple[str, str]]:
         f"± {least} on the whole workload with {designed.people:,} people; this one {own}"
     )
     return [("the bound", text)]
+
+
+def year_of(designed: DesignedSurvey) -> list[tuple[str, str]]:
+    """What a year costs a person who is asked in some periods only, and what everybody's answers
+    tell; beside it, to be asked in all of them for the same sum of epsilons."""
+    try:
+        both = compare_year(designed)
+    except Error as error:
+        return [("a year", f"what answers in all periods would tell is not known: {error}")]
+    if both is None:
+        return []
+    period, texts = designed.survey.schedule.period, list[str]()
+    for own in both:
+        halves = [f"{significant(100 * half)} %" for half in (own.of_period, own.of_year)]
+        texts.append(
+            f"{pluralize(own.answers, 'report')} of epsilon {own.epsilon} from each person: a "
+            f"typical count to ± {halves[0]} of the people each {period}, its mean to ± {halves[1]}"
+        )
+    return [("a year", texts[0]), ("instead", f"for the same epsilon in all, {texts[1]}")]
 
 
 def predicates(designed: DesignedSurvey) -> list[tuple[str, str]]:

@@ -115,7 +115,8 @@ def design(
 
     epsilon and mechanism override the file. Without a mechanism, or with "auto", the one with
     the least expected error on the file's [workload] is taken. users: how many people to predict
-    for; the file's `users` or 100,000 otherwise; a promise for shuffled reports is made for the
+    for, those who are not asked in a period included; the file's `users` or 100,000 otherwise; a
+    promise for shuffled reports is made for the
     file's users in any case. accept_no_guarantee: may stand in the file too,
     and is needed for a mechanism that promises nothing.
 
@@ -178,11 +179,16 @@ def design_survey(
     file = read_file(source, epsilon=epsilon, mechanism=mechanism)
     people = users or file.users or DEFAULT_USERS
     notes: tuple[str, ...] = ()
+    if (every := file.schedule.sample) is not None:
+        people, everybody = max(people // every, 1), people
+        asked = f"which {people:,} of {everybody:,} people answer"
+        notes = (f"errors are those of one {file.schedule.period}, {asked}",)
     if file.merges_codes:
         # Reading SQL loads sqlglot, which a survey without queries does not need.
         from ldpsql.designer.merging import merge_codes  # noqa: PLC0415
 
-        file, notes = merge_codes(file)
+        file, merged = merge_codes(file)
+        notes += merged
     workload, is_fair = file.workload, file.is_fair and len(file.workload.classes) > 1
 
     @cache
