@@ -74,9 +74,8 @@ class Mean:
         self.outputs = np.array(law.outputs)
         self.chances = rounded @ np.array(law.probabilities, dtype=float)
 
-    def of(self, values: NDArray[np.int8], random: np.random.Generator) -> float:
-        """The answer from a report of each value."""
-        counts = np.bincount(values.ravel(), minlength=DAYS + 1)
+    def of(self, counts: NDArray[np.int64], random: np.random.Generator) -> float:
+        """The answer from reports of so many values of each number of days."""
         shares = self.chances / self.chances.sum(axis=1, keepdims=True)
         drawn = random.multinomial(counts, shares).sum(axis=0)
         types, some = self.survey.design.report_format.types, drawn > 0
@@ -91,17 +90,23 @@ def errors(people: int = PEOPLE, years: int = YEARS, seed: int = 1) -> dict[str,
     random = np.random.default_rng(seed)
     values = active_days(random, people)
     truth, rows = values.mean(dtype=float), np.arange(people)[:, None]
+    everything = count_days(values)
     mean, small = Mean(survey_of(EPSILON, f'sample = "1/{EVERY}"')), Mean(survey_of(SMALLER))
     found: dict[str, list[float]] = {"sampled": [], "nothing missed": [], "every week": []}
     for _ in range(years):
         offsets = random.integers(0, EVERY, (people, 1))
         asked = values[rows, offsets + EVERY * np.arange(WEEKS // EVERY)]
-        answer = mean.of(asked, random)
+        answer = mean.of(count_days(asked), random)
         found["sampled"].append(answer - truth)
         # The same reports about the mean of what they report: no week of anybody is missing there.
         found["nothing missed"].append(answer - asked.mean(dtype=float))
-        found["every week"].append(small.of(values, random) - truth)
+        found["every week"].append(small.of(everything, random) - truth)
     return {name: np.array(own) for name, own in found.items()}
+
+
+def count_days(values: NDArray[np.int8]) -> NDArray[np.int64]:
+    """How many values there are of each number of days."""
+    return np.bincount(values.ravel(), minlength=DAYS + 1)
 
 
 def root_mean_square(own: Floats) -> tuple[float, float]:
