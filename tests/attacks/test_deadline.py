@@ -72,7 +72,7 @@ def spend(work, *arguments):
     return time.process_time() - begun
 
 
-@pytest.mark.fast(16)
+@pytest.mark.fast(8)
 @pytest.mark.parametrize("name", CASES)
 def test_much_of_anything_is_over_in_time(session, by_processor, name):
     statement = CASES[name]()
@@ -112,7 +112,7 @@ def test_python_keeps_to_it(database, name):
         assert spend(cursor.execute, sql, parameters) < MOST
 
 
-@pytest.mark.parametrize("name", [n for n in AT_ALL_DOORS if CASES[n]()[1] is None])
+@pytest.mark.parametrize("name", [n for n in AT_ALL_DOORS if n.endswith("fit")])
 def test_the_command_line_keeps_to_it(database, name):
     def ask_by_command(sql):
         assert run("--db", database, "--timeout", TIMEOUT, "-", text=sql).exit_code in (0, 1)

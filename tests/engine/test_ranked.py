@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from support.significance import normal_bound
 from support.surveys import integer, measure, public, survey_toml
+from support.tiers import runs
 
 from ldpsql.algebra.estimate import quantile, share_error
 from ldpsql.designer import design
@@ -17,7 +18,7 @@ from ldpsql.engine.session import Session
 from ldpsql.store.store import Store
 from ldpsql_lab.simulation import collect
 
-CODES, PEOPLE, RUNS = 300, 1_500, 40
+CODES, PEOPLE = 300, 1_500
 SURVEY = design(
     survey_toml(integer("item", 0, CODES - 1), public("shop", "int"), mechanism="olh", epsilon="2")
 )
@@ -39,35 +40,35 @@ def store() -> Iterator[Store]:
 
 def test_intervals_of_chosen_rows_hold_together() -> None:
     """In 95 % of surveys all of them; those of each row by itself, the control, hardly ever."""
-    together = alone = 0
-    for seed in range(RUNS):
+    together, alone, count = 0, 0, runs(40)
+    for seed in range(count):
         with fill(seed) as filled:
             found = Session(filled).execute(TOP)
         values, bars = found.table["n"].to_numpy(), found.intervals[1]
         truth = PEOPLE / CODES
         together += bool(((bars.low <= truth) & (truth <= bars.high)).all())
         alone += bool((abs(values - truth) <= quantile(0.95) * bars.stderr).all())
-    spread = math.sqrt(RUNS * 0.95 * 0.05)
-    assert together >= 0.95 * RUNS - normal_bound() * spread
-    assert alone < 0.5 * RUNS
+    spread = math.sqrt(count * 0.95 * 0.05)
+    assert together >= 0.95 * count - normal_bound() * spread
+    assert alone < 0.5 * count
 
 
 @pytest.mark.slow
 def test_intervals_of_few_people_hold_together() -> None:
     """Where hardly any noise is left, the errors of rare items are as skewed as their counts; the
     control, intervals of a normal error at the same level, fails for the rarest ones."""
-    items, people, runs = 100, 1_000, 150
+    items, people, surveys = 100, 1_000, 150
     made = design(
         survey_toml(
             integer("item", 0, items - 1), public("run", "int"), mechanism="grr", epsilon="6"
         )
     )
-    drawn = np.random.default_rng(3).integers(0, items, runs * people)
-    table = pa.table({"item": drawn, "run": np.arange(runs).repeat(people)})
+    drawn = np.random.default_rng(3).integers(0, items, surveys * people)
+    table = pa.table({"item": drawn, "run": np.arange(surveys).repeat(people)})
     truth, together, normal = people / items, 0, 0
     with collect(made, table, seed=3)[1] as filled:
         session = Session(filled, seconds=3600.0)
-        for run in range(runs):
+        for run in range(surveys):
             found = session.execute(
                 f"SELECT item, COUNT(*) AS n FROM app WHERE run = {run} "
                 "GROUP BY item ORDER BY n LIMIT 10"
@@ -76,9 +77,9 @@ def test_intervals_of_few_people_hold_together() -> None:
             together += bool(((bars.low <= truth) & (truth <= bars.high)).all())
             most = quantile(share_error(0.95, items)) * bars.stderr
             normal += bool((abs(values - truth) <= most).all())
-    slack = normal_bound() * math.sqrt(runs * 0.95 * 0.05)
-    assert together >= 0.95 * runs - slack
-    assert normal < 0.95 * runs - slack
+    slack = normal_bound() * math.sqrt(surveys * 0.95 * 0.05)
+    assert together >= 0.95 * surveys - slack
+    assert normal < 0.95 * surveys - slack
 
 
 @pytest.mark.parametrize(

@@ -534,6 +534,7 @@ JOINT = (
 )
 
 
+@pytest.mark.fast(12)
 @pytest.mark.parametrize("wanted", JOINT)
 @pytest.mark.parametrize(
     "where", ["", " WHERE state < 'TX' OR active", " WHERE bonus IS NOT NULL OR active"]

@@ -34,20 +34,19 @@ class Repeated:
 
     def times(self, count: int) -> str:
         """The text with so many parts."""
-        parts = [self.part.replace("{i}", str(i)).replace("{j}", str(i + 1)) for i in range(count)]
-        return self.head + self.separator.join(parts) + self.tail
+        return self.head + self.separator.join(map(self._number, range(count))) + self.tail
+
+    def _number(self, i: int) -> str:
+        """The part of a number."""
+        return self.part.replace("{i}", str(i)).replace("{j}", str(i + 1))
 
     @property
     def most(self) -> int:
         """How many parts a text has that is as long as it may be."""
-        least, above = 1, MAX_LENGTH
-        while above - least > 1:
-            middle = (least + above) // 2
-            if len(self.times(middle)) <= MAX_LENGTH:
-                least = middle
-            else:
-                above = middle
-        return least
+        own = (len(self.separator) + len(self._number(i)) for i in itertools.count())
+        around = len(self.head) - len(self.separator) + len(self.tail)
+        lengths = enumerate(itertools.accumulate(own, initial=around))
+        return next(count for count, length in lengths if length > MAX_LENGTH) - 1
 
 
 def _where(part: str, separator: str = " AND ", tail: str = "") -> Repeated:
