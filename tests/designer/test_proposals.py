@@ -91,6 +91,7 @@ def test_the_file_says_where_it_comes_from(written):
     assert "person 1" not in text
 
 
+@pytest.mark.fast(1)
 def test_it_can_be_designed_as_written(written):
     assert design(written).table == "shop"
 
