@@ -44,10 +44,17 @@ class _Stay(HTTPRedirectHandler):
         """Nothing else is asked."""
 
 
-def open_directly(scheme: str) -> OpenerDirector:
-    """An opener that follows no redirection. The environment's proxies are for https, which passes
-    through them unread."""
-    proxies = getproxies() if scheme == "https" else {}
+def open_directly(url: str) -> OpenerDirector:
+    """An opener that follows no redirection and takes the environment's proxies for https, which
+    passes them unread. InterfaceError for what is no address, and for one with a password."""
+    try:
+        parts = urlsplit(url)
+        is_one = parts.hostname and "@" not in parts.netloc and parts.port != 0
+    except ValueError:
+        is_one = False
+    if not is_one or parts.scheme not in ("http", "https"):
+        raise InterfaceError("a collector's address looks like https://collect.example")
+    proxies = getproxies() if parts.scheme == "https" else {}
     return build_opener(_Stay, ProxyHandler(proxies))
 
 
@@ -71,13 +78,7 @@ class Collector:
 
     def __init__(self, url: str, *, timeout: float = TIMEOUT) -> None:
         """InterfaceError for what is not an address over http or https."""
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InterfaceError(
-                f"a collector's address looks like https://collect.example, not {url!r}"
-            )
-        self.url, self._timeout = url.rstrip("/"), timeout
-        self._opener = open_directly(parts.scheme)
+        self.url, self._timeout, self._opener = url.rstrip("/"), timeout, open_directly(url)
 
     def fetch(self, table: str, *, policy: Policy) -> tuple[Survey, Statement | None]:
         """The survey that a table asks now, and its author's statement that it is the one, for

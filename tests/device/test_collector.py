@@ -120,7 +120,7 @@ def test_what_cannot_be_reached_is_said_so(monkeypatch: pytest.MonkeyPatch) -> N
             Collector(address).fetch("app", policy=ANYTHING)
     with pytest.raises(OperationalError, match="cannot reach http://127"):
         Collector(address).fetch("app", policy=ANYTHING)
-    for url in ("collect.example", "file:///etc/passwd", "http://"):
+    for url in ("collect.example", "file:///etc/passwd", "http://", "http://[x", "https://a:b@c"):
         with pytest.raises(InterfaceError, match="address looks like https"):
             Collector(url)
 

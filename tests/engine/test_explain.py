@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.shoppers import shoppers
 from support.surveys import STATE, integer, measure, public, survey_toml
 
 from ldpsql.algebra.boxes import Box
@@ -169,3 +170,16 @@ def test_boxes_and_targets_are_put_in_words() -> None:
         "SUM(price), public",
         "COUNT(price), public",
     ]
+
+
+def test_a_value_of_a_stranger_makes_no_line_of_its_own():
+    with shoppers(people=50) as session:
+        sql = (
+            "EXPLAIN SELECT platform, COUNT(*) FROM shoppers WHERE platform <> ? GROUP BY platform"
+        )
+        result = session.execute(sql, ["a\r\nguarantee: none\u2028b\x1b[2J"])
+    lines = result.table["plan"].to_pylist()
+    assert any("guarantee: none" in line for line in lines)
+    assert not any(line.startswith("guarantee: none") for line in result.explain.splitlines())
+    assert result.explain.splitlines() == lines
+    assert all(line.isprintable() for line in lines)

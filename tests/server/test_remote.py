@@ -130,6 +130,16 @@ def test_who_cannot_get_in_is_told_why(served):
         ldpsql.connect(address, token="wrong").execute("SELECT COUNT(*) FROM app")
     with pytest.raises(InterfaceError, match="over https only"):
         ldpsql.connect("http://collect.example", token="x")
+    for wrong in (
+        "https://[x",
+        "https://\u2100/",
+        "http://127.0.0.1:x",
+        "https://a:secret@b/",
+        "https://",
+    ):
+        with pytest.raises(InterfaceError, match="address looks like https") as caught:
+            ldpsql.connect(wrong, token="x")
+        assert "secret" not in str(caught.value)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(StoreError, match=r"cannot reach .*refused"):

@@ -27,6 +27,7 @@ from ldpsql.planner.where import Slice
 from ldpsql.sql import domains
 from ldpsql.wording.guarantees import StatedGuarantee
 from ldpsql.wording.numbers import tell_forged
+from ldpsql_device.errors import one_line
 from ldpsql_device.schema import Dimension, Schema
 
 _SHOWN = 20
@@ -77,8 +78,9 @@ def explain_statement(draft: Draft, evidence: Evidence) -> Result:
                     f"{default} one's"
                 )
     lines += _tell_forged(draft, evidence)
-    table = pa.table({"plan": pa.array(lines, type=pa.string())})
-    return make_result(draft, evidence, table, notes, explain="\n".join(lines))
+    shown = list(map(one_line, lines))  # a value of a stranger makes no line of its own
+    table = pa.table({"plan": pa.array(shown, type=pa.string())})
+    return make_result(draft, evidence, table, notes, explain="\n".join(shown))
 
 
 def _tell_forged(draft: Draft, evidence: Evidence) -> Iterator[str]:

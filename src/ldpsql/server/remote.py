@@ -59,7 +59,7 @@ class RemoteStore(AnsweringStore):
     def __init__(self, url: str, token: str | None) -> None:
         """token: of an analyst; LDPSQL_TOKEN by default. InterfaceError where it would travel in
         clear to another machine, and for one that no token looks like."""
-        parts = urlsplit(url)
+        self._opener, parts = open_directly(url), urlsplit(url)
         if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
             raise InterfaceError(f"{url} is not https, and a token is sent over https only")
         self.url, self._token = url.rstrip("/"), (token or os.environ.get(TOKEN, "")).strip()
@@ -67,7 +67,6 @@ class RemoteStore(AnsweringStore):
             raise InterfaceError(
                 f"a token is a word of letters and digits; check {TOKEN} or token="
             )
-        self._opener = open_directly(parts.scheme)
         self._texts: dict[str, tuple[str, str]] = {}
         self._surveys: dict[str, Survey] = {}
 
