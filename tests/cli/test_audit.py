@@ -80,13 +80,17 @@ def test_the_device_code_is_tried_out():
 
 @pytest.mark.parametrize(
     ("column", "values"),
-    [(category("sex", "f", "m"), "[fm]"), (integer("age", 40, 44), "4[0-4]")],
+    [
+        (category("sex", "f", "m"), "[fm]"),
+        (integer("age", 40, 44), "4[0-4]"),
+        ("[measure.pay]\nbounds = [20, 60]\n", "(20|60|NULL)"),
+    ],
 )
 def test_records_are_named_by_their_values(tmp_path, column, values):
     path = tmp_path / "app.json"
     path.write_text(design(survey_toml(column, mechanism="grr", epsilon="1")).to_json())
     shown = words_of(run("audit", path).stdout)
-    record = rf"\((sex|age) = {values}\)"
+    record = rf"\((sex|age|pay) = {values}\)"
     assert re.search(rf"reports of {record} against \d+ of {record}", shown), shown
 
 

@@ -91,6 +91,12 @@ CONDITIONS = {
 """By condition what the hint writes in its place."""
 
 STATEMENTS = {
+    "SELECT city, COUNT(*) OVER (PARTITION BY city) FROM app": (
+        "SELECT city, COUNT(*) FROM app GROUP BY city"
+    ),
+    "SELECT COUNT(*) FROM app a JOIN app b ON a.city = b.city": (
+        "WITH a AS (SELECT COUNT(*) AS n FROM app) SELECT * FROM a, a AS b"
+    ),
     "SELECT city, AVG(pay) OVER (PARTITION BY city) FROM app": (
         "SELECT city, AVG(pay) FROM app GROUP BY city"
     ),
@@ -134,6 +140,23 @@ PARTS = {
         "day >= DATE '2026-01-01'",
     ),
     "SELECT COUNT(*) FROM app WHERE citty = 'Bern'": ("citty", "city"),
+    "SELECT COUNT(*) FROM app WHERE city = 'bern'": ("'bern'", "'Bern'"),
+    "SELECT COUNT(*) FROM app WHERE member && city = 'Bern'": ("&&", "AND"),
+    "SELECT COUNT(*) FROM app WHERE 1950 <= birth_year <= 1969": (
+        "1950 <= birth_year <= 1969",
+        "birth_year BETWEEN 1950 AND 1969",
+    ),
+    "SELECT TOP 5 city, COUNT(*) FROM app GROUP BY city": (
+        "TOP 5 city, COUNT(*) FROM app GROUP BY city",
+        "city, COUNT(*) FROM app GROUP BY city LIMIT 5",
+    ),
+    "SELECT city, COUNT(*) FROM app GROUP BY 1, 2": ("1, 2", "1"),
+    "SELECT AVG(pay) FROM app HAVING city = 'Bern'": ("HAVING", "GROUP BY city HAVING"),
+    "SELECT COUNT(DISTINCT pay) FROM app": ("COUNT(DISTINCT pay)", "COUNT(pay)"),
+    "SELECT SUM(CASE WHEN pay > 500 THEN 1 ELSE 0 END) FROM app": (
+        "SUM(CASE WHEN pay > 500 THEN 1 ELSE 0 END)",
+        "AVG(pay)",
+    ),
     "SELECT COUNT(DISTINCT city) FROM app": ("COUNT(DISTINCT city)", "COUNT(city)"),
     "SELECT city, COUNT(*) FROM app": ("app", "app GROUP BY city"),
     "SELECT * FROM app LIMIT 5": ("*", "COUNT(*)"),
@@ -204,6 +227,10 @@ def test_a_statement_that_follows_the_hint_is_answered(
     words |= {
         "GROUPING(city)": "GROUPING(key)",
         "AVG(pay) > 10": "AVG(pay)",
+        "birth_year BETWEEN 1950 AND 1969": "BETWEEN",
+        "city, COUNT(*) FROM app GROUP BY city LIMIT 5": "LIMIT 5",
+        "1": "leave it out",
+        "GROUP BY city HAVING": "GROUP BY city",
         "day >= DATE '2026-01-01'": "DATE '2026-01-01'",
     }
     assert words.get(instead, instead) in hint

@@ -857,4 +857,6 @@ def _refusal(node: exp.Expr, columns: Columns) -> Refusal:
     hint = "use functions of the values alone, such as lower, abs, date_trunc or CASE"
     if isinstance(node, NOW):
         hint = WRITE_A_DAY
+    if isinstance(node, exp.ArrayOverlaps):  # a && b
+        what, hint = "&&", "write AND"
     return refuse(f"{what} is not supported over columns", node, hint)

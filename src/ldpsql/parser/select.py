@@ -366,7 +366,8 @@ class SelectReader:
             new = GroupKey(column, width, name, place)
         else:
             if has_aggregate(node):
-                raise wrong("an aggregate cannot be a GROUP BY key", node)
+                hint = "leave it out, or write conditions on it in HAVING"
+                raise wrong("an aggregate cannot be a GROUP BY key", node, hint)
             is_constant = all(map(is_deterministic, node.walk()))
             if is_constant and not node.find(exp.Column, LookupColumn):
                 raise refuse("a constant is not a GROUP BY key", node, "leave it out")

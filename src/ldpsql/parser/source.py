@@ -479,4 +479,8 @@ def _syntax_error(source: SourceText, error: ParseError) -> Refusal:
         if near
         else "syntax error"
     )
+    if top := re.search(r"(?i)\bSELECT\s+TOP\s*\(?\s*(\d+)", source.sql):
+        return wrong(
+            reason, near, f"leave out {top.group(0)[6:].strip()}, and end with LIMIT {top.group(1)}"
+        )
     return wrong(reason, near, text[:1].lower() + text[1:])
