@@ -8,7 +8,7 @@ not missing at random.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -39,8 +39,6 @@ ASKED = ("AVG(income)", "SUM(income)", "COUNT(income)")
 COST_HEAD = ["dimensions", "mechanism", "epsilon", "RMSE of AVG, required", "AVG", "SUM", "COUNT"]
 HONESTY_HEAD = ["mechanism", "epsilon", "people", "answered", "bias of AVG", "where few", "cover"]
 HONESTY_HEAD += [f"{what} of {name}" for name in ("SUM", "COUNT") for what in ("bias", "cover")]
-CORRECTED = ("fourier", "olh", "hgrr")
-CORRECTED_HEAD = ["mechanism", "epsilon", "answered", "bias", "corrected", "RMSE, corrected"]
 _DIMENSIONS = (
     "",
     '[dimension.sex]\ntype = "category"\nvalues = ["f", "m"]\n',
@@ -200,34 +198,6 @@ def _largest_bias(members: list[Answers]) -> str:
     return f"{max(abs(own.bias) for own in members):.2f}" if members else ""
 
 
-def correct(average: Answers, total: Answers, count: Answers) -> Answers:
-    """Averages without the bias that a quotient has to second order, Cov(S, N) / N^2 - S Var(N) /
-    N^3; the covariance is what the standard error of the quotient says it is."""
-    value, number, spread = average.values, count.values, count.stderr**2
-    joint = total.stderr**2 + (value * count.stderr) ** 2 - (number * average.stderr) ** 2
-    covariance = joint / np.where(value == 0.0, np.nan, 2.0 * value)
-    return replace(average, values=value + (covariance - value * spread) / number**2)
-
-
-def corrections(mechanism: str, epsilon: str) -> Iterator[list[str]]:
-    """The largest bias of averages as they are and corrected, and the largest ratio of their
-    errors, in cases in which nearly all have an interval and in the others."""
-    pairs = [
-        (answers[text], correct(*(answers[text.replace(ASKED[0], each)] for each in ASKED)))
-        for answers in cases(mechanism, epsilon, RUNS, PEOPLE)
-        for text in answers
-        if text.startswith(ASKED[0])
-    ]
-    for label, is_few in ((f"{100 * ANSWERED:.0f} % and more", False), ("fewer", True)):
-        own = [pair for pair in pairs if (pair[0].answered < ANSWERED) is is_few]
-        if own:
-            ratio = max(
-                np.sqrt((new.errors**2).mean() / (old.errors**2).mean()) for old, new in own
-            )
-            biases = [_largest_bias([pair[place] for pair in own]) for place in (0, 1)]
-            yield [mechanism, epsilon, label, *biases, f"{ratio:.3f}"]
-
-
 def run() -> None:
     """Print the tables."""
     rows = (row for dimensions in range(3) for row in costs(dimensions))
@@ -236,7 +206,3 @@ def run() -> None:
     asked += [(name, "1", RUNS, MANY) for name in ("hgrr", "hio", "oue", "hrr", "hi")]
     found = (honesty(*each) for each in asked)
     print_table("Missing, largest bias and coverage", HONESTY_HEAD, found)
-    corrected = (
-        row for name in CORRECTED for epsilon in EPSILONS for row in corrections(name, epsilon)
-    )
-    print_table("Missing, averages corrected to second order", CORRECTED_HEAD, corrected)

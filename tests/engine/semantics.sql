@@ -193,3 +193,13 @@ SELECT state, active, AVG(bonus), SUM(tip) FROM app GROUP BY GROUPING SETS ((sta
 SELECT shop, SUM(bonus), AVG(tip) FROM app WHERE age > 3 GROUP BY shop HAVING COUNT(bonus) > 10
 SELECT state, SUM(tip) / SUM(SUM(tip)) OVER () FROM app GROUP BY state
 WITH y AS (SELECT state, bonus * 2 AS b FROM app WHERE age < 9) SELECT state, AVG(b), COUNT(b) FROM y GROUP BY state
+SELECT COUNT(*) FROM app HAVING COUNT(*) > 10
+SELECT COUNT(*) FROM app WHERE age BETWEEN 8 AND 3
+SELECT COUNT(*) FROM app WHERE age = '3'
+SELECT "state", COUNT(*) AS "n" FROM app WHERE "active" GROUP BY "state" LIMIT 0
+SELECT state AS s, AVG(pay) AS d FROM app GROUP BY s HAVING d > 0 ORDER BY d DESC
+SELECT COUNT_IF(age < 6), SUM(CASE WHEN age < 6 THEN pay ELSE 0 END) FROM app
+SELECT AVG(n) FROM (SELECT state, COUNT(*) AS n FROM app GROUP BY state)
+SELECT COUNT(*) FROM app WHERE state = NULL
+SELECT state, COUNT(*) * 100 / SUM(COUNT(*)) OVER () AS share FROM app GROUP BY state
+SELECT state, COUNT(*) FROM app GROUP BY state QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC) <= 2

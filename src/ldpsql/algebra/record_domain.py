@@ -19,8 +19,9 @@ from ldpsql_device.values import Listed
 Array = NDArray[np.float64]
 TWO_LEVELS = (2, "linear")
 MISSING_SHARE = 1.0 / 3.0
-"""The part of people without a value of a measure that may be missing, as forecasts have it: with
-two levels, one code is as frequent as another."""
+"""The part of people without a value of a measure that may be missing, by which designs are
+compared: with two levels, one code is as frequent as another. What a verdict expects of people is
+an assumption of its own."""
 _DIGITS = 12
 
 

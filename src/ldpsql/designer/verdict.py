@@ -72,7 +72,8 @@ LARGEST = 9.99
 OFF_MIDDLE, MISSING = 1.0 / 3.0, 0.2
 """Assumptions about averages: the mean square of their distance from the middle of the bounds, in
 halves of the distance of these; and the part of people who have no value, where it may be
-missing."""
+missing. That is what surveys meet, for whom a verdict is; designs are compared with each other as
+if no code were more frequent (`MISSING_SHARE`), so that none is chosen for a guess."""
 POWER, LEVEL = 0.8, 0.05
 _SAMPLED, _DECLARED = 4, 16
 _MORE_PEOPLE, _MORE_EPSILON = 4, 1.5
