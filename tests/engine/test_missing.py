@@ -133,6 +133,13 @@ def test_where_nobody_can_have_0_the_author_says_what_missing_counts_as(
     assert Survey.from_json(made.to_json()).schema == made.schema
 
 
+@pytest.mark.parametrize("name", OF_ONE)
+def test_a_mechanism_for_one_column_says_that_the_measure_is_one(name: str) -> None:
+    with pytest.raises(SurveyError, match="one dimension, not 2 with income, which may be missing"):
+        survey("1", name, dimensions=1)
+    assert survey("1", name, dimensions=0).design.name == name
+
+
 def test_smooth_answers_leave_missing_values_out() -> None:
     """Of the people who have a value as many as there are, and their income; not that of everybody,
     with the middle of the bounds in place of NULL."""

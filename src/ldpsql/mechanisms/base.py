@@ -71,7 +71,8 @@ class Takes:
             if most in (None, least):
                 some = "one dimension" if least == 1 else f"{least} dimensions"
                 wanted = some if most else f"at least {some}"
-            return f"{name} is for {wanted}, not {count}; use {self.instead}"
+            more = f" with {domain.names[-1]}, which may be missing" if domain.nullable else ""
+            return f"{name} is for {wanted}, not {count}{more}; use {self.instead}"
         for attribute, size in zip(domain.names, domain.sizes, strict=True):
             if self.codes is not None and size > self.codes:
                 return (
