@@ -47,8 +47,8 @@ bins = {bins}
 [workload.kinds]
 ms = "prefix"
 """
-BINS = 64
-"""Each is 19 % wide."""
+BINS = 128
+"""Each is 9 % wide."""
 
 
 def _bimodal(random: np.random.Generator, count: int) -> Floats:

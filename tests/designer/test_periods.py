@@ -10,7 +10,7 @@ from support.surveys import integer, survey_toml
 from ldpsql.audit.check import count_answers
 from ldpsql.audit.lines import year_line
 from ldpsql.cli.forecast import year_of
-from ldpsql.designer import DesignedSurvey, design_survey
+from ldpsql.designer import DesignedSurvey, design_survey, predict_errors
 from ldpsql.designer.periods import compare_year
 from ldpsql_device.errors import InternalError
 from ldpsql_device.survey import Schedule
@@ -27,6 +27,12 @@ def test_errors_are_those_of_the_people_of_one_period() -> None:
     assert designed().people == 10_000
     assert designed(sample=None).people == 130_000
     assert "errors are those of one week, which 10,000 of 130,000 people answer" in designed().notes
+
+
+def test_a_published_survey_predicts_the_errors_of_one_period() -> None:
+    found = predict_errors(designed().survey)
+    assert found.people == 10_000
+    assert found.half_width == pytest.approx(designed().forecast.half_width)
 
 
 def test_a_year_is_compared_with_reports_in_every_period() -> None:

@@ -52,6 +52,7 @@ DESCRIBED = {
     "sensitive values": partly_sensitive("jurr"),
     "a period of a month, and an end": scheduled(app(), **YEAR),
     "a period of a day": scheduled(app(), period="day"),
+    "one of thirteen weeks": scheduled(app(), period="week", sample=13),
     "a signed survey": design(SMALL, mechanism="ahead").sign(published_key()),
     "other values that count as one": design(
         survey_toml(category("c", "a", "b", outside="other"), boolean("d"), mechanism="grr")

@@ -135,8 +135,8 @@ def design(
 def predict_errors(survey: Survey) -> Forecast:
     """The expected errors of a published survey on the workload that it was designed for.
 
-    For as many people as it expects. SurveyError where it does not answer all of its workload;
-    QueryError and UnsupportedSQL where it names queries that cannot be read.
+    For as many people as it expects to answer at a time. SurveyError where it does not answer all
+    of its workload; QueryError and UnsupportedSQL where it names queries that cannot be read.
     """
     workload = read_workload(survey.workload, survey.table, survey.schema)
     weights: object = (survey.workload or {}).get("weights", WEIGHTS[0])
@@ -144,7 +144,8 @@ def predict_errors(survey: Survey) -> Forecast:
         trust = survey.shuffled
         workload = weigh_fairly(workload, trust.central.epsilon if trust else survey.epsilon)
     samples = sample_queries(workload, FINAL)
-    return Forecast.of(survey.design, samples, survey.users or DEFAULT_USERS)
+    people = (survey.users or DEFAULT_USERS) // (survey.schedule.sample or 1)
+    return Forecast.of(survey.design, samples, max(people, 1))
 
 
 def _make_smooth(ranking: Ranking, workload: Workload, promise: Promise, people: int) -> Ranking:
