@@ -60,7 +60,7 @@ SELECT COUNT(*) FROM read_csv('x')  -- UnsupportedSQL [read_csv('x')]: a table f
 SELECT COUNT(*) FROM read_parquet('x')  -- UnsupportedSQL [read_parquet('x')]: a table function is not supported; name a survey or a CTE
 SELECT COUNT(*) FROM range(5)  -- UnsupportedSQL [range(5)]: a table function is not supported; name a survey or a CTE
 SELECT COUNT(*) FROM app GROUP BY build + age  -- UnsupportedSQL [build + age]: an expression cannot combine age, which is private, and build, which is public; write a condition for each, joined by AND or OR
-SELECT COUNT(*) FROM app GROUP BY 1  -- QueryError [COUNT(*)]: an aggregate cannot be a GROUP BY key
+SELECT COUNT(*) FROM app GROUP BY 1  -- QueryError [COUNT(*)]: an aggregate cannot be a GROUP BY key; leave it out, or write conditions on it in HAVING
 SELECT COUNT(*) FROM app GROUP BY 2  -- QueryError [2]: there is no column 2; positions are 1 to 1
 SELECT COUNT(*) FROM app GROUP BY purchase  -- QueryError [purchase]: purchase is a measure, not a dimension: it can be summed, not compared or grouped; ask AVG(purchase) of everybody, or declare [dimension.purchase] in the survey to ask this of later reports
 SELECT COUNT(*) FROM app GROUP BY nope  -- QueryError [nope]: app has no column 'nope'; there are age, state, active, hours, joined,...
