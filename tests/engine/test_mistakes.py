@@ -94,9 +94,6 @@ STATEMENTS = {
     "SELECT city, COUNT(*) OVER (PARTITION BY city) FROM app": (
         "SELECT city, COUNT(*) FROM app GROUP BY city"
     ),
-    "SELECT COUNT(*) FROM app a JOIN app b ON a.city = b.city": (
-        "WITH a AS (SELECT COUNT(*) AS n FROM app) SELECT * FROM a, a AS b"
-    ),
     "SELECT city, AVG(pay) OVER (PARTITION BY city) FROM app": (
         "SELECT city, AVG(pay) FROM app GROUP BY city"
     ),
@@ -133,7 +130,11 @@ STATEMENTS = {
 PARTS = {
     'SELECT COUNT(*) FROM app WHERE city = "Bern"': ('"Bern"', "'Bern'"),
     "SELECT COUNT(*) FROM app WHERE city = bern": ("bern", "'Bern'"),
-    "SELECT COUNT(*) FROM app WHERE city = 'bern'": ("'bern'", "'Bern'"),
+    "SELECT COUNT(*) FROM app WHERE birth_year = 'young'": (
+        "birth_year = 'young'",
+        "birth_year >= 1930",
+    ),
+    "SELECT city, SUM(pay) FROM app GROUP BY city, 2": ("city, 2", "city"),
     "SELECT COUNT(*) FROM app WHERE city IN ('Bern', 'Bsel')": ("'Bsel'", "'Basel'"),
     "SELECT COUNT(*) FROM app WHERE day = '15.02.2026'": (
         "day = '15.02.2026'",
@@ -230,6 +231,7 @@ def test_a_statement_that_follows_the_hint_is_answered(
         "birth_year BETWEEN 1950 AND 1969": "BETWEEN",
         "city, COUNT(*) FROM app GROUP BY city LIMIT 5": "LIMIT 5",
         "1": "leave it out",
+        "city": "leave it out" if wrong.endswith("city, 2") else "city",
         "GROUP BY city HAVING": "GROUP BY city",
         "day >= DATE '2026-01-01'": "DATE '2026-01-01'",
     }
