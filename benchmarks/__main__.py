@@ -9,6 +9,7 @@ from benchmarks import (
     cold,
     coverage,
     crowds,
+    deadline,
     decoded,
     events,
     everyday,
@@ -72,6 +73,7 @@ PARTS = {
     "response": response.run,
     "scale": scale.run,
     "serving": serving.run,
+    "deadline": deadline.run,
     "fairness": fairness.run,
     "shuffler": shuffler.run,
     "spark": spark.run,  # last, because it needs an extra
