@@ -8,6 +8,7 @@ from benchmarks import (
     averages,
     cold,
     coverage,
+    crowd_papers,
     crowds,
     deadline,
     decoded,
@@ -21,6 +22,7 @@ from benchmarks import (
     fourier_speed,
     function_coverage,
     h4mda,
+    known_others,
     log_scales,
     missing,
     product_form,
@@ -49,6 +51,7 @@ PARTS = {
     "cold": cold.run,
     "coverage": coverage.run,
     "crowds": crowds.run,
+    "crowd-papers": crowd_papers.run,
     "statistics": statistics.run,
     "random-surveys": random_surveys.run,
     "real": real_data.run,
@@ -76,6 +79,7 @@ PARTS = {
     "deadline": deadline.run,
     "fairness": fairness.run,
     "shuffler": shuffler.run,
+    "known-others": known_others.run,
     "spark": spark.run,  # last, because it needs an extra
 }
 

@@ -31,7 +31,7 @@ from benchmarks.figures.verdicts import (
 )
 from ldpsql.algebra.boxes import Box, LinearQuery
 from ldpsql.algebra.record_domain import RecordDomain
-from ldpsql.estimators.base import Codes, make_estimator
+from ldpsql.estimators.base import AnyDesign, Codes, make_estimator
 from ldpsql.estimators.linear import EvenSource, LinearEstimator
 from ldpsql.marginals.decoder import CollectedMarginals
 from ldpsql.marginals.designs import ArrDesign
@@ -205,7 +205,7 @@ def _stand_in(name: str, columns: Sequence[str]) -> pa.Table:
     )
 
 
-def every_cell(design: CollectedMarginals) -> list[Any]:
+def every_cell(design: AnyDesign) -> list[Any]:
     """Planned counts of all cells of all attributes."""
     count = len(design.domain.sizes)
     sides = (
@@ -236,7 +236,7 @@ def predicted(design: CollectedMarginals, people: People) -> float:
     return total / n**2 - drawing / n
 
 
-def measured(design: CollectedMarginals, people: People, seeds: Sequence[int]) -> Value:
+def measured(design: AnyDesign, people: People, seeds: Sequence[int]) -> Value:
     """The SSE of runs with these seeds, each with a report of everybody."""
     truth, planned = np.concatenate(people.frequencies), every_cell(design)
     found = []
