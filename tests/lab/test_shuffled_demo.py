@@ -6,10 +6,13 @@ import re
 import shutil
 import tempfile
 from io import StringIO
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from ldpsql.designer import auto
+from ldpsql.engine.arithmetic import Interval
 from ldpsql.mechanisms.registry import mechanism
 from ldpsql.terminal.progress import Progress
 from ldpsql_device.errors import StoreError
@@ -60,9 +63,11 @@ def test_answers_are_near_the_truth_and_alone_they_would_be_far_from_it(
     assert re.search(rf"truth +{truth}  ", answers[0])
     assert sum("  outside" in line for line in answers) == missed
     for line in answers:
-        found = re.search(r" (-?[\d,.]+) ± ([\d,.]+) +truth +([\d,.]+) .* alone ± ([\d,.]+)", line)
+        shown = r" (-?[\d,.]+) ± ([\d,.]+) +truth +([\d,.]+) .* alone (?:± ([\d,.]+)|NULL)$"
+        found = re.search(shown, line)
         assert found, line
-        value, half, exact, alone = (float(part.replace(",", "")) for part in found.groups())
+        parts = ((part or "inf").replace(",", "") for part in found.groups())
+        value, half, exact, alone = map(float, parts)
         assert abs(value - exact) < 4 * half, line
         assert half < alone, line
 
@@ -82,3 +87,15 @@ def test_a_shuffler_that_dies_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shuffled, "collect", killing)
     with pytest.raises(StoreError):
         shuffled.run(lambda _: None, people=100, port=0, stays=False, progress=quiet)
+
+
+@pytest.mark.parametrize(("reach", "shown"), [(7.0, "alone ± 7.00"), (np.nan, "alone NULL")])
+def test_what_people_alone_cannot_answer_is_said(reach: float, shown: str) -> None:
+    def result(reach: float) -> SimpleNamespace:
+        bars = Interval(np.array([1.0]), np.array([3.0 - reach]), np.array([3.0 + reach]))
+        return SimpleNamespace(columns=[SimpleNamespace(name="n")], intervals={0: bars})
+
+    cursor = SimpleNamespace(result=result(2.0), fetchall=lambda: [(3.0,)])
+    connection = SimpleNamespace(execute=lambda _: cursor)
+    [(line, is_inside)] = run._compare(connection, "", [(4.0,)], result(reach))  # type: ignore[arg-type]
+    assert is_inside and line.endswith(shown)

@@ -7,6 +7,7 @@ records, and reports, meet only here: so the truth can stand beside each answer.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -317,7 +318,8 @@ def _compare(
             other = ""
             if beside is not None:
                 own = beside.intervals[index]
-                other = f"   alone ± {(own.high[number] - own.low[number]) / 2:,.{digits}f}"
+                reach = (own.high[number] - own.low[number]) / 2
+                other = "   alone NULL" if math.isnan(reach) else f"   alone ± {reach:,.{digits}f}"
             yield (
                 f"   {label:<16} {value:>14,.{digits}f} ± {half:<10,.{digits}f}"
                 f" truth {true_value:>14,.{digits}f}  {'inside' if is_inside else 'outside'}"
