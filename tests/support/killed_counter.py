@@ -19,6 +19,7 @@ import struct
 import sys
 import time
 from pathlib import Path
+from select import select
 
 from ldpsql_device import counters as module
 from ldpsql_device.counters import Counters
@@ -85,8 +86,9 @@ def main(folder: str, kills: str, mode: str) -> None:
     before = [0] * PROCESSES
     for kill in range(int(kills)):
         which = kill % PROCESSES
-        time.sleep(random.uniform(0.001, 0.02))
         child, reading = running[which]
+        select([reading], [], [])  # until it counts
+        time.sleep(random.uniform(0, 0.02))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         acknowledged, announced = said(reading)
