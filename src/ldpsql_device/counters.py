@@ -380,6 +380,7 @@ def _read_state(database: sqlite3.Connection, today: int) -> State:
     state: State = json.loads(found[0])
     if state["format"] != FORMAT:
         raise StoreError("the counters are of another version")
+    state["born"] = min(state["born"], today)
     return state
 
 
@@ -397,8 +398,9 @@ def _add(database: sqlite3.Connection, pending: dict[tuple[int, str], Entry], to
             else:
                 dropped += counted == day
         database.execute("REPLACE INTO days VALUES (?, ?)", (day, json.dumps(content)))
-    oldest = "SELECT day FROM days ORDER BY day DESC LIMIT -1 OFFSET ?"
-    database.execute(f"DELETE FROM days WHERE day IN ({oldest})", (MOST_DAYS,))
+    # Days to come, of a clock that was ahead, go first.
+    oldest = "SELECT day FROM days ORDER BY day > ?, day DESC LIMIT -1 OFFSET ?"
+    database.execute(f"DELETE FROM days WHERE day IN ({oldest})", (today, MOST_DAYS))
     return dropped
 
 

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from itertools import accumulate
 
 from ldpsql_device.counters import DAY, LARGEST, MOST_BINS, Counters, middle_of
-from ldpsql_device.errors import Error, InterfaceError, NotAsked
+from ldpsql_device.errors import Error, InterfaceError, NotAllowed, NotAsked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # as in `counters`
@@ -52,9 +52,9 @@ def report(
     the clock of the counters if left out.
 
     None where nothing is due. Something is as the first day of a period comes, and is tried once a
-    day until the collector has the reports: each of them is drawn once, kept in the ledger, and
-    sent as it is. Raises what `ldpsql_device.collector.Collector.fetch` and `Ledger.answer` raise;
-    the periods that were answered before a refusal are sent.
+    day until nothing is refused and the collector has the reports: each of them is drawn once, kept
+    in the ledger, and sent as it is. Raises what `ldpsql_device.collector.Collector.fetch` and
+    `answer_periods` raise; what was answered nevertheless is sent.
     """
     day = _day_of(counters) if today is None else today
     number = day.toordinal() - _EPOCH
@@ -87,7 +87,8 @@ def report(
     delivery, words = collector.send(survey, given.values()), describe(survey)
     with counters.open() as (database, state):
         if not delivery.waiting:
-            state["next"][table] = days_of(survey.schedule, day).stop
+            if refusal is None:
+                state["next"][table] = days_of(survey.schedule, day).stop
             if given:
                 state["answered"][_key(survey)] = max(given).toordinal() - _EPOCH
         row = (survey.fingerprint, words[:_LONGEST_WORDS])
@@ -117,7 +118,8 @@ def answer_periods(
     process that slept, belongs to the running period. A device that is killed closes it again with
     what it held, and the ledger gives the same report again.
 
-    Raises InterfaceError for a survey without periods, and what `respond` raises.
+    Raises InterfaceError for a survey without periods, and what `respond` raises; NotAllowed after
+    the other periods, since a report may be too old to be sent where later ones are not.
     """
     from ldpsql_device.answer import respond  # noqa: PLC0415  (loads numpy)
 
@@ -125,6 +127,7 @@ def answer_periods(
     policy.require(survey)
     with counters.open() as (_, state):
         born, answered = state["born"], state["answered"].get(_key(survey), -1)
+    refusal = None
     for days in periods_due(survey.schedule, born, answered, day):
         own = record_of(survey.record_schema, counters, days, closes=True)
         period = _date(days.start)
@@ -140,7 +143,12 @@ def answer_periods(
             )
         except NotAsked:  # it asks in some of its periods, whatever was counted
             continue
+        except NotAllowed as error:
+            refusal = error
+            continue
         yield period, given
+    if refusal is not None:
+        raise refusal
 
 
 def preview(
@@ -173,6 +181,7 @@ def periods_due(schedule: Schedule, born: int, answered: int, today: date) -> li
     """
     is_open = (schedule.start is None or schedule.start <= today) and not schedule.has_ended(today)
     day, end = today.toordinal() - _EPOCH, days_of(schedule, today).start
+    answered = answered if answered <= day else -1  # by a clock that was ahead
     opens = 0 if schedule.start is None else schedule.start.toordinal() - _EPOCH
     due: list[range] = []
     while is_open and end > max(born, opens) and end >= day - LATEST:

@@ -315,3 +315,26 @@ def test_threads_that_count_do_not_wait_for_the_file(counters):
         assert done.wait(30)
         thread.join()
     assert counted(counters, "runs") == 2
+
+
+def test_a_clock_that_was_ahead_ends_no_counting(tmp_path):
+    """Neither by the days that it counted on, nor by the day on which it began the file."""
+    clock = Clock()
+    counters = Counters(tmp_path / "counters", clock=clock)
+    clock.day = DAY + 1000
+    for _ in range(MOST_DAYS + 3):
+        counters.add("ahead")
+        counters.flush()
+        clock.day += 1
+    clock.day = DAY
+    for _ in range(3):
+        counters.add("runs")
+        with counters.open():
+            pass
+        clock.day += 1
+    counted = counters.read(["runs"], range(DAY, DAY + 3), closes=False)["runs"]
+    assert [entry.get("count") for entry in counted[:-1]] == [1, 1, 1]
+    with counters.open() as (database, state):
+        assert state["born"] == DAY
+        assert database.execute("SELECT COUNT(*) FROM days").fetchone() == (MOST_DAYS,)
+    counters.close()

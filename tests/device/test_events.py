@@ -332,6 +332,39 @@ def test_what_was_answered_before_a_refusal_is_sent(counters, tmp_path):
         assert send(counters, url, ledger, TODAY + timedelta(days=5)) is None
 
 
+def test_a_report_that_is_too_old_to_be_sent_stops_no_later_one(counters, ledger):
+    service = Service(survey(replay_window=2))
+    day = [TODAY + timedelta(days=n) for n in range(8)]
+    with answering(service) as url:
+        send(counters, url, ledger, day[0])
+        service.is_up = False
+        for today in day[1:4]:
+            assert send(counters, url, ledger, today).waiting
+        service.is_up = True
+        with pytest.raises(NotAllowed, match="more than 2 days ago"):
+            send(counters, url, ledger, day[5])
+        periods = [json.loads(line)["public"]["period"] for line in service.lines]
+        assert sorted(periods) == [str(each) for each in day[2:5]]  # the first is too old
+        assert send(counters, url, ledger, day[6]).settled == 1
+
+
+def test_what_was_refused_for_a_while_is_answered_before_the_next_period(counters, tmp_path):
+    """Another process may use the ledger for longer than one waits."""
+    service, place = Service(survey(period="month")), tmp_path / "ledger"
+    first = TODAY.replace(day=1)
+    ended = (first + timedelta(days=31)).replace(day=1)
+    place.mkdir()
+    with answering(service) as url:
+        send(counters, url, Ledger(place, total=9, per_attribute=9), first)
+        with pytest.raises(OperationalError, match="is not a file"):
+            send(counters, url, Ledger(place, total=9, per_attribute=9), ended)
+        place.rmdir()
+        ledger = Ledger(place, total=9, per_attribute=9)
+        assert send(counters, url, ledger, ended) is None  # once a day
+        assert send(counters, url, ledger, ended + timedelta(days=1)).settled == 1
+        assert send(counters, url, ledger, ended + timedelta(days=2)) is None
+
+
 def test_a_wrong_clock_stops_no_later_report(counters, ledger):
     service = Service(survey())
     with answering(service) as url:

@@ -65,7 +65,8 @@ function add(state, pending, today) {
     if (Object.hasOwn(names, name) || Object.keys(names).length < MOST_NAMES) put(names, name, merge(get(names, name, {}), entry));
     else dropped++;
   }
-  for (const day of daysOf(state).slice(MOST_DAYS)) delete state.days[day];
+  // Days to come go first.
+  for (const day of daysOf(state).sort((a, b) => (a > today) - (b > today)).slice(MOST_DAYS)) delete state.days[day];
   return dropped;
 }
 
@@ -189,6 +190,7 @@ export class Counters {
           // A copy: where this fails, the value is the last one still.
           const state = value === undefined ? { format: FORMAT, born: this.day, closed: 0, answered: {}, next: {}, surveys: [], days: {} } : JSON.parse(JSON.stringify(value));
           if (state?.format !== FORMAT) throw new LdpsqlError("ledger", "the counters are damaged or of another version; nothing was sent");
+          state.born = Math.min(state.born, this.day);
           dropped = add(state, pending, this.day);
           result = work(state);
           return state;
@@ -269,7 +271,8 @@ export function periodsDue(survey, born, answered, day) {
   let [end] = daysOfPeriod(survey, day);
   while (survey.isOpen(dayText(day)) && end > Math.max(born, opens) && end >= day - LATEST) {
     const days = daysOfPeriod(survey, end - 1);
-    if (days[0] <= answered) break;
+    // What was answered in days to come was by a clock that was ahead.
+    if (days[0] <= answered && answered <= day) break;
     due.unshift(days);
     [end] = days;
   }
@@ -294,22 +297,28 @@ export async function recordOf(survey, counters, [first, end], closes) {
  *
  * These are the periods since the counters began, or the latest one that was answered, that ended at
  * most 31 days ago and have a day on which the survey is open. record: values of columns that are no
- * events. Errors are those of `respond`.
+ * events. Errors are those of `respond`, "not allowed" after the other periods.
  */
 export async function answerPeriods(survey, counters, { policy, ledger, record = {}, day = dayText(counters.day), random, verify }) {
   expect(ledger, "events are answered with a ledger");
   await policy.require(survey, day, verify);
   const key = keyOf(survey), { born, answered } = await counters.change((state) => ({ born: state.born, answered: state.answered[key] ?? -1 })), lines = [];
+  let refusal;
   for (const days of periodsDue(survey, born, answered, dayNumber(day))) {
     const own = await recordOf(survey, counters, days, true);
     try {
       lines.push(await respond(survey, { ...record, ...own }, { policy, ledger, day, period: dayText(days[0]), random, verify }));
     } catch (error) {
       // A survey may ask in some of its periods, whatever was counted.
-      if (error.kind !== "not asked") throw error;
+      if (error.kind !== "not asked") {
+        if (error.kind !== "not allowed") throw error;
+        refusal = error;
+        continue;
+      }
     }
     await counters.change((state) => { state.answered[key] = days[0]; });
   }
+  if (refusal) throw refusal;
   return lines;
 }
 
@@ -317,8 +326,8 @@ export async function answerPeriods(survey, counters, { policy, ledger, record =
  * Answer a table of a collector for every period that has ended, and send what the ledger holds: what
  * `Collector.send` returns, or undefined where nothing is due, which asks no network.
  *
- * Something is due as the first day of a period comes, and is tried once a day until the collector
- * has the reports. What was answered before a refusal is sent.
+ * Something is due as the first day of a period comes, and is tried once a day until nothing is
+ * refused and the collector has the reports. What was answered nevertheless is sent.
  */
 export async function report(counters, collector, table, answering) {
   const { day = dayText(counters.day), ledger } = answering, number = dayNumber(day);
@@ -335,7 +344,7 @@ export async function report(counters, collector, table, answering) {
   await answerPeriods(survey, counters, { ...answering, day }).catch((error) => { refusal = error; });
   const sent = await collector.send(ledger, day), words = await describe(survey, answering);
   await counters.change((state) => {
-    if (!sent.waiting) put(state.next, table, daysOfPeriod(survey, number)[1]);
+    if (!sent.waiting && !refusal) put(state.next, table, daysOfPeriod(survey, number)[1]);
     if (!state.surveys.some(([own]) => own === survey.fingerprint)) state.surveys = [...state.surveys, [survey.fingerprint, words.slice(0, LONGEST_WORDS)]].slice(-MOST_SURVEYS);
   });
   if (refusal) throw refusal;

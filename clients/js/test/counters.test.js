@@ -180,6 +180,36 @@ test("a program reports as it starts, and asks no network where nothing is due",
   assert.ok(given.every((each) => each.words === words && each.isSent && each.epsilon === given[0].epsilon));
 });
 
+test("a clock that was ahead ends no counting", async () => {
+  const time = clock(DAY + 1000), counters = counting(new MemoryStore(), time), count = async (name, days) => {
+    for (let i = 0; i < days; i++, time.day++) {
+      counters.add(name);
+      await counters.flush();
+    }
+  };
+  await count("ahead", 67);
+  time.day = DAY;
+  await count("runs", 3);
+  const { runs } = await counters.read(["runs"], DAY, DAY + 3, false);
+  assert.deepEqual(runs.slice(0, -1), [{ count: 1 }, { count: 1 }, { count: 1 }]);
+  assert.deepEqual(await counters.change(({ born, days }) => [born, Object.keys(days).length]), [DAY, 64]);
+});
+
+test("what was refused for a while is answered before the next period", async () => {
+  const time = clock(), counters = counting(new MemoryStore(), time), ledger = new Ledger(new MemoryStore(), budgets);
+  const fetch = async (url, { body } = {}) => new Response(url.includes("/tables/") ? JSON.stringify({ fingerprint: survey({ period: "month" }).fingerprint }) : body ? null : published({ period: "month" }));
+  const send = (given) => report(counters, new Collector("https://collect.example", { fetch }), "app", { policy, ledger: given });
+  await send(ledger);
+  time.day = Date.parse("2026-12-01") / 864e5;
+  const poor = new Ledger(new MemoryStore(), { total: 0, perAttribute: 0 });
+  await assert.rejects(send(poor));
+  assert.equal(await send(ledger), undefined);
+  time.day++;
+  assert.equal((await send(ledger)).settled, 1);
+  time.day++;
+  assert.equal(await send(ledger), undefined);
+});
+
 test("a preview is remembered by nobody", async () => {
   const counters = counting();
   counters.set("version", "2.1");
