@@ -179,7 +179,8 @@ def _first_row(plan: QueryPlan, place: int, reports: SliceReports, level: float)
     lines = [f"group: {', '.join(map(str, keys))}"] if keys else []
     forged, asked = reports.forged, plan.planned[place][0][:_MOST_SUMS]
     if forged is None and reports.people and asked:
-        forged = every * design.influence(asked, np.eye(len(asked)), reports.people)
+        alone = design.influence(asked, np.eye(len(asked)), reports.people)
+        forged = None if alone is None else every * alone
     for number, target in enumerate(plan.targets[:_MOST_SUMS]):
         planned = plan.planned[place][0][number]
         lines.append(target.label)
