@@ -153,12 +153,48 @@ def test_no_group_of_few_is_shown_or_left_over(seed):
     rng = np.random.default_rng(seed)
     sizes = sorted(rng.integers(1, 60, rng.integers(1, 15)).tolist(), reverse=True)
     groups = [(str(place), Figure(size, 0.0, size, size)) for place, size in enumerate(sizes)]
-    shown = _join_small(groups, 20)
+    shown = _join_small(groups, 20, [label for label, _ in groups[:8]])
     assert all(figure.value >= 20 for figure in shown.values())
     left = sum(sizes) - sum(figure.value for figure in shown.values())
     assert left == 0 or not shown
     named = [label for label in shown if label != "(others)"]
     assert len(named) == len(groups) or len(groups) - len(named) >= 2 or not shown
+
+
+def test_everybody_is_in_a_line_whatever_the_values_are_called():
+    """Also where others have most people in the next period, and where values look like names of
+    lines: no value, and all others."""
+    names = [None, "NULL", "(others)", *(f"{kind}{n}" for kind in "ab" for n in range(8))]
+    sizes = dict.fromkeys(names, 22)
+    survey = design(TOML)
+    with ldpsql.connect() as opened, pytest.MonkeyPatch.context() as patch:
+        for month, most in ((1, "a"), (3, "b")):
+            counts = {name: size + 10 * str(name).startswith(most) for name, size in sizes.items()}
+            os = [name for name, count in counts.items() for _ in range(count)]
+            asked = people(1).slice(0, len(os)).set_column(4, "os", pa.array(os, pa.string()))
+            patch.setattr(randomizing, "utc_today", lambda month=month: date(2026, month, 1))
+            drawn, _ = randomizing.randomize_batch(
+                survey, asked, SeededEntropy(month), policy=Policy(4, public={"os", "period"})
+            )
+            opened.ingest(drawn, survey=survey)
+        own = chart_survey(opened.session, survey, TODAY, most=26, min_people=20)
+    lines = own.timelines[-1].lines
+    assert list(lines)[-1] == "(others)"
+    assert len(lines) == 9
+    for day in own.periods:
+        shown = sum(figures[day].value for figures in lines.values() if day in figures)
+        assert shown == own.timelines[0].lines["answered"][day].value
+    with ldpsql.connect() as opened, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(randomizing, "utc_today", lambda: date(2026, 1, 1))
+        os = [None] * 100 + ["NULL"] * 200 + ["(others)"] * 150 + [f"small{n}" for n in range(50)]
+        asked = people(1).slice(0, 500).set_column(4, "os", pa.array(os, pa.string()))
+        drawn, _ = randomizing.randomize_batch(
+            survey, asked, SeededEntropy(1), policy=Policy(4, public={"os", "period"})
+        )
+        opened.ingest(drawn, survey=survey)
+        own = chart_survey(opened.session, survey, TODAY, most=26, min_people=20)
+    found = {label: figures[MONTHS[0]].value for label, figures in own.timelines[-1].lines.items()}
+    assert found == {'"NULL"': 200, '"(others)"': 150, "NULL": 100, "(others)": 50}
 
 
 def test_a_survey_without_periods_and_periods_of_few_are_refused(connection):

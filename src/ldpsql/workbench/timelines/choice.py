@@ -229,22 +229,37 @@ def _count_public(
     groups: dict[date, list[tuple[str, Figure]]] = {}
     for day, value, figure in zip(days, values, _figures(result, 2), strict=True):
         if figure is not None:
-            groups.setdefault(day, []).append((plain(value), figure))
-    kept = {day: _join_small(own, least) for day, own in groups.items()}
-    ranking = dict.fromkeys(label for day in reversed(kept) for label in kept[day])
-    shown = [label for label in ranking if label != _OTHERS][:MOST_VALUES]
+            groups.setdefault(day, []).append((_name(value), figure))
+    ranked = (
+        label
+        for day in sorted(groups, reverse=True)
+        for label, figure in groups[day]
+        if figure.value >= least
+    )
+    shown = [*dict.fromkeys(ranked)][:MOST_VALUES]
+    kept = {day: _join_small(own, least, shown) for day, own in groups.items()}
     lines = {
         label: {day: own[label] for day, own in kept.items() if label in own}
-        for label in [*shown, *[_OTHERS] * (_OTHERS in ranking or len(ranking) > len(shown))]
+        for label in [*shown, _OTHERS]
     }
+    lines = {label: figures for label, figures in lines.items() if figures}
     title = name_with_label(column.name, survey.schema.labels.get(column.name))
     return Timeline(title, "installations", lines, result.notes, sql)
 
 
-def _join_small(groups: Sequence[tuple[str, Figure]], least: int) -> dict[str, Figure]:
-    """The groups of one period, largest first, by label."""
-    large = [each for each in groups[:MOST_VALUES] if each[1].value >= least]
-    small = list(groups[len(large) :])
+def _name(value: Value | None) -> str:
+    """A public value as the name of a line, which no other one has."""
+    label = plain(value)
+    is_like = label in (plain(None), _OTHERS) or label.startswith('"')
+    return f'"{label}"' if is_like and isinstance(value, str) else label
+
+
+def _join_small(
+    groups: Sequence[tuple[str, Figure]], least: int, shown: Sequence[str]
+) -> dict[str, Figure]:
+    """The groups of one period, largest first, by label.  shown: those that may have a line."""
+    large = [each for each in groups if each[0] in shown and each[1].value >= least]
+    small = [each for each in groups if each not in large]
     while small and large and (sum(f.value for _, f in small) < least or len(small) < 2):
         small.append(large.pop())
     found = dict(large)
