@@ -90,8 +90,8 @@ _SURVEY = {
     "replay_window": "For how many days a report may be sent again; 30 if left out.",
     "period": '`"day"`, `"week"` (from Monday on) or `"month"`: devices answer once in each. SQL '
     "sees the first day of the period as the column `period`.",
-    "sample": 'With `period`: `"1/13"` has each device answer in one of 13 periods, '
-    "[for a thirteenth of the epsilon](privacy.md#a-year-for-a-few-epsilons).",
+    "sample": 'With `period`: `"1/13"` has each device answer in one of 13 periods, so that a year costs it '
+    "[about a thirteenth of the epsilon](privacy.md#a-year-for-a-few-epsilons).",
     "person": "The column of a data file that tells persons apart, if they have several rows "
     "([one report per person](privacy.md#persons-who-have-several-rows)). Devices "
     "never see it.",
@@ -117,9 +117,9 @@ _COLUMN = {
     "domain": "`[lowest, highest]`, both included.",
     "bin_width": "How many whole numbers make one bin; 1 if left out.",
     "edges": "Ascending edges of bins, instead of `domain` or `range`.",
-    "bins": "The number of bins, of equal width; on a log scale at most so many, of equal ratio.",
-    "scale": '`"log"`: bins from `domain` and `bins` grow in proportion, and become `edges` of four '
-    "digits; a quantile is interpolated within its bin. For durations, sizes and counts.",
+    "bins": "The number of bins, of equal width. On a log scale: the most bins there may be, of equal ratio.",
+    "scale": '`"log"`: each bin is wider than the one before by the same factor. `domain` and `bins` become '
+    "`edges` of four digits, and a quantile is interpolated within its bin. For durations, sizes and counts.",
     "values": "All declared values: texts, or whole numbers.",
     "range": "`[first, last]`, dates or timestamps, both included.",
     "unit": "The width of a bin: `day`, `week` or `month`; for timestamps also `hour`.",
@@ -134,10 +134,10 @@ _COLUMN = {
     "sensitive_missing": 'With `missing = "code"`: whether a missing value is sensitive, too; '
     "true if left out.",
     "bounds": "`[low, high]`; values beyond count as the nearer bound. Required for measures; optional for public columns of numbers.",
-    "event": "What becomes of a program's [events](format.md#events) in a period, for surveys with a `period`: "
-    '`"count"`, `"days"` (on how many), `"seen"` (whether there was one), `"last"` and `"largest"` of what was set, or a '
-    'quantile of timings in milliseconds, `"p50"` to `"p99"`; and of which, if not of those of the column\'s name: '
-    '`"p95 of request"`. In clear travels `"last"` alone.',
+    "event": "For surveys with a `period`: what is computed from a program's [events](format.md#events) in it. "
+    '`"count"`; `"days"` (on how many there were any); `"seen"` (whether there were any); `"last"` or `"largest"` of '
+    'the values that were set; or a quantile of timings in milliseconds, `"p1"` to `"p99"`. The events are those of the '
+    'column\'s name, unless another is given: `"p95 of request"`. Only `"last"` can travel in clear.',
     "required": "Whether everybody has a value; false if left out. Then a missing value is NULL in SQL, "
     "which SUM, AVG and COUNT(NAME) leave out. With `required = true` it counts as 0, or as `missing_as`; "
     "errors are smaller ([which to write](mechanisms.md#measures-that-may-be-missing)).",

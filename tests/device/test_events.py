@@ -427,11 +427,11 @@ print("numpy" in sys.modules, "urllib.request" in sys.modules)
         (integer("a", 0, 9, event="p95"), "type = .float., not"),
         (boolean("a", event="count"), "not .bool."),
         (category("a", "x", "y", event="seen"), "not .category."),
-        (public("a", "int", event="count"), "in clear travels"),
+        (public("a", "int", event="count"), "can travel in clear"),
         (integer("a", 0, 9, event="p0"), "from p1 to p99"),
         (integer("a", 0, 9, event="count of Runs"), "from p1 to p99"),
         (integer("a", 0, 9, event=3), "from p1 to p99"),
-        (integer("a", 0, 9, event="count") + measure("a", 0, 9), "write its event twice"),
+        (integer("a", 0, 9, event="count") + measure("a", 0, 9), "write its event for both"),
         (dimension("a", "date", range=["2026-01-01", "2026-01-09"], event="last"), "not .date."),
     ],
 )

@@ -97,9 +97,6 @@ STATEMENTS = {
     "SELECT city, AVG(pay) OVER (PARTITION BY city) FROM app": (
         "SELECT city, AVG(pay) FROM app GROUP BY city"
     ),
-    "SELECT COUNT(*) FROM app a JOIN app b ON a.city = b.city": (
-        "WITH a AS (SELECT COUNT(*) AS n FROM app) SELECT * FROM a, a AS b"
-    ),
     "SELECT COUNT(DISTINCT version) FROM app": (
         "SELECT COUNT(*) FROM (SELECT version FROM app GROUP BY version)"
     ),
@@ -141,7 +138,6 @@ PARTS = {
         "day >= DATE '2026-01-01'",
     ),
     "SELECT COUNT(*) FROM app WHERE citty = 'Bern'": ("citty", "city"),
-    "SELECT COUNT(*) FROM app WHERE city = 'bern'": ("'bern'", "'Bern'"),
     "SELECT COUNT(*) FROM app WHERE member && city = 'Bern'": ("&&", "AND"),
     "SELECT COUNT(*) FROM app WHERE 1950 <= birth_year <= 1969": (
         "1950 <= birth_year <= 1969",

@@ -199,10 +199,10 @@ def test_everybody_is_in_a_line_whatever_the_values_are_called():
 
 def test_a_survey_without_periods_and_periods_of_few_are_refused(connection):
     survey = connection.surveys[0]
-    with pytest.raises(DataError, match="no period that has ended and that 5,000 people"):
+    with pytest.raises(DataError, match="and that at least 5,000 people answered"):
         chart_survey(connection.session, survey, TODAY, most=26, min_people=5000)
     once = design(TOML.replace('period = "month"\n', ""))
-    with pytest.raises(DataError, match="is answered once and has no course over time"):
+    with pytest.raises(DataError, match="is answered once, so there is nothing to draw over time"):
         chart_survey(connection.session, once, TODAY, most=26, min_people=0)
 
 

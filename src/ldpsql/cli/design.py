@@ -381,9 +381,9 @@ def _sensitive(survey: Survey) -> Iterator[tuple[str, str]]:
 def keygen(key_file: Path) -> None:
     """Write a new private key to the file KEY and print its public key.
 
-    Apps pin the public key and then answer only its owner's surveys. Only you can read the file
-    (PEM, Ed25519), and an existing one is never overwritten. Whoever has the key can sign surveys,
-    and it cannot be recovered: keep a copy in a safe place.
+    Apps pin an author's key to answer only its surveys, and a shuffler's to trust it. Only you can
+    read the file (PEM, Ed25519), and an existing one is never overwritten. Anybody who has the key
+    can sign in your name, and it cannot be recovered: keep a copy in a safe place.
     """
     show_text(SigningKey.create(key_file).author)
 

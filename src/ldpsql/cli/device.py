@@ -1,4 +1,4 @@
-"""`answer`: answers for a program that counts events; `sent`: what a person has given so far."""
+"""`answer`: the reports of a program that counts events; `sent`: what a person has given so far."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from ldpsql_device.policy import Policy
 @click.command()
 @click.argument("url")
 @click.argument("table")
-@click.option("--counters", type=options.EXISTING, required=True, help="Where events are counted.")
-@click.option("--ledger", type=click.Path(path_type=Path), help="What was given; made if missing.")
+@click.option("--counters", type=options.EXISTING, required=True, help="The file of the events.")
+@click.option("--ledger", type=click.Path(path_type=Path), help="The ledger, made if missing.")
 @click.option("--max-epsilon", required=True, help="The largest epsilon of a single report.")
-@click.option("--total", help="The budget of the ledger over all reports; needed with it.")
+@click.option("--total", help="The ledger's budget: the largest epsilon of all reports together.")
 @click.option("--public", default="", metavar="A,B", help="Columns that may travel in clear.")
 @click.option(
     "--dry-run",
@@ -45,10 +45,10 @@ def answer(
     *,
     dry_run: bool,
 ) -> None:
-    """Answer a table of a collector from the events that a program counts (device side).
+    """Answer the survey TABLE of the collector at URL from a program's events (device side).
 
-    Every period that has ended is answered once, and its report is sent, again if need be. While no
-    period has ended, nothing is asked of the network. A timer can call this for a program.
+    Every period that has ended is answered once, and its report is sent until the collector has it.
+    The network is not used until a period has ended. A timer can run this for a program.
     """
     counted = Counters(counters)
     names = [name for name in public.split(",") if name]
@@ -57,7 +57,7 @@ def answer(
         survey, _ = Collector(url).fetch(table, policy=policy)
         drawn = preview(survey, counted, policy=policy)
         show_text(describe(survey), err=True)
-        show_text("-- nothing was sent; what is sent is drawn anew", err=True)
+        show_text("-- nothing was sent; the report to be sent will be drawn anew", err=True)
         show_text(drawn.to_json())
         return
     if ledger is None or total is None:
@@ -65,7 +65,7 @@ def answer(
     own = Ledger(ledger, total=total, per_attribute=total)
     delivery = report(counted, url, table, policy=policy, ledger=own)
     if delivery is None:
-        show_text("nothing is due", err=True)
+        show_text("nothing is due today", err=True)
     else:
         taken = pluralize(delivery.settled - delivery.refused, "report")
         waiting = f", {len(delivery.waiting)} to be sent later" if delivery.waiting else ""
@@ -76,12 +76,12 @@ def answer(
 @click.command()
 @click.argument("ledger", type=options.EXISTING)
 @click.argument("surveys", metavar="[SURVEY.json]...", nargs=-1, type=options.EXISTING)
-@click.option("--counters", type=options.EXISTING, help="They know the surveys that they answered.")
-@click.option("--json", "as_json", is_flag=True, help="A line of JSON for every report.")
+@click.option("--counters", type=options.EXISTING, help="The file of the events, to name surveys.")
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for every report.")
 def sent(ledger: Path, surveys: tuple[Path, ...], counters: Path | None, *, as_json: bool) -> None:
     """List every report that a person's ledger holds, byte for byte, and what it cost.
 
-    Each survey is said in plain words if its file is given, or if it was answered from counters.
+    A survey is described in plain words if its file is given, or the --counters that answered it.
     """
     words = {} if counters is None else Counters(counters).words()
     for survey in map(read_device_part, surveys):

@@ -345,13 +345,13 @@ def _spread_edges(name: str, keys: dict[str, Any]) -> dict[str, Any]:
     """The keys of a dimension on a log scale with explicit edges in place of `domain` and `bins`.
 
     The edges are a geometric series, worked out in decimal digits and rounded to four of them, so
-    that whoever reads the survey has the same ones. Whole numbers have fewer bins where several
-    edges are one; below 1 there is a bin for 0.
+    that all readers have the same ones. Whole numbers have fewer bins where several edges
+    coincide; below 1 there is a bin for 0.
     """
     domain, bins = keys.pop("domain", None), keys.pop("bins", None)
     is_int, where = keys.get("type") == "int", f"dimension {name}"
     if type(bins) is not int or not 1 <= bins <= _MOST_BINS:
-        raise SurveyError(f"{where}: a log scale needs bins, a whole number, or edges = [...]")
+        raise SurveyError(f"{where}: a log scale needs edges = [...], or bins, a whole number")
     if not _is_pair(domain) or not (0 if is_int else _LEAST_BOUND) <= domain[0] < domain[1]:
         least = "of at least 0" if is_int else "above 0"
         raise SurveyError(f"{where}: on a log scale domain is [low, high], two numbers {least}")
@@ -498,17 +498,17 @@ def _read_schedule(head: Mapping[str, Any]) -> Schedule:
     ]
     window, share = head.get("replay_window", ANY_DAY.replay_window), head.get("sample")
     if share is not None and not _SHARE.fullmatch(share):
-        raise SurveyError(f'[survey]: sample is a share of the periods, as "1/13", not {share!r}')
+        raise SurveyError(f'[survey]: sample is a share such as "1/13", not {share!r}')
     every = None if share is None else int(share.removeprefix("1/"))
     return Schedule(days[0], days[1], window, head.get("period"), every)
 
 
 def _check_events(schema: Schema, schedule: Schedule) -> None:
-    """SurveyError for a column whose values its events never give, and for events in no period."""
+    """SurveyError for a type that events cannot give, and for events without a period."""
     events: dict[str, str | None] = {}
     for column in schema.attributes:
         is_one = events.setdefault(column.name, column.event) == column.event
-        expect(is_one, f"{column.name} is a dimension and a measure: write its event twice, or not")
+        expect(is_one, f"{column.name} is a dimension and a measure: write its event for both")
         if column.event is None:
             continue
         kind = column.domain.type if isinstance(column, Dimension) else getattr(column, "type", "")
@@ -520,10 +520,10 @@ def _check_events(schema: Schema, schedule: Schedule) -> None:
                 f'{" or ".join(map(json.dumps, types))}, not "{kind}"'
             )
         is_set = what == "last" or not isinstance(column, PublicColumn)
-        expect(is_set, f'{column.name}: in clear travels what is set, event = "last", alone')
+        expect(is_set, f'{column.name}: of events, only event = "last" can travel in clear')
         if schedule.period is None:
             raise SurveyError(
-                f"{column.name} is counted from events, over a period: say [survey] period"
+                f"{column.name} is counted from events in a period: give [survey] a period"
             )
 
 
@@ -665,7 +665,7 @@ mechanism = "auto"     # the one with the least expected error
 # from = 2026-01-01
 # until = 2026-12-31   # the last day: nothing is sent after it
 # period = "month"     # or "week", "day": SQL sees the first day of each as the column "period"
-# sample = "1/12"      # of 12 periods in a row a device answers one, for a twelfth of the epsilon
+# sample = "1/12"      # each device answers in one of 12 periods: a year costs it epsilon once
 # replay_window = 30   # for so many days a report may be sent again
 # Where a person has several rows in a table, the column (none of those below) that tells persons
 # apart: one row of each answers, drawn evenly.

@@ -37,8 +37,8 @@ none of them."""
 @click.option(
     "--shuffle",
     is_flag=True,
-    help="Let a shuffler mix the reports, which devices trust by its key and nobody else can read; "
-    "beside each answer stands what the same people would have got alone.",
+    help="Let a shuffler mix the reports. Devices trust it by its key, and nobody else can read "
+    "what they send. Each answer is shown beside that of the same people without a shuffler.",
 )
 @click.option(
     "--paper",

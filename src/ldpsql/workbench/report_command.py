@@ -43,7 +43,7 @@ from ldpsql_device.survey import utc_today
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
-    help="Show no period, and no public value in a period, of fewer people by itself.",
+    help="Leave out periods of fewer people, and join public values of fewer people in a period.",
 )
 @options.settings
 def report(
@@ -56,11 +56,11 @@ def report(
     weights: tuple[Path, ...],
     **settings: Any,
 ) -> None:
-    """Write the usual charts of the survey TABLE over its periods as one HTML page for publishing.
+    """Draw the survey TABLE over its periods, as one HTML page to publish.
 
-    Shares of listed values, quantiles of numbers, averages of measures, counts of public values,
-    each with its intervals, and the last period against the one before. The period that is running
-    is left out.
+    The page has shares of listed values, quantiles of numbers, averages of measures and counts of
+    public values, each with its intervals, and compares the last period with the one before. The
+    period that is running is left out.
     """
     options.keep_inputs(target, database, *weights)
     options.check_writable(target)

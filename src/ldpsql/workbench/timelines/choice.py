@@ -1,8 +1,8 @@
-"""The usual charts of a survey with periods: which there are, and what they are asked with.
+"""The usual charts of a survey with periods: which charts there are, and the SQL behind each.
 
 A listed column becomes the shares of its values, a yes-or-no column the share of yes, a number its
-quantiles over the installations, a measure its average, a public column its counts. What is asked
-are ordinary statements, so that whoever doubts a chart can ask them again.
+quantiles over the installations, a measure its average, a public column its counts. The charts are
+made of ordinary statements, so a reader who doubts one can ask it again.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Figures = Mapping[date, Figure]
 
 @dataclass(frozen=True)
 class Timeline:
-    """One chart. unit: of its numbers.  lines: figures by the first days of periods, by what each
-    line is about.  notes: what a reader should know.  sql: what was asked."""
+    """One chart. unit: of its numbers.  lines: by label, the figures of each line, by the first
+    days of periods.  notes: what a reader should know.  sql: what was asked."""
 
     title: str
     unit: str
@@ -46,8 +46,8 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Charts:
-    """All charts of a survey. periods: their first days, ascending.  people: how many answered in
-    each.  hidden: periods of too few people.  refused: charts that there cannot be, and why."""
+    """All charts of a survey. level: of the intervals.  periods: their first days, ascending.
+    hidden: how many periods have too few people.  refused: charts that there cannot be, and why."""
 
     survey: Survey
     level: float
@@ -63,27 +63,26 @@ def chart_survey(
     """Ask for the usual charts of a survey, of the latest periods that have ended.
 
     most: how many of them at most.  min_people: periods, and combinations of a period and a public
-    value, of fewer people are not shown by themselves.  DataError for a survey without periods and
-    for one with no period to show; other errors as of `Session.execute`.
+    value, of fewer people are not shown by themselves.  DataError for a survey without periods, and
+    for one with no period to show; other errors are those of `Session.execute`.
     """
     if survey.schedule.period is None:
         raise DataError(
-            f"survey {survey.table} is answered once and has no course over time; ask it with SQL, "
-            'or design one with period = "week"'
+            f"survey {survey.table} is answered once, so there is nothing to draw over time; ask "
+            'it with SQL, or design one with period = "week"'
         )
     running = survey.schedule.period_of(today)
     ended = f"FROM {survey.table} WHERE {PERIOD} < {literal(running)}"
     sql = f"SELECT {PERIOD}, COUNT(*) AS people {ended} GROUP BY {PERIOD} ORDER BY {PERIOD}"
     counted = session.execute(sql)
-    people = _lines(counted, 1)["people"]
-    least = min_people * (
-        survey.schedule.sample or 1
-    )  # one of so many is asked, and counts for all
+    people = _lines(counted)["people"]
+    # Each one who is asked counts for so many.
+    least = min_people * (survey.schedule.sample or 1)
     enough = [day for day, figure in people.items() if figure.value >= least][-most:]
     if not enough:
         raise DataError(
-            f"survey {survey.table} has no period that has ended and that {max(min_people, 1):,} "
-            "people answered; wait for one, or name fewer with --min-people"
+            f"survey {survey.table} has no period that has ended and that at least "
+            f"{max(min_people, 1):,} people answered; wait for one, or lower --min-people"
         )
     hidden = sum(day >= enough[0] and day not in enough for day in people)
     own = f"{survey.table} WHERE {PERIOD} IN ({', '.join(map(literal, enough))})"
@@ -101,7 +100,7 @@ def chart_survey(
         except (ProgrammingError, NotSupportedError) as error:
             refused[title] = str(error)
             continue
-        found.append(Timeline(title, unit, _lines(result, 1), result.notes, asked))
+        found.append(Timeline(title, unit, _lines(result), result.notes, asked))
     for column in survey.schema.public:
         if column.name != PERIOD and column.type in ("text", "bool"):
             found.append(_count_public(session, survey, column, own, least))
@@ -109,12 +108,12 @@ def chart_survey(
 
 
 def compare_last(charts: Charts) -> Iterator[tuple[str, str, Figure, Figure, Figure]]:
-    """Of every line that has both of the two last periods: its chart, itself, its figures there,
-    and their difference.
+    """For every line with figures in both of the last two periods: the title of its chart, its
+    label, the two figures, and their difference.
 
-    The interval of a difference joins those of both (Donner and Zou 2012, MOVER), as of
-    independent answers: the chances of reports are, and where the same people answered in both
-    periods, it is rather too wide than too narrow.
+    The interval of a difference combines those of both figures (Donner and Zou 2012, MOVER), as
+    for independent answers. The randomness of reports is independent; where the same people
+    answered in both periods, the interval tends to be too wide, not too narrow.
     """
     if len(charts.periods) < 2:
         return
@@ -170,7 +169,7 @@ def _choose(
 def _top_values(
     session: Answering, survey: Survey, name: str, values: Sequence[Value], last: date
 ) -> Sequence[Value]:
-    """The values that have a line: all of them, or those that most had in the last period."""
+    """The values that have a line: all of them, or the most frequent of the last period."""
     if len(values) <= MOST_VALUES:
         return values
     ranked = session.execute(
@@ -194,8 +193,8 @@ def _quoted(label: str) -> str:
     return '"' + label.replace('"', '""') + '"'
 
 
-def _lines(result: Result, first: int) -> dict[str, dict[date, Figure]]:
-    """The columns from one on, by name; the first column is the period."""
+def _lines(result: Result) -> dict[str, dict[date, Figure]]:
+    """By name, the columns after the first one, which is the period."""
     days, names = result.table.column(0).to_pylist(), result.table.column_names
     return {
         names[place]: {
@@ -203,12 +202,12 @@ def _lines(result: Result, first: int) -> dict[str, dict[date, Figure]]:
             for day, figure in zip(days, _figures(result, place), strict=True)
             if figure is not None
         }
-        for place in range(first, len(names))
+        for place in range(1, len(names))
     }
 
 
 def _figures(result: Result, place: int) -> Sequence[Figure | None]:
-    """The numbers of a column; those that are counted, and no estimates, have no error."""
+    """The numbers of a column; plain counts, which are not estimates, have no error."""
     if place in result.intervals:
         return result.figures(place)
     values = result.table.column(place).to_pylist()
@@ -218,8 +217,8 @@ def _figures(result: Result, place: int) -> Sequence[Figure | None]:
 def _count_public(
     session: Answering, survey: Survey, column: PublicColumn, own: str, least: int
 ) -> Timeline:
-    """How many people had each public value. Small groups of a period are joined, and with them the
-    smallest that is large enough, or else they would be what is left of everybody."""
+    """How many people had each public value. Small groups of a period are joined. Where these could
+    be found by subtraction from everybody, the smallest large group joins them."""
     sql = (
         f"SELECT {PERIOD}, {column.name}, COUNT(*) AS people FROM {own} GROUP BY ALL "
         f"ORDER BY {PERIOD}, people DESC"

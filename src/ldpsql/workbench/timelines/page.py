@@ -55,23 +55,22 @@ def write_timelines(charts: Charts, today: date, min_people: int) -> str:
 def _introduce(charts: Charts, today: date, min_people: int) -> Iterable[str]:
     survey, days = charts.survey, charts.periods
     what = pluralize(len(days), survey.schedule.period or "period")
-    yield f"{what}, from {days[0]} to that of {days[-1]}. Written on {today} (UTC)."
+    yield f"{what}, named by first days: {days[0]} to {days[-1]}. Written on {today} (UTC)."
     yield _promise(survey)
     yield (
-        f"Bands, ± and brackets are {100 * charts.level:g} % intervals. The "
-        f"{survey.schedule.period} that is running is left out. Who answers late may still change "
-        "the last ones."
+        f"Bands, ± and brackets are {100 * charts.level:g} % intervals. The current "
+        f"{survey.schedule.period} is left out. Late answers may still change the latest numbers."
     )
     if min_people > 1:
         yield f"Groups of fewer than {min_people} people are not shown by themselves."
     if charts.hidden:
-        yield f"Too few people answered in {pluralize(charts.hidden, 'period')} in between."
+        yield f"Left out, as too few people answered: {pluralize(charts.hidden, 'period')}."
 
 
 def _promise(survey: Survey) -> str:
     said = f"Every report was randomized before it left a device: {survey.guarantee}."
     year = sum_of_year(survey)
-    return said if year is None else f"{said} Of one person: {year}."
+    return said if year is None else f"{said} Answers of one person: {year}."
 
 
 def _compare(charts: Charts) -> list[str]:
@@ -89,8 +88,8 @@ def _compare(charts: Charts) -> list[str]:
         _table(head, rows),
         *_paragraphs(
             [
-                "A difference whose interval holds 0 may be chance. Where the same people answered "
-                "both times, its interval is rather too wide than too narrow."
+                "A difference whose interval contains 0 may be due to chance. Where the same "
+                "people answered both times, its interval tends to be too wide, not too narrow."
             ]
         ),
     ]
