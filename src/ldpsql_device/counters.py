@@ -228,12 +228,16 @@ class Counters:
                 state["closed"] = days.stop
             chosen = "SELECT day, content FROM days WHERE day < ? ORDER BY day DESC LIMIT ?"
             rows = dict(database.execute(chosen, (days.stop, len(days))).fetchall())
-        latest = json.loads(rows[max(rows)] if rows else _NOTHING)
-        counted = [json.loads(rows.get(day, _NOTHING))["names"] for day in days]
-        found: dict[str, list[Entry]] = {}
-        for name in sorted(set(names)):
-            last = latest["names"].get(name, {}).get("last", latest["before"].get(name))
-            found[name] = [*(entries.get(name, {}) for entries in counted), {"last": last}]
+            latest = _load(rows[max(rows)] if rows else _NOTHING, _is_day)
+            counted = [_load(rows.get(day, _NOTHING), _is_day)["names"] for day in days]
+            found: dict[str, list[Entry]] = {}
+            for name in sorted(set(names)):
+                found[name] = [entries.get(name, {}) for entries in counted]
+                last = latest["names"].get(name, {})
+                if not all(map(_is_entry, [*found[name], last])):
+                    raise _describe_damage()
+                last = last.get("last", latest["before"].get(name))
+                found[name].append({"last": last})
         return found
 
     def words(self) -> dict[str, str]:
@@ -377,9 +381,7 @@ def _read_state(database: sqlite3.Connection, today: int) -> State:
         new = {"format": FORMAT, "born": today, "closed": 0, "answered": {}, "next": {}}
         database.execute("INSERT INTO state VALUES (?)", (json.dumps(new),))
         return new
-    state: State = json.loads(found[0])
-    if state["format"] != FORMAT:
-        raise StoreError("the counters are of another version")
+    state: State = _load(found[0], _is_state)
     state["born"] = min(state["born"], today)
     return state
 
@@ -408,8 +410,56 @@ def _read_day(database: sqlite3.Connection, day: int) -> Counted:
     """What was counted on a day; one that begins has the last values of the day before it."""
     chosen = "SELECT day, content FROM days WHERE day <= ? ORDER BY day DESC LIMIT 1"
     found = database.execute(chosen, (day,)).fetchone()
-    content: Counted = json.loads(found[1] if found else _NOTHING)
+    content: Counted = _load(found[1] if found else _NOTHING, _is_day)
+    if not all(map(_is_entry, content["names"].values())):
+        raise _describe_damage()
     if found and found[0] == day:
         return content
     last = {name: entry["last"] for name, entry in content["names"].items() if "last" in entry}
     return {"names": {}, "before": dict([*(content["before"] | last).items()][-MOST_NAMES:])}
+
+
+# -- what stands in a file ----------------------------------------------------------------------
+
+
+def _load(text: Any, is_sound: Callable[[Any], bool]) -> Any:
+    """The content of a cell; SQLite's error for one that nothing here has written."""
+    try:
+        content = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        content = None
+    if not is_sound(content):
+        raise _describe_damage()
+    return content
+
+
+def _is_state(content: Any) -> bool:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        return False
+    tables = [content.get(key) for key in ("answered", "next")]
+    days = [content.get(key) for key in ("born", "closed")]
+    return _are_whole(days) and all(isinstance(t, dict) and _are_whole(t.values()) for t in tables)
+
+
+def _is_day(content: Any) -> bool:
+    """Whether there are names and values; `_is_entry` tells what they hold."""
+    parts = ("names", "before")
+    return isinstance(content, dict) and all(isinstance(content.get(key), dict) for key in parts)
+
+
+def _is_entry(entry: Any) -> bool:
+    """In as many steps for all that are sound."""
+    times = entry.get("times", {}) if isinstance(entry, dict) else None
+    return (
+        isinstance(times, dict)
+        and isinstance(entry.get("largest", 0), int | float)
+        and _are_whole([entry.get("count", 0), *times.values()])
+    )
+
+
+def _are_whole(numbers: Iterable[Any]) -> bool:
+    return set(map(type, numbers)) <= {int}
+
+
+def _describe_damage() -> sqlite3.DatabaseError:
+    return sqlite3.DatabaseError("it is damaged or of another version: delete it to count anew")

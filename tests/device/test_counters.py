@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -338,3 +340,47 @@ def test_a_clock_that_was_ahead_ends_no_counting(tmp_path):
         assert state["born"] == DAY
         assert database.execute("SELECT COUNT(*) FROM days").fetchone() == (MOST_DAYS,)
     counters.close()
+
+
+@pytest.mark.parametrize(
+    ("table", "content"),
+    [
+        *(("state", text) for text in ("{", "{}", "[]", "null", "[" * 100_000, b"\xff\xfe")),
+        *(
+            (
+                "state",
+                json.dumps(
+                    {"format": 1, "born": 1, "closed": 0, "answered": {}, "next": {}} | change
+                ),
+            )
+            for change in (
+                {"format": 2},
+                {"born": "x"},
+                {"born": float("nan")},
+                {"closed": None},
+                {"answered": []},
+                {"next": {"app": "x"}},
+            )
+        ),
+        *(("days", text) for text in ("{", "[]", '{"names": {}}', '{"names": [], "before": {}}')),
+        *(
+            ("days", json.dumps({"names": {"runs": entry}, "before": {}}))
+            for entry in (1, {"count": "x"}, {"count": 1.5}, {"times": []}, {"times": {"1": "x"}})
+        ),
+        ("days", '{"names": {"runs": {"largest": "x"}}, "before": {}}'),
+    ],
+)
+def test_a_damaged_file_is_refused_in_the_words_of_the_library(tmp_path, table, content):
+    """Programs that count catch these errors, and no others; and nothing is taken for nothing."""
+    with closing(Counters(tmp_path / "counters", clock=Clock())) as counters:
+        counters.add("runs")
+        counters.read(["runs"], range(DAY, DAY + 1), closes=False)
+    with closing(sqlite3.connect(tmp_path / "counters")) as database, database:
+        database.execute(f"UPDATE {table} SET content = ?", (content,))
+    again = Counters(tmp_path / "counters", clock=Clock())
+    with pytest.raises(StoreError, match="is damaged or of another version: delete it to count"):
+        again.read(["runs"], range(DAY, DAY + 1), closes=False)
+    again.add("runs")
+    with pytest.raises(StoreError, match="is damaged or of another version: delete it to count"):
+        again.flush()
+    again._forget()
