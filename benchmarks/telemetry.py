@@ -89,7 +89,7 @@ def _draw(connection: ldpsql.Connection) -> None:
     last = MONDAY + timedelta(weeks=WEEKS)
     survey = connection.surveys[0]
     charts = chart_survey(connection.session, survey, last, most=WEEKS, min_people=20)
-    write_timelines(charts, last, 20)
+    write_timelines(charts, charts, last, 20)
 
 
 def _measure(rows: list[tuple[Any, ...]], step: str, work: Callable[[], object]) -> None:

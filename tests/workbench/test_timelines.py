@@ -111,11 +111,11 @@ def test_the_number_of_periods_is_limited_from_the_latest(connection):
     survey = connection.surveys[0]
     charts = chart_survey(connection.session, survey, TODAY, most=1, min_people=0)
     assert charts.periods == [MONTHS[2]]
-    assert list(compare_last(charts)) == []
+    assert list(compare_last(charts, charts)) == []
 
 
 def test_a_page_shows_the_numbers_and_runs_nothing(charts):
-    page = write_timelines(charts, TODAY, 20)
+    page = write_timelines(charts, charts, TODAY, 20)
     assert "<script" not in page
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
     assert NASTY in unescape(page)
@@ -124,6 +124,24 @@ def test_a_page_shows_the_numbers_and_runs_nothing(charts):
         assert str(figure) in page
     assert "plan9" not in page
     assert page.count("<svg") == len(charts.timelines)
+
+
+def test_differences_are_those_of_who_answered(connection, charts):
+    """Who they were is no part of the chance: intervals are narrower, numbers the same."""
+    survey = connection.surveys[0]
+    with ldpsql.connect(connection.path, read_only=True, census=True) as counted:
+        respondents = chart_survey(counted.session, survey, TODAY, most=2, min_people=20)
+    wide = {each[:2]: each[2:] for each in compare_last(charts, charts)}
+    narrow = {each[:2]: each[2:] for each in compare_last(charts, respondents)}
+    assert wide.keys() == narrow.keys()
+    some = 0
+    for key, (old, new, difference) in narrow.items():
+        assert (old, new) == wide[key][:2]
+        assert difference.value == pytest.approx(wide[key][2].value, rel=1e-9, abs=1e-9)
+        ends = [each.high - each.low for each in (difference, wide[key][2])]
+        assert ends[0] <= ends[1] * (1 + 1e-9)
+        some += ends[0] < 0.999 * ends[1]
+    assert some > 3
 
 
 def test_a_difference_has_the_interval_of_both():
@@ -222,7 +240,7 @@ def test_what_cannot_be_asked_is_left_out_and_said(tmp_path):
             charts = chart_survey(opened.session, survey, later, most=26, min_people=20)
     assert "runs" in charts.refused
     assert "runs" not in [timeline.title for timeline in charts.timelines]
-    assert "What is not shown" in write_timelines(charts, later, 20)
+    assert "What is not shown" in write_timelines(charts, charts, later, 20)
 
 
 def test_the_command_writes_one_file(connection, tmp_path):
@@ -230,5 +248,7 @@ def test_the_command_writes_one_file(connection, tmp_path):
     shown = run("report", "app", "-o", target, "--db", connection.path)
     assert shown.exit_code == 0
     assert "6 charts of" in shown.stderr
-    assert target.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    page = target.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "who they were is no part of the chance" in page
     assert "app" in refusal(run("report", "nobody", "-o", target, "--db", connection.path), 1)

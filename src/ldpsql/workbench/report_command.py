@@ -72,8 +72,13 @@ def report(
             progress.show("answering")
             survey = session.survey(table)
             charts = chart_survey(session, survey, today, most=periods, min_people=min_people)
+            respondents = charts
+            is_about_others = weights or settings["one_population"] or settings["census"]
+            if not is_about_others and survey.schedule.sample is None:
+                session = make_session(store, (), **{**settings, "census": True})
+                respondents = chart_survey(session, survey, today, most=2, min_people=min_people)
         progress.show("drawing")
-        page = write_timelines(charts, today, min_people)
+        page = write_timelines(charts, respondents, today, min_people)
         with replace_file(target) as temporary:
             temporary.write_text(page, encoding="utf-8")
     shown = (

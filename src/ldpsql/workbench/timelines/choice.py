@@ -107,22 +107,28 @@ def chart_survey(
     return Charts(survey, counted.level, enough, found, hidden, refused)
 
 
-def compare_last(charts: Charts) -> Iterator[tuple[str, str, Figure, Figure, Figure]]:
+def compare_last(
+    charts: Charts, respondents: Charts
+) -> Iterator[tuple[str, str, Figure, Figure, Figure]]:
     """For every line with figures in both of the last two periods: the title of its chart, its
     label, the two figures, and their difference.
 
-    The interval of a difference combines those of both figures (Donner and Zou 2012, MOVER), as
-    for independent answers. The randomness of reports is independent; where the same people
-    answered in both periods, the interval tends to be too wide, not too narrow.
+    respondents: the same charts, of these periods, about those who answered and nobody else; what
+    is drawn where different people answered in each period. The interval of a difference combines
+    those of both figures (Donner and Zou 2012, MOVER), as for independent answers. The randomness
+    of reports is independent; who the people are is not, where the same ones answer in both
+    periods, and it plays no part among those who answered.
     """
     if len(charts.periods) < 2:
         return
     before, last = charts.periods[-2:]
+    alike = {timeline.title: timeline.lines for timeline in respondents.timelines}
     for timeline in charts.timelines:
         for label, figures in timeline.lines.items():
-            if before in figures and last in figures:
-                old, new = figures[before], figures[last]
-                yield timeline.title, label, old, new, _subtract(new, old)
+            own = alike.get(timeline.title, {}).get(label, {})
+            if figures.keys() & own.keys() >= {before, last}:
+                difference = _subtract(own[last], own[before])
+                yield timeline.title, label, figures[before], figures[last], difference
 
 
 def _subtract(new: Figure, old: Figure) -> Figure:

@@ -28,14 +28,14 @@ code { overflow-wrap: anywhere }
 """
 
 
-def write_timelines(charts: Charts, today: date, min_people: int) -> str:
-    """The page as HTML; NotSupportedError without matplotlib."""
+def write_timelines(charts: Charts, respondents: Charts, today: date, min_people: int) -> str:
+    """The page as HTML; NotSupportedError without matplotlib. respondents: see `compare_last`."""
     survey = charts.survey
     title = name_with_label(survey.table, survey.label)
     body = [
         f"<h1>{html_text(title)}</h1>",
         *_paragraphs(_introduce(charts, today, min_people)),
-        *_compare(charts),
+        *_compare(charts, respondents),
     ]
     for timeline in charts.timelines:
         body += _draw(timeline, charts)
@@ -73,10 +73,10 @@ def _promise(survey: Survey) -> str:
     return said if year is None else f"{said} Answers of one person: {year}."
 
 
-def _compare(charts: Charts) -> list[str]:
+def _compare(charts: Charts, respondents: Charts) -> list[str]:
     rows = [
         (title, label, str(old), str(new), _signed(change))
-        for title, label, old, new, change in compare_last(charts)
+        for title, label, old, new, change in compare_last(charts, respondents)
     ]
     if not rows:
         return []
@@ -88,11 +88,28 @@ def _compare(charts: Charts) -> list[str]:
         _table(head, rows),
         *_paragraphs(
             [
-                "A difference whose interval contains 0 may be due to chance. Where the same "
-                "people answered both times, its interval tends to be too wide, not too narrow."
+                "A difference whose interval contains 0 may be due to chance.",
+                _basis(charts, respondents),
             ]
         ),
     ]
+
+
+def _basis(charts: Charts, respondents: Charts) -> str:
+    """What the chance in a difference is."""
+    if charts.survey.schedule.sample is not None:
+        return (
+            "Different installations answered in the two, and who they were is part of the chance."
+        )
+    if respondents is not charts:
+        return (
+            "Installations answer every time, so a difference is between those who answered, and "
+            "who they were is no part of the chance."
+        )
+    return (
+        "Where the same installations answered both times, the interval of a difference tends to "
+        "be too wide, not too narrow."
+    )
 
 
 def _signed(change: Figure) -> str:
