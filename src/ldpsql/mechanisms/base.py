@@ -170,9 +170,11 @@ class Maker(Requirements, ABC, Generic[O]):
     """The part of a recipe that makes designs.
 
     calibrates: whether it chooses its local budgets itself from a central promise (`calibrate`).
+    is_worst_when_even: whether answers from its designs err most where people are spread evenly.
     """
 
     calibrates: ClassVar[bool] = False
+    is_worst_when_even: ClassVar[bool] = False
 
     def make(self, task: Task[O]) -> AnyDesign:
         """The design for a task; SurveyError where there is none."""
@@ -245,12 +247,10 @@ class Candidate(Requirements, ABC):
 
     estimator_names: of its designs; some may be missing where a domain or options do not allow it.
     can_be_reserved: whether `reserved` may name a reason for some domain.
-    is_worst_when_even: whether its answers err most where people are spread evenly.
     """
 
     estimator_names: tuple[str, ...] = ("unbiased",)
     can_be_reserved: ClassVar[bool] = False
-    is_worst_when_even: ClassVar[bool] = False
 
     def reserved(self, workload: Workload) -> str | None:
         """Why `auto` leaves it out for a workload unless asked by name; None: it competes."""
