@@ -230,12 +230,12 @@ def _promises(survey: Published, pledge: Pledge | None) -> Iterator[str]:
     else:
         yield (
             "one randomized report, encrypted. Only a shuffler can read it, the owner of the key "
-            f"{pledge.shuffler}. It pledges until {pledge.until} to pass reports on only mixed, "
+            f"{pledge.shuffler}. Until {pledge.until} it pledges to pass on only mixed reports, "
             f"{pledge.shuffled.users:,} or more at a time. If it keeps to that, yours is hidden "
             f"among those of {central.people - 1:,} other honest people and has epsilon "
             f"{central.epsilon}, delta {_decimal(central.delta)}: a belief of 50 % about your "
             f"answers can rise to {largest_belief(central.epsilon)} at most, but for a chance of "
-            f"{_decimal(central.delta)}. If it does not, others learn what the shuffler does."
+            f"{_decimal(central.delta)}. If it does not, others can learn as much as it does."
         )
     if guarantee.epsilon is None:
         yield "Nothing is promised: it can give your answers away."
@@ -333,8 +333,8 @@ def _describe_schedule(survey: Published) -> str:
         often = f"once in every {schedule.period}, which is sent along."
         if schedule.sample is not None:
             often = (
-                f"once in {schedule.sample} {schedule.period}s; in which of them, this device "
-                f"draws once and keeps. The {schedule.period} is sent along."
+                f"once in {schedule.sample} {schedule.period}s. This device draws once in which of "
+                f"them, and keeps to it. The {schedule.period} is sent along."
             )
         if (year := sum_of_year(survey)) is not None:
             often += f" Every answer counts: {year}."

@@ -87,7 +87,7 @@ def test_a_crowd_is_described_as_it_is_if_its_shuffler_is_honest_and_if_not():
     pledge = Pledge.sign(survey, key, survey.shuffled, encryption, until)
     told = " ".join(describe(survey, pledge).split())
     assert f"Only a shuffler can read it, the owner of the key {key.author}." in told
-    assert "It pledges until 2026-12-31 to pass reports on only mixed, 1,000 or more" in told
+    assert "Until 2026-12-31 it pledges to pass on only mixed reports, 1,000 or more" in told
     assert "among those of 899 other honest people and has epsilon 1, delta 1e-06" in told
     assert "can rise to 74 % at most, but for a chance of 1e-06. If it does not, others" in told
     assert "By itself it has epsilon 4.007: a belief of 50 % about your answers can rise to" in told

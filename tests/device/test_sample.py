@@ -162,7 +162,7 @@ def test_what_a_year_costs_is_stated():
     survey = Survey.from_json(weekly().device_text)
     assert sum_of_year(survey) == "4 in any 52 weeks in a row have epsilon 8 together"
     text = " ".join(describe(survey).split())
-    assert "once in 13 weeks; in which of them, this device draws once and keeps" in text
+    assert "once in 13 weeks. This device draws once in which of them, and keeps to it" in text
     assert "4 in any 52 weeks in a row have epsilon 8 together" in text
 
 

@@ -99,7 +99,7 @@ function promised({ promise: { kind, epsilon, delta, shuffle }, schema: { dimens
 function howOften({ period, sample, validity, first, promise: { epsilon } }) {
   const periods = { day: 365, week: 52, month: 12 }[period], count = Math.ceil(periods / (sample ?? 1));
   let text = period ? `once in every ${period}, which is sent along.` : "once; asked again, the same report is sent again.";
-  if (sample) text = `once in ${sample} ${period}s; in which of them, this device draws once and keeps. The ${period} is sent along.`;
+  if (sample) text = `once in ${sample} ${period}s. This device draws once in which of them, and keeps to it. The ${period} is sent along.`;
   if (period && epsilon) text += ` Every answer counts: ${count} in ${sample || period === "week" ? `any ${periods} ${period}s in a row` : "a year"} have epsilon ${decimalText(multiply(epsilon, [BigInt(count), 1n]))} together.`;
   if (first) text += " It is a later round of a survey, of which one round is answered.";
   if (validity.until) text += ` Nothing is sent after ${validity.until}.`;

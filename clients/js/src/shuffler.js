@@ -76,6 +76,6 @@ export class Pledge {
   async describe(survey, verify) {
     check(!this.misfit(survey) && (await this.#isSigned(verify)), "the pledge", "must be signed by its shuffler (verify), and fit the survey");
     const { epsilon, delta, people } = survey.promise.shuffle;
-    return `, encrypted. Only a shuffler can read it, the owner of the key ${this.shuffler}. It pledges until ${this.until} to pass reports on only mixed, ${count(this.shuffle.users)} or more at a time. If it keeps to that, yours is hidden among those of ${count(people - 1n)} other honest people and has epsilon ${decimalText(epsilon)}, delta ${small(delta)}: a belief of 50 % about your answers can rise to ${largestBelief(epsilon)} % at most, but for a chance of ${small(delta)}. If it does not, others learn what the shuffler does.`;
+    return `, encrypted. Only a shuffler can read it, the owner of the key ${this.shuffler}. Until ${this.until} it pledges to pass on only mixed reports, ${count(this.shuffle.users)} or more at a time. If it keeps to that, yours is hidden among those of ${count(people - 1n)} other honest people and has epsilon ${decimalText(epsilon)}, delta ${small(delta)}: a belief of 50 % about your answers can rise to ${largestBelief(epsilon)} % at most, but for a chance of ${small(delta)}. If it does not, others can learn as much as it does.`;
   }
 }

@@ -132,7 +132,7 @@ test("a ledger of the last format is read, and written in this one", async () =>
 
 test("a crowd is described as it is if its shuffler is honest, and if not", async () => {
   const text = await describe(survey, { verify, pledge });
-  assert.match(text, /encrypted\. Only a shuffler can read it, .* has epsilon 1, delta 1e-06: .* 74 % at most, .* If it does not, others learn what the shuffler does\. By itself/);
+  assert.match(text, /encrypted\. Only a shuffler can read it, .* has epsilon 1, delta 1e-06: .* 74 % at most, .* If it does not, others can learn as much as it does\. By itself/);
   assert.doesNotMatch(text, /cannot check/);
   for (const options of [{ pledge }, { pledge, verify: () => false }]) await assert.rejects(describe(survey, options), refusedAs("survey", /pledge|signature/));
   await assert.rejects(describe(new Survey(JSON.stringify(other)), { verify, pledge }), refusedAs("survey", /fit the survey/));
