@@ -226,7 +226,7 @@ def test_a_survey_that_is_over_takes_no_more_records_and_no_more_reports(tmp_pat
         ("from = 2026-01-01", "from = 2227-01-01", "ends on 2226-12-31, before it starts"),
         ("replay_window = 7", "replay_window = 0", "a number of days from 1 to 366"),
         ("replay_window = 7", "replay_window = true", "replay_window must be a number of days"),
-        ('period = "month"', 'period = "year"', "period must be one of day, week, month, not 'year'"),
+        ('period = "month"', 'period = "year"', "one of day, week, month, not 'year'"),
         ('"grr"', '"ahead"', "leave them and the period out"),
     ],
 )
