@@ -15,6 +15,7 @@ import atexit
 import json
 import os
 import sqlite3
+import sys
 import time
 from contextlib import closing, contextmanager, suppress
 from threading import Condition, RLock, Thread
@@ -274,6 +275,9 @@ def _wake() -> None:
         with suppress(RuntimeError):  # no thread starts any more as the process ends
             thread.start()
             _THREADS.append(thread)
+            # Its processes end without `atexit` where they were forked.
+            if (util := sys.modules.get("multiprocessing.util")) is not None:
+                util.Finalize(None, _end, exitpriority=0)
     _CHANGED.notify_all()
 
 

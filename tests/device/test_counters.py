@@ -198,6 +198,41 @@ for thread in threads: thread.join()
     assert counted(reader, "request", day, day + 1) == 6_000
 
 
+POOL = """
+import multiprocessing, sys
+from ldpsql_device import counters as module
+module._PATIENCE_AT_EXIT = 30.0  # of a busy machine
+counters = module.Counters(sys.argv[1])
+counters.add("runs")
+
+def count(_):
+    counters.add("runs")
+
+if __name__ == "__main__":
+    start = multiprocessing.get_context(sys.argv[2])
+    pool = start.Pool(2)
+    pool.map(count, range(20))
+    pool.close()
+    pool.join()
+    processes = [start.Process(target=count, args=(n,)) for n in range(3)]
+    for each in processes:
+        each.start()
+    for each in processes:
+        each.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_processes_of_multiprocessing_that_end_by_themselves_lose_nothing(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(POOL, encoding="utf-8")
+    subprocess.run([sys.executable, program, tmp_path / "counters", "fork"], check=True)
+    with closing(Counters(tmp_path / "counters")) as counters:
+        today = int(time.time() // 86_400)
+        days = range(today - 1, today + 1)
+        assert value_of("count", counters.read(["runs"], days, closes=False)["runs"]) == 24
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_process_that_is_forked_writes_only_its_own(counters):
     counters.add("runs", 5)
