@@ -210,6 +210,21 @@ test("what was refused for a while is answered before the next period", async ()
   assert.equal(await send(ledger), undefined);
 });
 
+test("a report that is too old to be sent stops no later one", async () => {
+  const time = clock(), ledger = new Ledger(new MemoryStore(), budgets), asked = survey({ replay_window: 2 });
+  // The second one is of a program that has lost its counters, and not its ledger.
+  const [first, second] = [1, 2].map(() => counting(new MemoryStore(), time));
+  await first.flush();
+  await second.flush();
+  time.day++;
+  const [old] = await answerPeriods(asked, first, { policy, ledger });
+  assert.ok(old);
+  time.day += 4;
+  await assert.rejects(answerPeriods(asked, second, { policy, ledger }), { kind: "not allowed" });
+  const { answered } = await second.change((state) => state);
+  assert.deepEqual(Object.values(answered), [DAY + 4]);
+});
+
 test("a preview is remembered by nobody", async () => {
   const counters = counting();
   counters.set("version", "2.1");
