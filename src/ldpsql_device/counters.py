@@ -90,10 +90,9 @@ class Counters:
     """The counters of one program, in a file that only its owner can read (mode 0600).
 
     Any number of threads and processes may count into one file. Once `flush` has returned, all that
-    was counted before is in the file, and is never lost and never counted twice. Other events are
-    written within a second, and as the process ends by itself; one that is killed loses them.
-
-    dropped: how many names had no place, for a day has room for so many (`MOST_NAMES`).
+    was counted before is in the file. No kill of a process loses it or has it counted twice; a loss
+    of power may lose it. Other events are written within a second, and as the process ends by
+    itself; one that is killed loses them. dropped: how many names had no place (`MOST_NAMES`).
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class Counters:
         self._problem: Exception | None = None
 
     def add(self, name: str, count: int = 1) -> None:
-        """Count an event, or so many."""
+        """Count an event, or several."""
         if type(count) is not int or count < 0:
             raise InterfaceError("count is a whole number, at least 0")
         self._count(name, {"count": count})
@@ -133,7 +132,7 @@ class Counters:
             self.observe(name, (time.perf_counter_ns() - start) / 1e6)
 
     def observe(self, name: str, milliseconds: float) -> None:
-        """Count something that took so long; what is no number took 0."""
+        """Count something that took so long; NaN counts as 0."""
         microseconds = int(min(max(0, milliseconds * 1000), LONGEST_TIME))
         place = str(bin_of(microseconds))
         self._count(name, {"count": 1, "largest": microseconds / 1000, "times": {place: 1}})
@@ -149,7 +148,7 @@ class Counters:
                 merge(known, event)
             elif not _is_name(name):
                 raise InterfaceError(
-                    f"{name!a:.60} is no name of an event: write at most 63 of a-z, 0-9 and _, "
+                    f"{name!a:.60} is not a name for events: write at most 63 of a-z, 0-9 and _, "
                     "no digit first"
                 )
             elif len(self._pending) >= 2 * MOST_NAMES:

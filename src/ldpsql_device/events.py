@@ -162,7 +162,7 @@ def preview(
     """A report of the running period so far, such as may be sent when it has ended.
 
     It is drawn anew each time, nothing is closed, charged or sent, and it is not the one that will
-    be sent. Whoever hands it on has given it.
+    be sent. To hand it on is to give it.
     """
     from ldpsql_device.answer import draw_report  # noqa: PLC0415  (loads numpy)
 

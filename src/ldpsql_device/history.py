@@ -49,7 +49,7 @@ def list_given(given: Sequence[Given], words: Mapping[str, str]) -> Iterator[str
     """
     for survey in dict.fromkeys(each.survey for each in given):
         own = [each for each in given if each.survey == survey]
-        yield words.get(survey, f"A survey that is not at hand, {survey}")
+        yield words.get(survey, f"A survey without a description here, {survey}")
         for each in own:
             about = "" if each.period is None else f", about the period from {each.period} on"
             delta = "" if each.delta == "0" else f", delta {each.delta}"

@@ -1,8 +1,8 @@
 """A shuffler's pledge: what it signs of one survey, and the key to which reports are sealed.
 
-A policy that names the shuffler's key trusts it to mix; whoever else says so is not believed. A
-report that is given because of a pledge leaves the device only sealed, to the key in it. A device
-loads this where an app hands it a pledge.
+A policy that names the shuffler's key trusts it to mix; nobody else is believed. A report that is
+given because of a pledge leaves the device only sealed, to the key in it. A device loads this where
+an app hands it a pledge.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Pledge:
         """Pledge what a survey needs.
 
         shuffled: the smallest and least honest batch that is handed over, with an epsilon and a
-        delta that it keeps by the plan, which whoever signs has found out.  encryption: a public
+        delta that it keeps by the plan, as the signer has computed.  encryption: a public
         X25519 key.  SurveyError for what is weaker than the survey's own promise.
         """
         data = {

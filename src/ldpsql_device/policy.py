@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RENEWALS = (None, "day", "month")
 MOST_LOCAL_EPSILON = 8
-"""What a report may give away to a shuffler, unless an app says otherwise, and to whom it lies."""
+"""What a report may tell a shuffler, and anybody it tells, unless an app says otherwise."""
 MOST_SHUFFLED_DELTA = "1e-4"
 
 
@@ -37,7 +37,7 @@ class Policy:
     surveys, that are answered, or None.  renewal: "day" or "month" where a ledger's budgets start
     anew with each, or None.  shufflers: the public keys of those who are trusted to mix reports, or
     None.  max_local_epsilon: the largest epsilon by itself of a report that only one of them can
-    read; so much they learn, and whom they tell.  max_shuffled_delta: the largest delta once
+    read: what they learn of it, and can tell.  max_shuffled_delta: the largest delta once
     shuffled.
     """
 

@@ -47,7 +47,7 @@ def test_ended_periods_are_answered_and_listed(tmp_path, counters):
     assert sorted(given) == sorted(service.lines)
     lines = [line.strip() for line in run("sent", ledger).stdout.splitlines()]
     assert [line for line in lines if line.startswith("{")] == given
-    assert f"A survey that is not at hand, {survey().fingerprint}" in lines
+    assert f"A survey without a description here, {survey().fingerprint}" in lines
     path = tmp_path / "app.survey.json"
     path.write_text(survey().device_text)
     for more in (["--counters", counters], [path]):

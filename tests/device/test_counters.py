@@ -96,7 +96,7 @@ def test_a_block_is_timed_even_where_it_fails(counters):
 
 @pytest.mark.parametrize("name", ["", "Runs", "2nd", "a-b", "é", "a" * 64, None, 7])
 def test_names_are_those_of_columns(counters, name):
-    with pytest.raises(InterfaceError, match="is no name of an event"):
+    with pytest.raises(InterfaceError, match="is not a name for events"):
         counters.seen(name)
 
 

@@ -96,7 +96,7 @@ def test_batches_of_nobody_and_of_others_are_refused(batch, reports, keys):
     ],
 )
 def test_whatever_is_changed_of_the_statement_is_noticed(batch, keys, change):
-    refused(saying(batch, **change), "somebody has changed what is said", keys[0].author)
+    refused(saying(batch, **change), "the statement about the batch was changed", keys[0].author)
 
 
 def test_whatever_is_changed_of_the_reports_is_noticed(batch, keys):
@@ -111,7 +111,7 @@ def test_whatever_is_changed_of_the_reports_is_noticed(batch, keys):
         refused(wrong, "its reports are not the ones that the shuffler signed", own)
         refused(wrong, "its reports are not the ones that the shuffler signed")
     short = saying(batch.slice(0, USERS), reports=USERS)
-    refused(short, "somebody has changed what is said", own)
+    refused(short, "the statement about the batch was changed", own)
 
 
 def test_a_signature_whose_digest_nobody_compares_vouches_for_any_reports(batch, keys, monkeypatch):

@@ -6,7 +6,7 @@ export class Counters {
   constructor(store: Store, options?: { now?: () => number });
   /** How many names had no place: a day has room for 64. */
   dropped: number;
-  /** Count an event, or so many. */
+  /** Count an event, or several. */
   add(name: string, count?: number): void;
   /** Say what is so now: a text, a number up to 2^53, a truth value; others are missing. */
   set(name: string, value: unknown): void;

@@ -87,8 +87,8 @@ function remember(counters) {
 /**
  * The counters of one program, in a store such as a ledger has, and one of their own.
  *
- * Once what `flush` returns has resolved, all that was counted before is in the store, and is never
- * lost and never counted twice. Other events are written within a second, when a page is hidden, and
+ * Once what `flush` returns has resolved, all that was counted before is in the store, and the end of
+ * the program neither loses it nor has it counted twice. Other events are written within a second, when a page is hidden, and
  * as node ends by itself; a program that is killed loses them.
  *
  * dropped: how many names had no place, for a day has room for 64.
@@ -111,7 +111,7 @@ export class Counters {
     return Math.max(Math.floor(this.now() / DAY), 0);
   }
 
-  /** Count an event, or so many. */
+  /** Count an event, or several. */
   add(name, count = 1) {
     expect(Number.isSafeInteger(count) && count >= 0, "count is a whole number, at least 0");
     this.#count(name, { count });
@@ -383,7 +383,7 @@ export function showHistory(element, given) {
   const parts = [];
   for (const survey of new Set(given.map((each) => each.survey))) {
     const own = given.filter((each) => each.survey === survey), list = make("ul", "");
-    parts.push(make("pre", own[0].words ?? `A survey that is not at hand, ${survey}`), list);
+    parts.push(make("pre", own[0].words ?? `A survey without a description here, ${survey}`), list);
     for (const { day, period, epsilon, delta, isSent, report: line } of own) {
       const item = make("li", `${day}${period ? `, about the period from ${period} on` : ""}: epsilon ${epsilon}${delta === "0" ? "" : `, delta ${delta}`}${isSent ? "" : ", waiting"}`);
       item.append(make("pre", line));

@@ -244,7 +244,7 @@ test("what was given is shown as it left", async () => {
   assert.equal(words.textContent, await describe(survey()));
   assert.match(item.textContent, /^2026-11-23, about the period from 2026-11-23 on: epsilon \d+(\.\d+)?, waiting$/);
   assert.equal(item.children[0].textContent, line);
-  assert.match((showHistory(page, await history(store)), page.children[0].textContent), /not at hand, [0-9a-f]{64}/);
+  assert.match((showHistory(page, await history(store)), page.children[0].textContent), /without a description here, [0-9a-f]{64}/);
   assert.deepEqual(await history(new MemoryStore()), []);
 });
 

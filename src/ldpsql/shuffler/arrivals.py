@@ -83,7 +83,7 @@ class Arrivals:
 
         folder: made if need be.  tell: called with what keeps a full batch from being written,
         which is tried again with the next reports.  key: with which pledges and batches are signed;
-        without, reports come as they are, from who trusts nobody.  StoreError for a file that
+        without, reports come in clear.  StoreError for a file that
         cannot be used, or that another process uses, for a folder that cannot be had, and for a
         file to which reports are sealed where there is no key any more.
         """

@@ -43,7 +43,7 @@ class Opener:
         return cls.of(X25519PrivateKey.from_private_bytes(secret))
 
     def to_bytes(self) -> bytes:
-        """The private key, for whoever keeps it: 32 bytes."""
+        """The private key, to be kept: 32 bytes."""
         return self._private.private_bytes_raw()
 
     def open_report(self, line: str, fingerprint: str) -> str:

@@ -20,8 +20,8 @@ from ldpsql_device.survey import Survey, utc_today
 
 BELIEVED = timedelta(days=7)
 """How long a pledge is believed after the day on which it was signed."""
-REASON = "it is no report that was sealed for this survey and for this shuffler"
-"""The same for everything: who sends something else learns nothing of how far it came."""
+REASON = "it is not a report sealed for this survey and this shuffler"
+"""The same for everything, so that a sender cannot tell how far a line came."""
 
 
 class SealedDoor:

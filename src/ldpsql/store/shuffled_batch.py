@@ -1,7 +1,7 @@
 """The statement of a shuffler about a batch: in the metadata of the batch's file.
 
-Whoever names a shuffler by its key takes only batches that it signed. Without a signature the
-statement proves nothing: whoever can write the file can write it.
+A store that names a shuffler by its key takes only batches that it signed. Without a signature the
+statement proves nothing: anybody who can write the file can write it.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ class ShuffledBatch:
             verify(self.signed.shuffler, self.signed.signature, signed_text(self._to_data()))
         except SurveyError:
             raise ReportError(
-                f"{name}: its signature is not the shuffler's, so somebody has changed what is "
-                "said of the batch; nothing was taken. Take it as the shuffler wrote it"
+                f"{name}: its signature is not the shuffler's, so the statement about the "
+                "batch was changed; nothing was taken. Take it as the shuffler wrote it"
             ) from None
 
 
