@@ -70,6 +70,12 @@ function add(state, pending, today) {
   return dropped;
 }
 
+const areObjects = (values) => values.every((value) => typeof value === "object" && value && !Array.isArray(value));
+
+/** Whether a store's value is one of counters, as far as the parts of its days. */
+const isSound = (state) => state?.format === FORMAT && [state.born, state.closed].every(Number.isInteger) && Array.isArray(state.surveys) && areObjects([state.answered, state.next, state.days]) &&
+  areObjects(Object.values(state.days)) && Object.values(state.days).every(({ names, before }) => areObjects([names, before]) && areObjects(Object.values(names)));
+
 /** Counters that have something in memory. */
 const unwritten = new Set();
 let isListening = false;
@@ -189,7 +195,7 @@ export class Counters {
         await this.#store.update((value) => {
           // A copy: where this fails, the value is the last one still.
           const state = value === undefined ? { format: FORMAT, born: this.day, closed: 0, answered: {}, next: {}, surveys: [], days: {} } : JSON.parse(JSON.stringify(value));
-          if (state?.format !== FORMAT) throw new LdpsqlError("ledger", "the counters are damaged or of another version; nothing was sent");
+          if (!isSound(state)) throw new LdpsqlError("ledger", "the counters are damaged or of another version; nothing was sent");
           state.born = Math.min(state.born, this.day);
           dropped = add(state, pending, this.day);
           result = work(state);

@@ -94,7 +94,9 @@ test("what cannot be written is kept, and counts once", async () => {
 
 test("a damaged store is refused, and left as it is", async () => {
   const path = join(folder, "damaged");
-  for (const text of ["{", "null", '{"format":2}']) {
+  const sound = { format: 1, born: DAY, closed: 0, answered: {}, next: {}, surveys: [], days: {} };
+  const changes = [{ born: "x" }, { answered: [] }, { surveys: {} }, { days: { 1: {} } }, { days: { 1: { names: { runs: 1 }, before: {} } } }];
+  for (const text of ["{", "null", '{"format":2}', '{"format":1}', ...changes.map((change) => JSON.stringify({ ...sound, ...change }))]) {
     writeFileSync(path, text);
     const counters = counting(new FileStore(path));
     counters.add("runs");
