@@ -38,7 +38,7 @@ def test_its_commands_lead_to_a_chart(folder):
     commands = re.findall(r"^\$ (.+)$", (folder / "README.md").read_text(), re.MULTILINE)
     assert len(commands) == 4
     for command in commands:
-        program, *arguments = command.replace(" 300 ", " 60 ").split()
+        program, *arguments = command.replace(" 500 ", " 60 ").split()
         if program == "python":
             execute(*arguments)
         else:
