@@ -78,6 +78,10 @@ def test_a_dry_run_sends_and_remembers_nothing(tmp_path, counters):
 def test_what_is_not_allowed_is_refused(tmp_path, counters):
     with answering(Service(survey())) as url:
         assert "version" in refusal(asked(url, counters, "--dry-run"), 1)
+        pinned = ("--public", "version", "--author", "ab" * 32)
+        said = refusal(asked(url, counters, "--dry-run", *pinned), 1)
+        assert "not a statement signed by an author" in said  # of which there is none
+        assert "64 lower-case" in refusal(asked(url, counters, "--author", "me", "--dry-run"), 1)
         assert "--ledger" in asked(url, counters, "--public", "version").stderr
 
 

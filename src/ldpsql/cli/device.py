@@ -30,6 +30,13 @@ from ldpsql_device.policy import Policy
 @click.option("--total", help="The ledger's budget: the largest epsilon of all reports together.")
 @click.option("--public", default="", metavar="A,B", help="Columns that may travel in clear.")
 @click.option(
+    "--author",
+    "authors",
+    multiple=True,
+    metavar="KEY",
+    help="Answer only surveys signed by this public key; repeat it for several.",
+)
+@click.option(
     "--dry-run",
     is_flag=True,
     help="Draw a report of the running period and print it. Nothing is sent or remembered.",
@@ -42,6 +49,7 @@ def answer(
     max_epsilon: str,
     total: str | None,
     public: str,
+    authors: tuple[str, ...],
     *,
     dry_run: bool,
 ) -> None:
@@ -52,7 +60,7 @@ def answer(
     """
     counted = Counters(counters)
     names = [name for name in public.split(",") if name]
-    policy = Policy(max_epsilon, tables={table}, public=names)
+    policy = Policy(max_epsilon, tables={table}, public=names, authors=authors or None)
     if dry_run:
         survey, _ = Collector(url).fetch(table, policy=policy)
         drawn = preview(survey, counted, policy=policy)
