@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime, time, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -113,3 +113,22 @@ def test_a_category_of_whole_numbers_is_drawn_as_texts_are(name):
     labels = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
     is_category = name == "payment"
     assert (labels == ["4", "1", "NULL", "2"]) == is_category
+
+
+@pytest.mark.parametrize(
+    ("first", "has_axis"),
+    [
+        (date.max, False),
+        (date.min, False),
+        (date(9990, 1, 1), True),
+        (datetime(9999, 12, 31, 23), False),
+        (time(12, 30), False),
+        (timedelta(hours=3), False),
+    ],
+)
+def test_times_beside_which_an_axis_has_no_room_are_texts(first, has_axis):
+    """An axis of times ends with the year 9999, its margins too, and other times have none."""
+    figure = draw_result(result({"day": [first, None, first]}, n=[1.0, 2.0, 3.0]))
+    figure.draw_without_rendering()
+    shown = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert (str(first) in shown) != has_axis

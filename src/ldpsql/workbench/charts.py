@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_PANELS, _MOST_CURVES, _MOST_KINDS = 6, 12, 60
+_FIRST_YEAR, _LAST_YEAR = 1, 9999
 
 
 def draw_result(result: Result) -> Figure:
@@ -89,15 +91,17 @@ def _axis(
     table: pa.Table, keys: Sequence[int], coded: Container[int]
 ) -> tuple[int, list[Place | None]]:
     """The key along which an answer is drawn, a time before a number before a text, and the place
-    of every row; None for NULL among times and numbers, which has no place there.
+    of every row; None for NULL among times and numbers, which has no place there. Times that are
+    too near to the first or the last year are drawn as texts.
 
     coded: keys whose numbers only name something, as texts do.
     """
     numbers = are_numbers(table)
 
     def rank(key: int) -> int:
-        if pa.types.is_temporal(table.column(key).type):
-            return 0
+        kind = table.column(key).type
+        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            return 0 if _has_room(table.column(key).to_pylist()) else 2
         return 1 if numbers[key] and key not in coded else 2
 
     key = min(keys, key=rank)
@@ -107,6 +111,14 @@ def _axis(
     if rank(key) == 1:
         return key, [None if value is None else float(value) for value in values]
     return key, list(map(plain, values))
+
+
+def _has_room(times: Sequence[date | None]) -> bool:
+    """Whether an axis of these times, with its margins, stays within the years from 1 to 9999, of
+    which alone there are ticks."""
+    years = [each.year for each in times if each is not None] or [_FIRST_YEAR]
+    margin = 5 + (max(years) - min(years)) // 10
+    return min(years) - margin >= _FIRST_YEAR and max(years) + margin <= _LAST_YEAR
 
 
 def _curve(
