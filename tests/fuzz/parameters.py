@@ -88,7 +88,7 @@ class Calls(Door):
         problem: ldpsql.Error | None = None
         try:
             cursor.execute(value_of(case["sql"]), value_of(case["parameters"]))
-            require_finite(cursor.result)
+            require_finite(cursor.result, case["sql"])
         except ldpsql.Error as error:
             problem = error
         value_of(case["call"], cursor=cursor, connection=connection)

@@ -55,6 +55,8 @@ def _regions(scalar: Scalar, schema: Schema) -> list[Region]:
     grid = _Grid.of(scalar, schema)
     axes, dimensions = grid.axes, grid.dimensions
     found = _evaluate(scalar, grid).dictionary_encode()
+    if len(found) != np.prod(grid.sizes, dtype=np.int64):
+        raise UnsupportedSQL("an aggregate cannot stand here", hint="write it in HAVING")
     values: list[Value | None] = [*found.dictionary.to_pylist(), None]
     numbers = np.asarray(found.indices.fill_null(len(values) - 1)).reshape(grid.sizes)
     truth = np.array([value is True for value in values])[numbers]
