@@ -14,7 +14,7 @@ from datetime import date
 
 from ldpsql.engine.collector import Answering
 from ldpsql.engine.result import Result
-from ldpsql.sql.quoting import literal
+from ldpsql.sql.quoting import literal, quote
 from ldpsql.survey import Survey
 from ldpsql.wording.numbers import Figure, plain
 from ldpsql_device.description import name_with_label
@@ -191,12 +191,8 @@ def _share(condition: str) -> str:
 
 
 def _grouped(own: str, columns: Mapping[str, str]) -> str:
-    shown = ", ".join(f"{sql} AS {_quoted(label)}" for label, sql in columns.items())
+    shown = ", ".join(f"{sql} AS {quote(label)}" for label, sql in columns.items())
     return f"SELECT {PERIOD}, {shown} FROM {own} GROUP BY {PERIOD} ORDER BY {PERIOD}"
-
-
-def _quoted(label: str) -> str:
-    return '"' + label.replace('"', '""') + '"'
 
 
 def _lines(result: Result) -> dict[str, dict[date, Figure]]:
