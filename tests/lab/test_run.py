@@ -13,19 +13,15 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from io import StringIO
 from pathlib import Path
 
 import pytest
+from support.demo_sessions import quiet, run_demo
 
-from ldpsql.designer import auto
-from ldpsql.mechanisms.registry import mechanism
-from ldpsql.terminal.progress import Progress
 from ldpsql_device.collector import Delivery
 from ldpsql_device.errors import ReportError, StoreError
 from ldpsql_lab.demo import devices, run, shop
@@ -39,23 +35,11 @@ def named(mechanism: str) -> str:
     return shop.SURVEY.replace('epsilon = "2"', f'epsilon = "2"\nmechanism = "{mechanism}"')
 
 
-def quiet(work: str) -> Progress:
-    return Progress(work, StringIO())
-
-
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
     """Intervals that missed, and the printed lines, of one that is not on a terminal; `auto`
     compares some mechanisms only."""
-    lines, folder = list[str](), tmp_path_factory.mktemp("demo")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tempfile, "tempdir", str(folder))
-        some = {name: mechanism(name) for name in ("fourier", "hgrr")}
-        patch.setattr(auto, "MECHANISMS", some)
-        missed = run.run(lines.append, people=PEOPLE, port=0, stays=False, progress=quiet)
-    assert str(folder) in "\n".join(lines)
-    assert list(folder.glob("ldpsql-demo-*")) == []
-    return missed, "\n".join(lines).splitlines()
+    return run_demo(run.run, tmp_path_factory.mktemp("demo"), PEOPLE)
 
 
 def test_it_says_what_is_made_up_and_what_was_chosen(session: tuple[int, list[str]]) -> None:

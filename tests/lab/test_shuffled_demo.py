@@ -4,39 +4,23 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
-from io import StringIO
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.demo_sessions import quiet, run_demo
 
-from ldpsql.designer import auto
 from ldpsql.engine.arithmetic import Interval
-from ldpsql.mechanisms.registry import mechanism
-from ldpsql.terminal.progress import Progress
 from ldpsql_device.errors import StoreError
 from ldpsql_lab.demo import run, shop, shuffled
 
 PEOPLE = 400
 
 
-def quiet(work: str) -> Progress:
-    return Progress(work, StringIO())
-
-
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
     """Intervals that missed, and the printed lines; `auto` compares some mechanisms only."""
-    lines, folder = list[str](), tmp_path_factory.mktemp("demo")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tempfile, "tempdir", str(folder))
-        some = {name: mechanism(name) for name in ("fourier", "hgrr")}
-        patch.setattr(auto, "MECHANISMS", some)
-        missed = shuffled.run(lines.append, people=PEOPLE, port=0, stays=False, progress=quiet)
-    assert str(folder) in "\n".join(lines)
-    assert list(folder.glob("ldpsql-demo-*")) == []
-    return missed, "\n".join(lines).splitlines()
+    return run_demo(shuffled.run, tmp_path_factory.mktemp("demo"), PEOPLE)
 
 
 def test_everybody_is_mixed_and_only_the_shuffler_reads(session: tuple[int, list[str]]) -> None:
