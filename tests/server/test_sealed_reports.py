@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import random
 import signal
-import threading
 import time
 from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
 from support.http import ask, fetch, serving
+from support.killed_server import kill_among_devices
 from support.shuffled_survey import shuffled_survey
 from support.surveys import ANYTHING
 
@@ -307,22 +308,12 @@ def test_no_kill_loses_a_sealed_report_or_releases_one_twice(home, kills):
         body = "\n".join(pledge.seal(each).to_json() for each in some).encode()
         return fetch(f"{address}{PATH}", body, content_type="application/x-ndjson")
 
-    def device(address):
-        for _ in range(100):
-            try:
-                post(address, random.sample(sent, 3))
-            except OSError:
-                return
+    def send_some(address):
+        post(address, random.sample(sent, 3))
 
     for _ in range(kills):
         with shuffler(home) as (process, address):
-            devices = [threading.Thread(target=device, args=[address]) for _ in range(4)]
-            for each in devices:
-                each.start()
-            time.sleep(random.uniform(0.1, 1.0))
-            process.send_signal(signal.SIGKILL)
-            for each in devices:
-                each.join()
+            kill_among_devices(process, partial(send_some, address))
     with shuffler(home) as (process, address):
         for at in range(0, len(sent), 50):
             assert post(address, sent[at : at + 50]).status == 200

@@ -7,14 +7,14 @@ import os
 import random
 import signal
 import socket
-import threading
-import time
 from collections import Counter
+from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
 from support.command_line import run
 from support.http import ask, fetch, serving
+from support.killed_server import kill_among_devices
 from support.planned_survey import both_texts
 from support.shuffled_survey import raw_reports, shuffled_survey
 from support.surveys import ANYTHING
@@ -110,22 +110,12 @@ def test_reports_of_other_surveys_are_not_taken(home):
 def test_no_kill_loses_a_report_or_releases_one_twice(home, kills):
     lines = [line(random.randrange(18, 42)) for _ in range(10 * USERS + 7)]
 
-    def device(address):
-        for _ in range(100):
-            try:
-                post(address, random.sample(lines, 3))
-            except OSError:
-                return
+    def send_some(address):
+        post(address, random.sample(lines, 3))
 
     for _ in range(kills):
         with shuffler(home) as (process, address):
-            devices = [threading.Thread(target=device, args=[address]) for _ in range(4)]
-            for each in devices:
-                each.start()
-            time.sleep(random.uniform(0.1, 1.0))
-            process.send_signal(signal.SIGKILL)
-            for each in devices:
-                each.join()
+            kill_among_devices(process, partial(send_some, address))
     with shuffler(home) as (process, address):
         assert post(address, lines).status == 200
         process.send_signal(signal.SIGTERM)
